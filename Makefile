@@ -1,0 +1,47 @@
+# Every target sets up what it needs: a virtual environment in .venv, from pinned packages.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help run test lint types layers unit bench golden clean
+
+help:  ## List the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+run: $(READY)  ## Watch a game of EinStein würfelt nicht!, then measure this machine
+	$(BIN)/dicent show ewn --seed 7 --play
+	$(BIN)/dicent bench
+
+test: lint types layers unit  ## Run every check that continuous integration runs
+
+lint: $(READY)  ## Style
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY)  ## Types
+	$(BIN)/mypy
+
+layers: $(READY)  ## Who may import whom
+	$(BIN)/lint-imports
+
+unit: $(READY)  ## Tests
+	$(BIN)/pytest
+
+bench: $(READY)  ## Speeds of this machine
+	$(BIN)/dicent bench
+
+golden: $(READY)  ## Write the golden playthroughs anew, to be read in the diff
+	$(BIN)/python tests/golden.py
+
+clean:  ## Remove the virtual environment
+	rm -rf $(VENV)
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Dicent needs Python 3.11 or later; choose one with: make PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -m venv --clear $(VENV) || \
+		{ echo "This Python cannot make virtual environments; on Debian: apt-get install python3-venv"; exit 1; }
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,openspiel]"
+	@touch $@

@@ -1,0 +1,186 @@
+"""Bench: speeds of this machine, each as a ratio to a peer or a ceiling measured in the same run.
+
+The signature is a hash of the results that the timed code computed. It changes only when the code
+computes something else.
+"""
+
+import hashlib
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from statistics import median
+
+import numpy as np
+
+from dicent.game import State
+from dicent.node_counts import perft
+from dicent.playout import playouts
+from dicent.registry import make
+
+EWN_START = "ABC2/DE3/F3f/3de/2abc 1 -"
+EWN_ROLLED = "ABC2/DE3/F3a/3bc/2def 2 2"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measurement: what, how much, in which unit, and beside what it stands."""
+
+    name: str
+    value: float
+    unit: str
+    note: str = ""
+
+
+def bench(rounds: int = 5, scale: float = 1.0) -> Iterator[Row]:
+    """Measure, a row at a time. `scale` shrinks the work; `rounds` are taken in turn, medians kept."""
+    yield from _playout_rows(rounds, scale)
+    yield from _scaling_rows(rounds, scale)
+    yield from _perft_rows(rounds, scale)
+    yield from _start_rows()
+
+
+def signature() -> str:
+    """A hash of what playouts and perft compute, the same on every machine."""
+    digest = hashlib.sha256()
+    for name in ("ewn", "ewn-paper", "dice-nim", "tic-tac-toe", "connect-four"):
+        game = make(name)
+        random = playouts(game, 2000, seed=1)
+        counts = perft(game.initial_state(1), 5)
+        for array in (random.results, random.plies, random.legal, counts.counts):
+            digest.update(np.ascontiguousarray(array, np.int64).tobytes())
+    return digest.hexdigest()[:12]
+
+
+def _timed(work: Callable[[], float]) -> float:
+    """How much of its work a function does in a second."""
+    begin = time.perf_counter()
+    done = work()
+    return done / (time.perf_counter() - begin)
+
+
+def _in_turn(rounds: int, *works: Callable[[], float]) -> list[list[float]]:
+    """Speeds of several functions, taken in turn so that a busy machine slows them alike."""
+    speeds: list[list[float]] = [[] for _ in works]
+    for _ in range(rounds):
+        for kept, work in zip(speeds, works, strict=True):
+            kept.append(_timed(work))
+    return speeds
+
+
+def _playout_rows(rounds: int, scale: float) -> Iterator[Row]:
+    ewn = make("ewn")
+    start = ewn.parse(EWN_ROLLED)
+    games = max(256, int(200_000 * scale))
+    plain_games = max(10, int(300 * scale))
+    plies = playouts(start, games, seed=1, threads=1).mean_plies
+
+    def ours() -> float:
+        return float(playouts(start, games, seed=1, threads=1).plies.sum())
+
+    def plain() -> float:
+        return float(playouts(start, plain_games, seed=1, threads=1, compiled=False).plies.sum())
+
+    works = [ours, plain]
+    if importlib.util.find_spec("pyspiel") is not None:
+        works.append(_openspiel_rollouts(max(100, int(20_000 * scale)), plies))
+    speeds = _in_turn(rounds, *works)
+    unit = "M decisions/s"
+    yield Row("EWN playouts, one thread", median(speeds[0]) / 1e6, unit)
+    yield Row("  the same rules as plain Python", median(speeds[1]) / 1e6, unit, _ratio(speeds[0], speeds[1]))
+    name = "  OpenSpiel's C++ rollouts"
+    if len(speeds) == 3:
+        yield Row(name, median(speeds[2]) / 1e6, unit, _ratio(speeds[0], speeds[2]))
+    else:
+        yield Row(name, float("nan"), unit, "not installed: pip install open_spiel")
+
+
+def _openspiel_rollouts(rollouts: int, plies: float) -> Callable[[], float]:
+    """OpenSpiel's own random rollouts of the same position, in C++.
+
+    Python reaches them through a search of one simulation, which rolls out its root and no more.
+    They do not report their plies, so the mean of ours stands in; the games are the same.
+    """
+    import pyspiel
+
+    game = pyspiel.load_game("einstein_wurfelt_nicht")
+    state = game.new_initial_state()
+    for outcome in (0, 0, 1):  # both sides dealt in order, then a roll of 2, as in EWN_ROLLED
+        state.apply_action(outcome)
+    evaluator = pyspiel.RandomRolloutEvaluator(rollouts, 1)
+    bot = pyspiel.MCTSBot(game, evaluator, 2.0, 1, 1000, False, 1, False)
+
+    def work() -> float:
+        bot.mcts_search(state)
+        return rollouts * plies
+
+    return work
+
+
+def _ratio(ours: list[float], theirs: list[float]) -> str:
+    ratios = sorted(a / b for a, b in zip(ours, theirs, strict=True))
+    return f"ours is {median(ratios):.1f} times as fast ({ratios[0]:.1f} to {ratios[-1]:.1f})"
+
+
+def _scaling_rows(rounds: int, scale: float) -> Iterator[Row]:
+    ewn = make("ewn")
+    games = max(256, int(400_000 * scale))
+    cores = os.cpu_count() or 1
+    counts = sorted({1, *(n for n in (2, 4, 8, 16, 32, 64) if n <= cores), cores})
+    works: list[Callable[[], float]] = [
+        lambda n=n: float(playouts(ewn, games, seed=1, threads=n).plies.sum())  # type: ignore[misc]
+        for n in counts
+    ]
+    speeds = _in_turn(rounds, *works)
+    for n, speed in zip(counts[1:], speeds[1:], strict=True):
+        ratio = median(a / b for a, b in zip(speed, speeds[0], strict=True))
+        yield Row(
+            f"EWN playouts, {n} threads",
+            median(speed) / 1e6,
+            "M decisions/s",
+            f"{ratio:.2f} times one thread",
+        )
+
+
+def _perft_rows(rounds: int, scale: float) -> Iterator[Row]:
+    deep = 1 if scale >= 1 else 0
+    positions: list[tuple[str, State, int]] = [
+        ("EWN", make("ewn").parse(EWN_START), 9 + deep),
+        ("Connect Four", make("connect-four").initial_state(), 7 + deep),
+    ]
+    for title, state, depth in positions:
+        perft(state, 1)
+        [speeds] = _in_turn(rounds, lambda s=state, d=depth: float(sum(perft(s, d).nodes)))  # type: ignore[misc]
+        yield Row(f"{title} perft, depth {depth}", median(speeds) / 1e6, "M nodes/s")
+
+
+STARTED = "import time; t = time.perf_counter(); import dicent; {work}; print(time.perf_counter() - t)"
+WORKS = {
+    "first playout": "dicent.playouts(dicent.make('ewn'), 1)",
+    "first perft": "dicent.perft(dicent.make('ewn').initial_state(1), 2)",
+    "check_game": "dicent.check_game(dicent.make('ewn'), positions=50)",
+}
+
+
+def _start_rows() -> Iterator[Row]:
+    """From `import dicent` in a new process to a first answer, without and with native code kept."""
+    with tempfile.TemporaryDirectory() as cache:
+        for heat in ("cold", "warm"):
+            for name, work in WORKS.items():
+                note = "compiles" if heat == "cold" else "loads what the cold start compiled"
+                yield Row(f"{heat} start to {name}", _start(work, cache), "s", note)
+
+
+def _start(work: str, cache: str) -> float:
+    done = subprocess.run(
+        [sys.executable, "-c", STARTED.format(work=work)],
+        env={**os.environ, "DICENT_CACHE": cache},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return float(done.stdout)

@@ -1,0 +1,226 @@
+"""Binding: the kernel package loaded once more for one game, as native code or as plain Python.
+
+Native code lives in real modules in a cache folder, named by a hash of everything that it depends
+on: kernels, rules, options, compiler and its settings. Numba's own disk cache then works from one
+process to the next, and no edit can ever meet stale code. Plain Python runs from the sources where
+they are, so that a debugger shows the author's own file.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import importlib
+import importlib.util
+import os
+import platform
+import shutil
+import sys
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from dicent import kernels
+from dicent.game import Game
+from dicent.kernels import defaults, generator
+from dicent.rules import Rules, execute
+
+SOURCES = Path(kernels.__file__).parent
+UNUSED_DAYS = 60  # native code that no process has used for so long is deleted
+
+
+class Bound:
+    """The kernels of one game. Functions compile when they are first called."""
+
+    def __init__(self, package: ModuleType, folder: Path | None) -> None:
+        self.package = package
+        self.compiled: bool = package.COMPILED
+        self.folder = folder  # where native code is kept, if it is
+        self._functions: dict[str, Callable[..., Any]] = {}
+
+    def kernel(self, name: str) -> Callable[..., Any]:
+        """The kernel function `file.function`."""
+        if name not in self._functions:
+            file, function = name.split(".")
+            module = importlib.import_module(f"{self.package.__name__}.{file}")
+            self._functions[name] = self._compiled_alone(getattr(module, function))
+        return self._functions[name]
+
+    def _compiled_alone(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Hold the folder's lock during the first call, which compiles.
+
+        Of several processes on an empty cache one compiles, and the others load what it made.
+        """
+        if self.folder is None:
+            return function
+        folder, ready = self.folder, False
+
+        def call(*arguments: Any) -> Any:
+            nonlocal ready
+            if ready:
+                return function(*arguments)
+            with _locked(folder):
+                answer = function(*arguments)
+            ready = True
+            return answer
+
+        return call
+
+
+def bind(game: Game, compiled: bool | None = None) -> Bound:
+    """The kernels of `game`; compiled unless the environment has NUMBA_DISABLE_JIT=1."""
+    if compiled is None:
+        compiled = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+    with _binding:
+        return _bind(game, compiled)
+
+
+_binding = threading.Lock()
+
+
+@lru_cache(maxsize=64)
+def _bind(game: Game, compiled: bool) -> Bound:
+    rules = game.rules
+    digest = fingerprint(rules)
+    if not compiled:
+        return Bound(_load(f"dicent_plain_{digest}", SOURCES, rules, compiled=False), None)
+    folder = cache_folder() / f"{rules.path.stem}-{digest}"
+    try:
+        _write_sources(folder, rules)
+    except OSError as error:
+        warnings.warn(
+            f"Native code cannot be kept in {folder.parent} ({error}); every process will compile "
+            "again. Set DICENT_CACHE to a folder that can be written.",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+        return Bound(_load(f"dicent_unkept_{digest}", SOURCES, rules, compiled=True), None)
+    return Bound(_load(f"dicent_native_{digest}", folder, rules, compiled=True), folder)
+
+
+def cache_folder() -> Path:
+    """Where native code is kept: DICENT_CACHE, or the user's cache folder."""
+    if chosen := os.environ.get("DICENT_CACHE"):
+        return Path(chosen)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "dicent"
+
+
+def fingerprint(rules: Rules) -> str:
+    """A hash of everything that native code depends on."""
+    from importlib.metadata import version
+
+    parts: list[object] = [rules.source, sorted(rules.options.items())]
+    for name, value in sorted(rules.constants.items()):
+        content = (value.dtype.str, value.shape, value.tobytes()) if isinstance(value, np.ndarray) else value
+        parts.append((name, content))
+    parts += [(name, text) for name, text in _kernel_sources().items()]
+    parts += [platform.python_version(), platform.machine(), np.__version__]
+    parts += [version("numba"), version("llvmlite")]
+    # Numba's own settings, but for those that only say where and how wide.
+    harmless = ("NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS", "NUMBA_DISABLE_JIT")
+    parts += sorted(
+        item for item in os.environ.items() if item[0].startswith("NUMBA_") and item[0] not in harmless
+    )
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:20]
+
+
+@lru_cache(maxsize=1)
+def _kernel_sources() -> dict[str, str]:
+    return {path.name: path.read_text(encoding="utf-8") for path in sorted(SOURCES.glob("*.py"))}
+
+
+def _write_sources(folder: Path, rules: Rules) -> None:
+    """Put kernels and rules into `folder`, all at once or not at all."""
+    wanted = _kernel_sources() | {"rules.py": rules.source}
+    if folder.is_dir():
+        found = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.py")}
+        if found == wanted:
+            os.utime(folder)
+            return
+        shutil.rmtree(folder)  # someone has edited or damaged it
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    _forget_unused(folder.parent)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".new-") as new:
+        inner = Path(new) / folder.name
+        inner.mkdir()
+        for name, text in wanted.items():
+            (inner / name).write_text(text, encoding="utf-8")
+        (inner / "__pycache__").mkdir()
+        _probe_writing(inner)
+        try:
+            inner.rename(folder)
+        except OSError:
+            if not folder.is_dir():  # otherwise another process was first
+                raise
+
+
+def _probe_writing(folder: Path) -> None:
+    """Fail now, rather than after compiling, where there is no room for native code."""
+    probe = folder / "__pycache__" / "probe"
+    probe.write_bytes(bytes(1 << 20))
+    probe.unlink()
+
+
+def _forget_unused(base: Path) -> None:
+    oldest = time.time() - UNUSED_DAYS * 86400
+    for folder in base.iterdir():
+        with contextlib.suppress(OSError):
+            if folder.is_dir() and folder.stat().st_mtime < oldest:
+                shutil.rmtree(folder)
+
+
+def _load(name: str, folder: Path, rules: Rules, compiled: bool) -> ModuleType:
+    """Load the kernel package in `folder` under `name`, with the game's rules in its hole."""
+    spec = importlib.util.spec_from_file_location(
+        name, folder / "__init__.py", submodule_search_locations=[str(folder)]
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    package = importlib.util.module_from_spec(spec)
+    sys.modules[name] = package
+    spec.loader.exec_module(package)
+    kept = folder != SOURCES
+    package.COMPILED = compiled  # type: ignore[attr-defined]
+    package.CACHE = compiled and kept  # type: ignore[attr-defined]
+
+    path = folder / "rules.py" if kept else rules.path
+    module = ModuleType(f"{name}.rules")
+    module.__file__ = str(path)
+    sys.modules[module.__name__] = module
+    execute(module, rules.source, str(path), rules.options)
+    _fill(module, rules, name)
+    package.rules = module  # type: ignore[attr-defined]
+    return package
+
+
+def _fill(module: ModuleType, rules: Rules, package: str) -> None:
+    """Give the rules their defaults, this package's generator, and native code."""
+    for name, value in rules.module.__dict__.items():
+        if name.isupper() and not hasattr(module, name):
+            setattr(module, name, value)  # constants that the game left to their defaults
+    for home in (defaults, generator):
+        here = importlib.import_module(f"{package}.{home.__name__.rsplit('.', 1)[1]}")
+        for name, value in rules.module.__dict__.items():
+            if getattr(value, "__module__", None) == home.__name__:
+                setattr(module, name, getattr(here, value.__name__))
+    jit = importlib.import_module(f"{package}.jit").jit
+    for name in rules.native:
+        setattr(module, name, jit(getattr(module, name)))
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Hold the folder's lock, where the file system has locks."""
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            file = stack.enter_context(open(folder / ".lock", "w"))
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield

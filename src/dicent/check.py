@@ -1,0 +1,299 @@
+"""check_game: does a game keep the contract?
+
+The rules are run as plain Python on some thousand positions, from random games and from all that
+follows some of them; then native code must say the same of each. What is wrong is reported with the
+function to mend and a position that shows it.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dicent.binding import bind
+from dicent.checked_rules import CheckedRules, Facts, describe
+from dicent.errors import ContractError, DicentError
+from dicent.game import NAMES, Cells, Game, State
+from dicent.kernels.constants import CHOICE, ONGOING
+from dicent.kernels.generator import draw, open_stream
+from dicent.playout import MAX_STEPS, playouts
+from dicent.registry import make
+from dicent.view import View
+
+CHECKS = (
+    "random games end, and every answer of the rules makes sense",
+    "positions, actions and outcomes have texts that lead back to them",
+    "the encoding shows all that matters",
+    "symmetries keep the rules",
+    "native code agrees with plain Python",
+)
+SYMMETRIC = 300  # positions whose images are looked at, which takes long
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """What `check_game` looked at; it raises an error where anything is wrong."""
+
+    game: str
+    positions: int
+    games: int
+    checks: tuple[str, ...] = CHECKS
+
+
+def check_game(
+    game: Game, positions: int = 2000, seed: int = 0, progress: Callable[[str], object] | None = None
+) -> CheckReport:
+    """Check that a game keeps the contract; raises `ContractError` at the first breach.
+
+    `progress` is told what is checked next.
+    """
+    if positions < 1:
+        raise DicentError(f"positions is {positions}; at least one is needed")
+    tell = progress or (lambda check: None)
+    rules = CheckedRules(game)
+    with np.errstate(all="raise"):  # numbers that silently wrap differ between Python and native code
+        tell(CHECKS[0])
+        _check_name(game)
+        games = _random_games(rules, positions // 2, seed)
+        known = _explore(rules, games, positions)
+        tell(CHECKS[1])
+        _check_text(game, known)
+        tell(CHECKS[2])
+        _check_encoding(rules, known)
+        tell(CHECKS[3])
+        for facts in list(known.values())[:: max(1, len(known) // SYMMETRIC)]:
+            _check_symmetries(rules, facts)
+    tell(CHECKS[4])
+    _check_native(game, [facts.cells for facts in known.values()], seed)
+    return CheckReport(game.name, len(known), len(games))
+
+
+def _check_name(game: Game) -> None:
+    try:
+        again = make(game.name)
+    except DicentError as error:
+        raise ContractError(f"the game's name {game.name!r} does not lead back to it: {error}") from error
+    if again != game:
+        raise ContractError(f"the game's name {game.name!r} names another game")
+
+
+def _random_games(rules: CheckedRules, positions: int, seed: int) -> list[list[Cells]]:
+    """Random games, as their lists of states, until there are enough positions."""
+    games: list[list[Cells]] = []
+    rng = np.empty(2, np.uint64)
+    open_stream(rng, seed, 0, CHOICE)
+    while sum(map(len, games)) < positions and len(games) < positions:
+        line = [rules.start(seed + len(games))]
+        while children := rules.facts(line[-1]).children:
+            line.append(children[draw(rng, len(children))])
+            if len(line) > MAX_STEPS:
+                rules.fail("result", line[-1], f"a random game did not end within {MAX_STEPS} steps")
+        games.append(line)
+    return games
+
+
+def _explore(rules: CheckedRules, games: list[list[Cells]], positions: int) -> dict[bytes, Facts]:
+    """The games' states, and whatever follows some of them in every way."""
+    known: dict[bytes, Facts] = {}
+
+    def learn(cells: Cells) -> Facts:
+        if cells.tobytes() not in known:
+            known[cells.tobytes()] = rules.facts(cells)
+        return known[cells.tobytes()]
+
+    for line in games:
+        for cells in line:
+            learn(cells)
+    line = games[0]
+    roots = [line[i * (len(line) - 1) // 4] for i in range(4)]
+    for n, root in enumerate(roots):
+        limit = len(known) + (positions - len(known)) // (len(roots) - n)
+        waiting, seen = deque([root]), {root.tobytes()}
+        while waiting and len(known) < limit:
+            for child in learn(waiting.popleft()).children:
+                if child.tobytes() not in seen:
+                    seen.add(child.tobytes())
+                    waiting.append(child)
+    return known
+
+
+def _check_text(game: Game, known: dict[bytes, Facts]) -> None:
+    """Texts lead back to what they describe, and no two things share one."""
+    texts: dict[str, bytes] = {}
+    for key, facts in known.items():
+        state = State(game, facts.cells.copy())
+        text = _text("format_state", state, partial(str, state))
+        if texts.setdefault(text, key) != key:
+            raise ContractError(f"format_state: two different states have the same text {text!r}")
+        try:
+            same = game.parse(text) == state
+        except DicentError as error:
+            raise ContractError(f"parse_state: the text of a position is refused: {error}") from error
+        if not same:
+            raise ContractError(f"parse_state: {text!r} comes back as another state")
+        for function, choices in (("format_action", facts.legal), ("format_outcome", range(len(facts.p)))):
+            written = [_text(function, state, partial(getattr(game, function), state, c)) for c in choices]
+            if len(set(written)) < len(written):
+                raise ContractError(
+                    f"{function}: {', '.join(written)} are not all different, at position {text}"
+                )
+        _check_view(game, state)
+
+
+def _text(function: str, state: State, write: Callable[[], str]) -> str:
+    try:
+        text = write()
+    except Exception as error:
+        where = describe(state.game, state.cells)
+        raise ContractError(f"{function}: raised {type(error).__name__}: {error}, at {where}") from error
+    if not text or text != text.strip() or not text.isprintable():
+        raise ContractError(f"{function}: {text!r} is not one line without spaces around it")
+    return text
+
+
+def _check_view(game: Game, state: State) -> None:
+    try:
+        view = game.view(state)
+    except Exception as error:
+        raise ContractError(f"view: raised {type(error).__name__}: {error}, at position {state}") from error
+    if view is None:
+        return
+    if not isinstance(view, View):
+        raise ContractError(f"view: returned a {type(view).__name__}, not a View, at position {state}")
+    if not all(0 <= p.row < view.rows and 0 <= p.column < view.columns for p in view.pieces):
+        raise ContractError(f"view: a piece stands outside the board, at position {state}")
+
+
+def _check_encoding(rules: CheckedRules, known: dict[bytes, Facts]) -> None:
+    """States that look the same to a network must be the same to a player."""
+    game = rules.game
+    looks: dict[bytes, Facts] = {}
+    for facts in known.values():
+        if facts.p:
+            faces = [rules.planes(child) for child in facts.children]
+            for o, face in enumerate(faces):
+                if face in faces[:o]:
+                    rules.fail(
+                        "encode", facts.cells, f"hides whether chance chose {faces.index(face)} or {o}"
+                    )
+        twin = looks.setdefault(facts.planes, facts)
+        if twin is facts:
+            continue
+        for problem in _differences(rules, facts, twin):
+            raise ContractError(
+                f"encode: two positions look the same to a network, but {problem}: "
+                f"{describe(game, twin.cells)} and {describe(game, facts.cells)}"
+            )
+
+
+def _differences(rules: CheckedRules, one: Facts, two: Facts) -> Iterator[str]:
+    if one.result != two.result:
+        yield f"the result is {two.result} in the first and {one.result} in the second"
+    if one.result != ONGOING:
+        return
+    if one.player != two.player:
+        yield f"{NAMES[two.player]} is to play in the first and {NAMES[one.player]} in the second"
+    if set(one.legal) != set(two.legal):
+        yield "their legal actions differ"
+    if one.p != two.p:
+        yield "the probabilities of chance differ"
+    after = [dict(zip(f.legal or range(len(f.p)), f.children, strict=True)) for f in (one, two)]
+    for choice, child in after[0].items():
+        if rules.planes(child) != rules.planes(after[1][choice]):
+            yield f"the positions after {choice} look different"
+
+
+def _check_symmetries(rules: CheckedRules, facts: Facts) -> None:
+    """An image has the same moves to images of the same positions, and the same result."""
+    game, cells = rules.game, facts.cells
+    for k in range(game.num_symmetries):
+        sign, image = rules.image(cells, k)
+        if sign == 0:
+            if k == 0:
+                rules.fail("symmetry", cells, "number 0 must be the identity and hold everywhere")
+            continue
+        if k == 0 and (sign != 1 or not np.array_equal(image, cells)):
+            rules.fail("symmetry", cells, "number 0 is not the identity")
+        other = rules.facts(image)
+        wrong = f"number {k} is wrong: "
+        if other.result != (facts.result if facts.result == ONGOING else sign * facts.result):
+            rules.fail("symmetry", cells, wrong + f"the result {facts.result} becomes {other.result}")
+        if facts.result != ONGOING:
+            continue
+        if other.player != sign * facts.player:
+            rules.fail("symmetry", cells, wrong + "the wrong player is to play in the image")
+        if facts.p:
+            before = sorted(
+                (p, rules.image(c, k)[1].tobytes()) for p, c in zip(facts.p, facts.children, strict=True)
+            )
+            after = sorted((p, c.tobytes()) for p, c in zip(other.p, other.children, strict=True))
+            if [b for _, b in before] != [b for _, b in after] or not np.allclose(
+                [p for p, _ in before], [p for p, _ in after], rtol=0, atol=1e-12
+            ):
+                rules.fail("symmetry", cells, wrong + "chance leads to other positions in the image")
+            continue
+        following = dict(zip(other.legal, other.children, strict=True))
+        for action, child in zip(facts.legal, facts.children, strict=True):
+            mapped = rules.mapped(cells, k, action)
+            if mapped not in following:
+                rules.fail(
+                    "symmetry_action", cells, wrong + f"action {action} becomes {mapped}, which is not legal"
+                )
+            if not np.array_equal(rules.image(child, k)[1], following[mapped]):
+                rules.fail("symmetry", cells, wrong + f"after action {action} the positions are no images")
+        if len(following) != len(facts.legal):
+            rules.fail("symmetry", cells, wrong + "the image has other legal actions")
+
+
+def _check_native(game: Game, states: list[Cells], seed: int) -> None:
+    """Native code says of every state what plain Python says, and plays the same games."""
+    if not bind(game).compiled:
+        return
+    try:
+        native, plain = (_all_facts(game, np.array(states), compiled) for compiled in (True, False))
+    except DicentError:
+        raise
+    except Exception as error:
+        raise ContractError(f"native code cannot be made: {_first_lines(error)}") from error
+    for (name, expected), (_, found) in zip(plain, native, strict=True):
+        for i, cells in enumerate(states):
+            if not np.array_equal(expected[i], found[i], equal_nan=True):
+                raise ContractError(
+                    f"{name}: native code says {found[i].tolist()} and plain Python "
+                    f"{expected[i].tolist()}, at {describe(game, cells)}"
+                )
+    games = [playouts(game, 100, seed, compiled=compiled) for compiled in (True, False)]
+    if not np.array_equal(games[0].results, games[1].results) or not np.array_equal(
+        games[0].plies, games[1].plies
+    ):
+        raise ContractError("random games of native code differ from those of plain Python")
+
+
+def _all_facts(game: Game, states: Any, compiled: bool) -> list[tuple[str, Any]]:
+    """The answers of every function for every state, each beside the function's name."""
+    n, k = len(states), game.num_symmetries
+    size, actions, chances = game.state_size, game.num_actions, max(1, game.num_outcomes)
+    dtype = game.state_dtype
+    answers: list[tuple[str, Any]] = [
+        ("to_play", np.zeros(n, np.int64)),
+        ("result", np.zeros(n, np.int64)),
+        ("score", np.zeros(n, np.float64)),
+        ("legal_actions or outcomes", np.zeros(n, np.int64)),
+        ("legal_actions", np.zeros((n, actions), np.int64)),
+        ("outcomes", np.zeros((n, chances), np.float64)),
+        ("apply_action or apply_outcome", np.zeros((n, max(actions, chances), size), dtype)),
+        ("encode", np.zeros((n, *game.input_shape), np.float32)),
+        ("symmetry", np.zeros((n, k), np.int64)),
+        ("symmetry", np.zeros((n, k, size), dtype)),
+        ("symmetry_action", np.zeros((n, k, actions), np.int64)),
+    ]
+    bind(game, compiled).kernel("facts.facts")(states, *(array for _, array in answers))
+    return answers
+
+
+def _first_lines(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: " + " / ".join(lines[:6])

@@ -1,0 +1,175 @@
+"""The rules as plain Python, every answer looked at before it is used."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+import numpy as np
+
+from dicent.errors import ContractError
+from dicent.game import Cells, Game, State
+from dicent.kernels.constants import CHANCE, DEAL, MAX, MIN, ONGOING
+from dicent.kernels.generator import open_stream
+
+
+@dataclass
+class Facts:
+    """What the rules say of one state."""
+
+    cells: Cells
+    player: int
+    result: int
+    legal: tuple[int, ...] = ()
+    p: tuple[float, ...] = ()
+    planes: bytes = b""
+    children: list[Cells] = field(default_factory=list)  # by legal action or by outcome
+
+
+class CheckedRules:
+    """Asks a game's rules; an answer that breaks the contract raises a `ContractError`."""
+
+    def __init__(self, game: Game) -> None:
+        self.game = game
+        self.module = game.rules.module
+
+    def fail(self, function: str, cells: Cells, problem: str) -> NoReturn:
+        """Say which function breaks the contract, how, and where."""
+        raise ContractError(f"{function}: {problem}, at {describe(self.game, cells)}")
+
+    def ask(self, function: str, cells: Cells, answer: Callable[[Cells], Any]) -> Any:
+        """What `answer` computes with `function`, twice, without a change of `cells`."""
+        answers = []
+        for _ in range(2):
+            copy = cells.copy()
+            try:
+                answers.append(answer(copy))
+            except Exception as error:
+                self.fail(function, cells, f"raised {type(error).__name__}: {error}")
+            if not np.array_equal(copy, cells):
+                self.fail(function, cells, "changed the state, though it only has to look at it")
+        if not np.array_equal(answers[0], answers[1]):
+            self.fail(function, cells, f"answered {answers[0]} and then {answers[1]} for the same state")
+        return answers[0]
+
+    def start(self, seed: int) -> Cells:
+        """A start position."""
+
+        def deal(cells: Cells) -> Cells:
+            rng = np.empty(2, np.uint64)
+            open_stream(rng, seed, 0, DEAL)
+            new = cells.copy()
+            self.module.initial(new, rng)
+            return new
+
+        cells: Cells = self.ask("initial", self.game.empty_cells(), deal)
+        return cells
+
+    def facts(self, cells: Cells) -> Facts:
+        """Everything about one state, checked for sense."""
+        result = self.ask("result", cells, self.module.result)
+        if result not in (ONGOING, 1, 0, -1):
+            self.fail("result", cells, f"returned {result}, not ONGOING, 1, 0 or -1")
+        player = self.ask("to_play", cells, self.module.to_play)
+        if player not in (MAX, MIN, CHANCE):
+            self.fail("to_play", cells, f"returned {player}, not MAX, MIN or CHANCE")
+        facts = Facts(cells, int(player), int(result), planes=self.planes(cells))
+        if result != ONGOING:
+            score = self.ask("score", cells, self.module.score)
+            if not np.isfinite(score):
+                self.fail("score", cells, f"returned {score}")
+        elif player == CHANCE:
+            facts.p = self.probabilities(cells)
+            facts.children = [self.after("apply_outcome", cells, o) for o in range(len(facts.p))]
+        else:
+            facts.legal = self.legal(cells)
+            facts.children = [self.after("apply_action", cells, a) for a in facts.legal]
+        return facts
+
+    def legal(self, cells: Cells) -> tuple[int, ...]:
+        """The legal actions."""
+
+        def answer(copy: Cells) -> tuple[int, ...]:
+            out = np.full(self.game.num_actions, -1, np.int64)
+            n = self.module.legal_actions(copy, out)
+            return tuple(out.tolist()[: int(n)])
+
+        legal: tuple[int, ...] = self.ask("legal_actions", cells, answer)
+        if not legal:
+            self.fail("legal_actions", cells, "found none, though the game goes on")
+        if not all(0 <= a < self.game.num_actions for a in legal):
+            self.fail("legal_actions", cells, f"wrote {legal}, not all from 0 to NUM_ACTIONS - 1")
+        if len(set(legal)) < len(legal):
+            self.fail("legal_actions", cells, f"wrote {legal}, some of them twice")
+        return legal
+
+    def probabilities(self, cells: Cells) -> tuple[float, ...]:
+        """The probabilities of the outcomes."""
+
+        def answer(copy: Cells) -> tuple[float, ...]:
+            p = np.full(self.game.num_outcomes, -1.0)
+            n = self.module.outcomes(copy, p)
+            return tuple(p.tolist()[: int(n)])
+
+        if self.game.num_outcomes == 0:
+            self.fail("to_play", cells, "returned CHANCE, but NUM_OUTCOMES is 0")
+        p: tuple[float, ...] = self.ask("outcomes", cells, answer)
+        if not p or not all(x > 0 for x in p):
+            self.fail("outcomes", cells, f"gave the probabilities {p}, not all positive")
+        if abs(sum(p) - 1) > 1e-9:
+            self.fail("outcomes", cells, f"gave probabilities that sum to {sum(p):g}, not to 1")
+        return p
+
+    def after(self, function: str, cells: Cells, choice: int) -> Cells:
+        """The state after an action or an outcome."""
+
+        def answer(copy: Cells) -> Cells:
+            new = copy.copy()
+            getattr(self.module, function)(new, choice)
+            return new
+
+        new: Cells = self.ask(function, cells, answer)
+        if np.array_equal(new, cells):
+            what = "action" if function == "apply_action" else "outcome"
+            self.fail(function, cells, f"changed nothing for {what} {choice}")
+        return new
+
+    def planes(self, cells: Cells) -> bytes:
+        """What a network sees."""
+
+        def answer(copy: Cells) -> Any:
+            planes = np.zeros(self.game.input_shape, np.float32)
+            self.module.encode(copy, planes)
+            return planes
+
+        planes = self.ask("encode", cells, answer)
+        if not np.isfinite(planes).all():
+            self.fail("encode", cells, "wrote numbers that are not finite")
+        encoding: bytes = planes.tobytes()
+        return encoding
+
+    def image(self, cells: Cells, k: int) -> tuple[int, Cells]:
+        """The sign and the image under symmetry `k`."""
+
+        def answer(copy: Cells) -> Any:
+            out = np.zeros_like(copy)
+            return np.concatenate([[self.module.symmetry(copy, k, out)], out])
+
+        answered = self.ask("symmetry", cells, answer)
+        if answered[0] not in (1, -1, 0):
+            self.fail("symmetry", cells, f"number {k} returned {answered[0]}, not 1, -1 or 0")
+        return int(answered[0]), answered[1:].astype(cells.dtype)
+
+    def mapped(self, cells: Cells, k: int, action: int) -> int:
+        """What a legal action becomes under symmetry `k`."""
+        return int(
+            self.ask("symmetry_action", cells, lambda copy: self.module.symmetry_action(copy, k, action))
+        )
+
+
+def describe(game: Game, cells: Cells) -> str:
+    """A position for messages: its text, if it has one, and its numbers."""
+    numbers = ",".join(str(number) for number in cells)
+    try:
+        return f"position {State(game, cells.copy())} (state {numbers})"
+    except Exception:
+        return f"state {numbers}"

@@ -1,0 +1,323 @@
+"""The commands. Each prints for people, or with --json for programs."""
+
+import json as json_module
+import math
+import sys
+import time
+from collections.abc import Callable
+from typing import Annotated
+
+import tyro
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+import dicent
+from dicent.errors import DicentError
+
+GameText = Annotated[
+    str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME", help="A game's name or its file.")
+]
+PositionText = Annotated[
+    str,
+    tyro.conf.Positional,
+    tyro.conf.arg(metavar="POSITION", help="A position's text; a start position without it."),
+]
+Json = Annotated[bool, tyro.conf.arg(help="Print one line of JSON, for programs.")]
+app = tyro.extras.SubcommandApp()
+
+
+def _print_json(value: object) -> None:
+    print(json_module.dumps(value, ensure_ascii=False))
+
+
+def _progress() -> Progress:
+    """A line on the error stream that shows that long work goes on."""
+    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+    return Progress(*columns, console=Console(stderr=True), transient=True)
+
+
+def _position(game: dicent.Game, position: str, seed: int | None) -> dicent.State:
+    return game.parse(position) if position else game.initial_state(seed)
+
+
+@app.command
+def games(json: Json = False) -> None:
+    """List the games, their presets and their options."""
+    listed = [dicent.make(name) for name in dicent.game_names()]
+    if json:
+        _print_json([_game_facts(game) for game in listed])
+        return
+    table = Table(box=None, pad_edge=False)
+    for column in ("name", "what it is", "actions", "outcomes", "input"):
+        table.add_column(column, header_style="bold", no_wrap=column == "name")
+    for game in listed:
+        shape = "x".join(map(str, game.input_shape))
+        what = game.description.partition("\n")[0]
+        if game.name in game.rules.module.PRESETS:
+            chosen = game.rules.module.PRESETS[game.name]
+            what = "preset: " + ", ".join(f"{key}={value}" for key, value in chosen.items())
+        table.add_row(
+            f"[bold]{game.name}[/]", escape(what), str(game.num_actions), str(game.num_outcomes), shape
+        )
+        for option in () if game.name in game.rules.module.PRESETS else game.declared_options:
+            named = isinstance(option.default, str)  # the help says in words what each name means
+            choices = f": {', '.join(map(str, option.choices))}" if option.choices and not named else ""
+            table.add_row(f"  [dim]{option}[/]", f"[dim]{escape(option.help + choices)}[/]")
+    Console(highlight=False).print(table)
+
+
+def _game_facts(game: dicent.Game) -> dict[str, object]:
+    return {
+        "name": game.name,
+        "title": game.title,
+        "description": game.description,
+        "options": game.options,
+        "declared": [
+            {"name": o.name, "default": o.default, "choices": list(o.choices), "help": o.help}
+            for o in game.declared_options
+        ],
+        "num_actions": game.num_actions,
+        "num_outcomes": game.num_outcomes,
+        "input_shape": list(game.input_shape),
+        "state_size": game.state_size,
+        "max_plies": game.max_plies,
+        "num_symmetries": game.num_symmetries,
+    }
+
+
+@app.command
+def check(game: GameText, /, positions: int = 2000, seed: int = 0, json: Json = False) -> None:
+    """Check that a game keeps the contract: play it, compile it, compare, and say what is wrong.
+
+    Args:
+        positions: How many positions to look at.
+        seed: Which random games to play.
+    """
+    with _progress() as progress:
+        task = progress.add_task("loading")
+        report = dicent.check_game(
+            dicent.make(game), positions, seed, lambda stage: progress.update(task, description=stage)
+        )
+    if json:
+        _print_json({"ok": True, "game": report.game, "positions": report.positions, "checks": report.checks})
+        return
+    console = Console(highlight=False)
+    for line in report.checks:
+        console.print(f"[green]✓[/] {line}")
+    console.print(
+        f"[bold]{report.game}[/] keeps the contract: {report.positions:,} positions, {report.games} games."
+    )
+
+
+@app.command
+def perft(
+    game: GameText,
+    position: PositionText = "",
+    /,
+    depth: int = 5,
+    seed: int | None = None,
+    json: Json = False,
+) -> None:
+    """Count the nodes within some depth of a position, by depth and by who is to play.
+
+    Args:
+        depth: How many plies, the rolls of chance among them.
+        seed: Which start position, where it is dealt.
+    """
+    state = _position(dicent.make(game), position, seed)
+    begin = time.perf_counter()
+    with _progress() as progress:
+        task = progress.add_task("counting")
+        counts = dicent.perft(
+            state, depth, progress=lambda c: progress.update(task, description=f"{sum(c.nodes):,} nodes")
+        )
+    seconds = time.perf_counter() - begin
+    if json:
+        _print_json(
+            {
+                "game": state.game.name,
+                "position": str(state),
+                "nodes": counts.nodes,
+                "decisions": counts.decisions,
+                "chances": counts.chances,
+                "finished": counts.finished,
+                "seconds": seconds,
+            }
+        )
+        return
+    table = Table(title=str(state), box=None, title_style="bold", title_justify="left")
+    for column in ("depth", "decisions", "chance nodes", "finished", "all nodes"):
+        table.add_column(column, justify="right", header_style="bold")
+    for d, row in enumerate(
+        zip(counts.decisions, counts.chances, counts.finished, counts.nodes, strict=True)
+    ):
+        table.add_row(str(d), *(f"{count:,}" for count in row))
+    Console(highlight=False).print(table)
+
+
+@app.command
+def show(
+    game: GameText,
+    position: PositionText = "",
+    /,
+    seed: int | None = None,
+    play: bool = False,
+    delay: float = 0.4,
+    json: Json = False,
+) -> None:
+    """Draw a position: the board, whose turn it is and what may be played.
+
+    Args:
+        seed: Which start position, where it is dealt, and which random game.
+        play: Play a random game from there, with the chances that random games give each side.
+        delay: Seconds between the moves of that game.
+    """
+    from dicent.terminal import board
+
+    state = _position(dicent.make(game), position, seed)
+    if json:
+        _print_json(_state_facts(state))
+    elif play:
+        _exhibition(state, seed, delay)
+    else:
+        Console(highlight=False).print(board(state))
+
+
+def _state_facts(state: dicent.State) -> dict[str, object]:
+    game = state.game
+    player = (
+        "over"
+        if state.result is not None
+        else {dicent.MAX: "max", dicent.MIN: "min"}.get(state.to_play, "chance")
+    )
+    return {
+        "game": game.name,
+        "position": str(state),
+        "to_play": player,
+        "result": state.result,
+        "actions": [{"action": a, "text": game.format_action(state, a)} for a in state.legal_actions],
+        "outcomes": [
+            {"outcome": o, "text": game.format_outcome(state, o), "p": p} for o, p in state.outcomes
+        ],
+    }
+
+
+def _exhibition(state: dicent.State, seed: int | None, delay: float) -> None:
+    """A random game on screen; at each decision native playouts say how it stands."""
+    import random
+
+    from rich.live import Live
+
+    from dicent.terminal import board, describe_playouts
+
+    rng = random.Random(seed)
+    console = Console(highlight=False)
+    live = console.is_terminal
+    with Live(console=console, auto_refresh=False) if live else _Lines(console) as screen:
+        note = ""
+        while True:
+            if not state.is_chance:
+                note += (
+                    describe_playouts(dicent.playouts(state, 20_000, seed or 0))
+                    if state.result is None
+                    else ""
+                )
+                screen.update(board(state, note), refresh=True)
+                if live:
+                    time.sleep(delay)
+            if state.result is not None:
+                break
+            if state.is_chance:
+                outcomes, weights = zip(*state.outcomes, strict=True)
+                state = state.apply_outcome(rng.choices(outcomes, weights)[0])
+                continue
+            action = rng.choice(state.legal_actions)
+            note = f"last move {state.game.format_action(state, action)}; "
+            state = state.apply(action)
+
+
+class _Lines:
+    """Stands in for rich's Live where the output is a file: one board after another."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+
+    def __enter__(self) -> "_Lines":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def update(self, renderable: object, refresh: bool = True) -> None:
+        """Print one more board."""
+        self.console.print(renderable)
+
+
+@app.command
+def bench(rounds: int = 5, scale: float = 1.0, json: Json = False) -> None:
+    """Measure the speed of this machine, against peers where they are installed.
+
+    Args:
+        rounds: How often each speed is measured; medians are kept.
+        scale: How much work to time, as a share of the usual.
+    """
+    from dicent.bench import bench as measure
+    from dicent.bench import signature
+
+    if rounds < 1 or not scale > 0:
+        raise DicentError("rounds and scale must be positive")
+    rows = []
+    with _progress() as progress:
+        task = progress.add_task("measuring")
+        for row in measure(rounds, scale):
+            rows.append(row)
+            progress.update(task, description=f"measured {row.name.strip()}")
+    sign = signature()
+    if json:
+        values = [None if math.isnan(row.value) else row.value for row in rows]
+        listed = [
+            {"name": row.name.strip(), "value": value, "unit": row.unit, "note": row.note}
+            for row, value in zip(rows, values, strict=True)
+        ]
+        _print_json({"rows": listed, "signature": sign})
+        return
+    table = Table(box=None, pad_edge=False)
+    for column in ("measured", "value", "unit", ""):
+        table.add_column(column, justify="right" if column == "value" else "left", header_style="bold")
+    for row in rows:
+        value = "-" if math.isnan(row.value) else f"{row.value:,.2f}"
+        table.add_row(row.name, value, row.unit, f"[dim]{row.note}[/]")
+    console = Console(highlight=False)
+    console.print(table)
+    console.print(f"signature {sign}")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command; returns the exit status."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments == ["--version"]:
+        print(f"dicent {dicent.__version__}")
+        return 0
+    return _guarded(lambda: app.cli(args=arguments, prog="dicent", config=(tyro.conf.FlagCreatePairsOff,)))
+
+
+def _guarded(command: Callable[[], object]) -> int:
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    try:
+        command()
+    except DicentError as error:
+        console.print(f"[bold red]error:[/] {escape(str(error))}")
+        return 1
+    except KeyboardInterrupt:
+        console.print("interrupted")
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 0
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

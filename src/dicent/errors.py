@@ -1,0 +1,25 @@
+"""Errors for people: each says what was wrong, where, and what to do."""
+
+
+class DicentError(ValueError):
+    """Anything that a user can put right; the commands print it without a traceback."""
+
+
+class GameError(DicentError):
+    """A game that does not exist, cannot be loaded, or is asked for with options it does not have."""
+
+
+class PositionError(DicentError):
+    """A text that is no position of the game."""
+
+
+class IllegalActionError(DicentError):
+    """An action that the player to move does not have."""
+
+
+class IllegalOutcomeError(DicentError):
+    """An outcome that chance does not have here."""
+
+
+class ContractError(DicentError):
+    """A game that breaks the contract; raised by `check_game`."""

@@ -1,0 +1,289 @@
+"""Game and State: the public face of a game's rules.
+
+Everything here runs the rules as plain Python, a few microseconds a call. Whatever has to be fast
+works on arrays of states in the kernels (`dicent.binding`).
+"""
+
+import secrets
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dicent.errors import IllegalActionError, IllegalOutcomeError, PositionError
+from dicent.kernels.constants import CHANCE, DEAL, MAX, MIN, ONGOING
+from dicent.kernels.generator import open_stream
+from dicent.rules import Option, Rules, Value, load_rules
+from dicent.view import View
+
+Cells = npt.NDArray[np.signedinteger[Any]]
+NAMES = {MAX: "MAX", MIN: "MIN", CHANCE: "chance"}
+
+
+class Symmetry(NamedTuple):
+    """A state with the same value, up to its sign, and what each legal action becomes there."""
+
+    state: "State"
+    sign: int
+    actions: dict[int, int]
+
+
+class Game:
+    """The rules of a game with its options chosen. Made by `dicent.make` and `dicent.load`."""
+
+    def __init__(self, name: str, rules: Rules) -> None:
+        module = rules.module
+        self.name = name  # the one text that names the game everywhere: make(game.name) == game
+        self.rules = rules
+        self.description = (module.__doc__ or "").strip()
+        self.state_size: int = module.STATE_SIZE
+        self.state_dtype: type[np.signedinteger[Any]] = module.STATE_DTYPE
+        self.num_actions: int = module.NUM_ACTIONS
+        self.num_outcomes: int = module.NUM_OUTCOMES
+        self.num_symmetries: int = module.NUM_SYMMETRIES
+        self.input_shape: tuple[int, int, int] = module.INPUT_SHAPE
+        self.max_plies: int | None = module.MAX_PLIES or None
+        self._identity = (rules.source, tuple(sorted(rules.options.items())))
+
+    @property
+    def title(self) -> str:
+        """What the game is called: the first line of its description up to the colon."""
+        return self.description.partition("\n")[0].partition(":")[0].rstrip(".") or self.name
+
+    @property
+    def options(self) -> dict[str, Value]:
+        """Every option of the game with the value chosen."""
+        return dict(self.rules.options)
+
+    @property
+    def declared_options(self) -> tuple[Option, ...]:
+        """The options that the game has, with their defaults."""
+        return self.rules.declared
+
+    def initial_state(self, seed: int | None = None) -> "State":
+        """A start position. Where it is dealt, `seed` says how; None deals afresh each time."""
+        rng = np.empty(2, np.uint64)
+        open_stream(rng, secrets.randbits(63) if seed is None else seed, 0, DEAL)
+        cells = self.empty_cells()
+        self.rules.module.initial(cells, rng)
+        return State(self, cells)
+
+    def empty_cells(self) -> Cells:
+        """Zeros in the shape of one state."""
+        return np.zeros(self.state_size, self.state_dtype)
+
+    def state(self, cells: npt.ArrayLike) -> "State":
+        """The state that an array holds, as kernels return it."""
+        array = np.array(cells, self.state_dtype)
+        if array.shape != (self.state_size,):
+            raise PositionError(f"a state of {self.name} has {self.state_size} numbers, not {array.shape}")
+        return State(self, array)
+
+    def parse(self, text: str) -> "State":
+        """The state that `text` describes; `str` gives exactly the same text back."""
+        text = text.strip()
+        cells = self.empty_cells()
+        try:
+            self._function("parse_state", self._parse_numbers)(text, cells)
+        except (ValueError, IndexError, OverflowError) as error:
+            raise PositionError(f"{text!r} is no position of {self.name}: {error}") from error
+        state = State(self, cells)
+        if str(state) != text:
+            raise PositionError(f"{text!r} is no position of {self.name}: it should read {str(state)!r}")
+        return state
+
+    def format_action(self, state: "State", action: int) -> str:
+        """A legal action as people write it."""
+        state.require_legal(action)
+        return self._action_text(state, action)
+
+    def parse_action(self, state: "State", text: str) -> int:
+        """The legal action that is written `text`."""
+        for action in state.legal_actions:
+            if self._action_text(state, action) == text.strip():
+                return action
+        raise IllegalActionError(f"{text!r} is no legal action at {state}. {state.describe_legal()}")
+
+    def format_outcome(self, state: "State", outcome: int) -> str:
+        """An outcome of chance as people write it."""
+        state.require_outcome(outcome)
+        return self._outcome_text(state, outcome)
+
+    def parse_outcome(self, state: "State", text: str) -> int:
+        """The outcome of chance that is written `text`."""
+        for outcome, _ in state.outcomes:
+            if self._outcome_text(state, outcome) == text.strip():
+                return outcome
+        raise IllegalOutcomeError(f"{text!r} is no outcome at {state}. {state.describe_outcomes()}")
+
+    def view(self, state: "State") -> View | None:
+        """What the board looks like, where the game describes it."""
+        function = getattr(self.rules.module, "view", None)
+        return None if function is None else function(state.cells)
+
+    def _function(self, name: str, default: Callable[..., Any]) -> Callable[..., Any]:
+        function: Callable[..., Any] = getattr(self.rules.module, name, default)
+        return function
+
+    def _parse_numbers(self, text: str, cells: Cells) -> None:
+        numbers = [int(number) for number in text.split(",")]
+        if len(numbers) != self.state_size:
+            raise ValueError(f"it needs {self.state_size} numbers with commas between them")
+        cells[:] = numbers
+
+    def _format_numbers(self, cells: Cells) -> str:
+        return ",".join(str(number) for number in cells)
+
+    def _state_text(self, cells: Cells) -> str:
+        return str(self._function("format_state", self._format_numbers)(cells))
+
+    def _action_text(self, state: "State", action: int) -> str:
+        return str(self._function("format_action", lambda s, a: a)(state.cells, action))
+
+    def _outcome_text(self, state: "State", outcome: int) -> str:
+        return str(self._function("format_outcome", lambda s, o: o)(state.cells, outcome))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Game) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    def __repr__(self) -> str:
+        return f"dicent.make({self.name!r})"
+
+    def __reduce__(self) -> tuple[Callable[..., "Game"], tuple[object, ...]]:
+        return _reload, (self.name, self.rules.path, self.rules.options)
+
+
+def _reload(name: str, path: Path, options: dict[str, Value]) -> Game:
+    """What unpickling a game calls: the file is read again."""
+    return Game(name, load_rules(path, options))
+
+
+class State:
+    """A position of a game: a value that never changes. Two states are equal if their bytes are."""
+
+    __slots__ = ("__dict__", "cells", "game")
+
+    def __init__(self, game: Game, cells: Cells) -> None:
+        cells.flags.writeable = False
+        self.game = game
+        self.cells = cells
+
+    @cached_property
+    def to_play(self) -> int:
+        """Who is to play: MAX, MIN or CHANCE."""
+        return int(self.game.rules.module.to_play(self.cells))
+
+    @cached_property
+    def result(self) -> int | None:
+        """None while the game goes on, else +1, 0 or -1 for MAX."""
+        result = int(self.game.rules.module.result(self.cells))
+        return None if result == ONGOING else result
+
+    @property
+    def is_chance(self) -> bool:
+        """Is it chance's turn?"""
+        return self.result is None and self.to_play == CHANCE
+
+    @cached_property
+    def legal_actions(self) -> tuple[int, ...]:
+        """The actions of the player to move; none where chance is to play or the game is over."""
+        if self.result is not None or self.to_play == CHANCE:
+            return ()
+        out = np.empty(self.game.num_actions, np.int64)
+        n = self.game.rules.module.legal_actions(self.cells, out)
+        return tuple(out[:n].tolist())
+
+    @cached_property
+    def outcomes(self) -> tuple[tuple[int, float], ...]:
+        """Chance's outcomes with their probabilities; none where chance is not to play."""
+        if not self.is_chance:
+            return ()
+        p = np.empty(self.game.num_outcomes, np.float64)
+        n = self.game.rules.module.outcomes(self.cells, p)
+        return tuple(enumerate(p[:n].tolist()))
+
+    def apply(self, action: int) -> "State":
+        """The state after a legal action."""
+        self.require_legal(action)
+        cells = self.cells.copy()
+        self.game.rules.module.apply_action(cells, action)
+        return State(self.game, cells)
+
+    def apply_outcome(self, outcome: int) -> "State":
+        """The state after an outcome of chance."""
+        self.require_outcome(outcome)
+        cells = self.cells.copy()
+        self.game.rules.module.apply_outcome(cells, outcome)
+        return State(self.game, cells)
+
+    def encode(self) -> npt.NDArray[np.float32]:
+        """The network's input, an array of shape `game.input_shape`."""
+        planes = np.zeros(self.game.input_shape, np.float32)
+        self.game.rules.module.encode(self.cells, planes)
+        return planes
+
+    @property
+    def symmetries(self) -> tuple[Symmetry, ...]:
+        """The images of this state under the game's symmetries, the identity first."""
+        module = self.game.rules.module
+        images = []
+        for k in range(self.game.num_symmetries):
+            cells = self.game.empty_cells()
+            sign = int(module.symmetry(self.cells, k, cells))
+            if sign:
+                actions = {a: int(module.symmetry_action(self.cells, k, a)) for a in self.legal_actions}
+                images.append(Symmetry(State(self.game, cells), sign, actions))
+        return tuple(images)
+
+    def require_legal(self, action: int) -> None:
+        """Raise an error that names the legal actions, unless `action` is one of them."""
+        if action not in self.legal_actions:
+            raise IllegalActionError(f"action {action!r} is not legal at {self}. {self.describe_legal()}")
+
+    def require_outcome(self, outcome: int) -> None:
+        """Raise an error that names the outcomes, unless `outcome` is one of them."""
+        if outcome not in [o for o, _ in self.outcomes]:
+            raise IllegalOutcomeError(
+                f"outcome {outcome!r} is not possible at {self}. {self.describe_outcomes()}"
+            )
+
+    def describe_legal(self) -> str:
+        """The legal actions in words, for messages."""
+        if self.result is not None:
+            return "The game is over."
+        if self.to_play == CHANCE:
+            return f"It is chance's turn: use apply_outcome. {self.describe_outcomes()}"
+        actions = ", ".join(f"{a} ({self.game._action_text(self, a)})" for a in self.legal_actions)
+        return f"Legal for {NAMES[self.to_play]}: {actions}."
+
+    def describe_outcomes(self) -> str:
+        """The outcomes in words, for messages."""
+        if self.result is not None:
+            return "The game is over."
+        if self.to_play != CHANCE:
+            return f"It is {NAMES[self.to_play]}'s turn: use apply. {self.describe_legal()}"
+        outcomes = ", ".join(f"{o} ({self.game._outcome_text(self, o)})" for o, _ in self.outcomes)
+        return f"Possible: {outcomes}."
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, State):
+            return NotImplemented
+        return self.game == other.game and self.cells.tobytes() == other.cells.tobytes()
+
+    def __hash__(self) -> int:
+        return hash(self.cells.tobytes())
+
+    def __str__(self) -> str:
+        return self.game._state_text(self.cells)
+
+    def __repr__(self) -> str:
+        return f"{self.game!r}.parse({str(self)!r})"
+
+    def __reduce__(self) -> tuple[Callable[..., "State"], tuple[object, ...]]:
+        return Game.state, (self.game, self.cells.tolist())

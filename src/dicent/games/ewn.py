@@ -1,0 +1,447 @@
+"""EinStein würfelt nicht!: race and capture, each move with the piece that the die names.
+
+Two players have numbered pieces in opposite corners. A roll says which piece moves: one step towards
+the far corner, straight or diagonally. Whatever stands there is captured, own pieces too. Reaching
+the far corner wins, and so does taking the last opposing piece. Invented by Ingo Althöfer in 2004.
+"""
+
+import numpy as np
+
+from dicent.rules import CHANCE, MAX, MIN, ONGOING, Piece, View, draw, option
+
+NAME = "ewn"
+PRESETS = {"ewn-paper": {"rules": "paper", "setup": "mirrored"}}
+
+SIZE = option("size", 5, (3, 4, 5, 6), "cells along each side of the board")
+PIECES = option("pieces", 6, (1, 3, 6, 10), "pieces of each player, and faces of the die")
+RULES = option(
+    "rules",
+    "official",
+    ("official", "paper"),
+    "a missing number moves the next lower or higher piece (official), or only the nearest (paper)",
+)
+SETUP = option("setup", "random", help="random, mirrored, alternate, sequential, or a position")
+HOLE = option("hole", False, help="a black hole in the centre removes whatever enters it")
+
+# The state: the cell of each of MAX's pieces, of each of MIN's, then three more numbers.
+MOVER, DIE, WINNER, STATE_SIZE = 2 * PIECES, 2 * PIECES + 1, 2 * PIECES + 2, 2 * PIECES + 3
+OFF = -1  # the cell of a piece that is not on the board
+TO_ROLL, PLACING = 0, -1  # what the die says when it shows no number
+
+CELLS = SIZE * SIZE
+DEPTH = {1: 1, 3: 2, 6: 3, 10: 4}[PIECES]  # rows of the corner triangle that holds the pieces
+TRIANGLE = [r * SIZE + c for r in range(DEPTH) for c in range(DEPTH - r)]
+HOLE_CELL = CELLS // 2 if HOLE else CELLS
+PAPER = RULES == "paper"
+DEALT, MIRRORED = SETUP == "random", SETUP == "mirrored"
+ALTERNATE, SEQUENTIAL = SETUP == "alternate", SETUP == "sequential"
+PLACED = MIRRORED or ALTERNATE or SEQUENTIAL  # do players place their pieces?
+
+if DEPTH >= SIZE:
+    raise ValueError(f"on size={SIZE} the corners of pieces={PIECES} overlap; use fewer pieces")
+if HOLE and SIZE % 2 == 0:
+    raise ValueError(f"size={SIZE} has no centre cell, so hole=true needs an odd size")
+
+# Actions: a step is 3 * piece + direction, a placement STEPS + PIECES * piece + place in HOME.
+STEPS = 3 * PIECES
+NUM_ACTIONS = STEPS + (PIECES * PIECES if PLACED else 0)
+NUM_OUTCOMES = PIECES
+INPUT_SHAPE = (3 * PIECES + 2, SIZE, SIZE)
+MAX_PLIES = 8 * SIZE  # the usual maximum, placements not counted: 40 on the 5x5 board
+NUM_SYMMETRIES = 16
+REFLECT, SWAP, RENUMBER_MAX, RENUMBER_MIN = 1, 2, 4, 8  # bits of a symmetry's number
+
+# Tables by side (0 for MAX, 1 for MIN): home cells, and where each step leads from each cell.
+# Directions are across, down (or up) and diagonal; MIN's board is MAX's turned by half.
+HOME = np.array([TRIANGLE, [CELLS - 1 - cell for cell in TRIANGLE]])
+TARGET = np.array([CELLS - 1, 0])
+STEP = np.full((2, CELLS, 3), OFF)
+for _cell in range(CELLS):
+    for _direction, (_dr, _dc) in enumerate(((0, 1), (1, 0), (1, 1))):
+        _r, _c = _cell // SIZE + _dr, _cell % SIZE + _dc
+        if _r < SIZE and _c < SIZE:
+            STEP[0, _cell, _direction] = _r * SIZE + _c
+            STEP[1, CELLS - 1 - _cell, _direction] = CELLS - 1 - (_r * SIZE + _c)
+
+
+def stand_ins(present, rolled):
+    """The pieces that may move when the one rolled is gone: the next lower, the next higher."""
+    lower = max((piece for piece in present if piece < rolled), default=OFF)
+    higher = min((piece for piece in present if piece > rolled), default=OFF)
+    if PAPER and OFF not in (lower, higher):  # only the nearest, both when tied
+        if rolled - lower < higher - rolled:
+            higher = OFF
+        elif rolled - lower > higher - rolled:
+            lower = OFF
+    return lower, higher
+
+
+# The same as a table, by the set of pieces present (a bit each) and the roll.
+STAND_IN = np.full((1 << PIECES, PIECES, 2), OFF)
+for _set in range(1 << PIECES):
+    for _face in range(PIECES):
+        STAND_IN[_set, _face] = stand_ins([i for i in range(PIECES) if _set >> i & 1], _face)
+
+
+def initial(s, rng):
+    s[:] = OFF
+    s[MOVER], s[DIE], s[WINNER] = MAX, PLACING, 0
+    if DEALT:
+        s[DIE] = TO_ROLL
+        deal(s, 0, rng)
+        deal(s, 1, rng)
+    elif not PLACED:
+        for i in range(STATE_SIZE):
+            s[i] = START[i]
+
+
+def deal(s, side, rng):
+    """Put a side's pieces on its home cells at random (Fisher and Yates's shuffle)."""
+    for piece in range(PIECES):
+        other = draw(rng, piece + 1)
+        s[PIECES * side + piece] = s[PIECES * side + other]
+        s[PIECES * side + other] = HOME[side, piece]
+
+
+def to_play(s):
+    return CHANCE if s[DIE] == TO_ROLL else int(s[MOVER])
+
+
+def outcomes(s, p):
+    for face in range(PIECES):
+        p[face] = 1.0 / PIECES
+    return PIECES
+
+
+def apply_outcome(s, o):
+    s[DIE] = o + 1
+
+
+def legal_actions(s, out):
+    side = 0 if s[MOVER] == MAX else 1
+    if s[DIE] == PLACING:
+        return placements(s, side, out)
+    mine = PIECES * side
+    rolled = int(s[DIE]) - 1
+    if s[mine + rolled] != OFF:
+        return add_steps(s, side, rolled, out, 0)
+    present = 0
+    for piece in range(PIECES):
+        present |= (s[mine + piece] != OFF) << piece
+    n = 0
+    for i in range(2):
+        piece = STAND_IN[present, rolled, i]
+        if piece != OFF:
+            n = add_steps(s, side, piece, out, n)
+    return n
+
+
+def add_steps(s, side, piece, out, n):
+    """Append a piece's steps to the `n` actions in `out`; a step off the board is written over."""
+    cell = int(s[PIECES * side + piece])
+    for direction in range(3):
+        out[n] = 3 * piece + direction
+        n += STEP[side, cell, direction] != OFF
+    return n
+
+
+def placements(s, side, out):
+    """Any free home cell; the lowest piece in hand, or any of them where players alternate."""
+    n = 0
+    for piece in range(PIECES):
+        if s[PIECES * side + piece] == OFF:
+            for place in range(PIECES):
+                if is_free(s, HOME[side, place]):
+                    out[n] = STEPS + PIECES * piece + place
+                    n += 1
+            if not ALTERNATE:
+                break
+    return n
+
+
+def is_free(s, cell):
+    for i in range(2 * PIECES):
+        if s[i] == cell:
+            return False
+    return True
+
+
+def apply_action(s, a):
+    if a >= STEPS:
+        place_piece(s, a - STEPS)
+        return
+    mover = int(s[MOVER])
+    side = 0 if mover == MAX else 1
+    mine, theirs = PIECES * side, PIECES * (1 - side)
+    piece = a // 3
+    to = STEP[side, int(s[mine + piece]), a - 3 * piece]
+    captured = remove(s, to)
+    s[mine + piece] = OFF if to == HOLE_CELL else to
+    if to == TARGET[side] or (captured and not any_left(s, theirs)):
+        s[WINNER] = mover
+    elif HOLE and not any_left(s, mine):
+        s[WINNER] = -mover
+    s[MOVER], s[DIE] = -mover, TO_ROLL
+
+
+def remove(s, cell):
+    """Take the piece on a cell off the board, whosever it is; was there one?"""
+    for i in range(2 * PIECES):
+        if s[i] == cell:
+            s[i] = OFF
+            return True
+    return False
+
+
+def any_left(s, first):
+    for i in range(first, first + PIECES):
+        if s[i] != OFF:
+            return True
+    return False
+
+
+def place_piece(s, placement):
+    mover = int(s[MOVER])
+    side = 0 if mover == MAX else 1
+    piece, place = placement // PIECES, placement % PIECES
+    cell = HOME[side, place]
+    s[PIECES * side + piece] = cell
+    if MIRRORED:  # the second player's piece goes to the cell mirrored through the anti-diagonal
+        s[PIECES + piece] = (SIZE - 1 - cell % SIZE) * SIZE + SIZE - 1 - cell // SIZE
+    last = all_placed(s, 0) and all_placed(s, 1)
+    if last:
+        s[DIE] = TO_ROLL
+    if ALTERNATE or (SEQUENTIAL and all_placed(s, side)):
+        s[MOVER] = -mover
+
+
+def all_placed(s, side):
+    for i in range(PIECES * side, PIECES * (side + 1)):
+        if s[i] == OFF:
+            return False
+    return True
+
+
+def result(s):
+    return ONGOING if s[WINNER] == 0 else int(s[WINNER])
+
+
+def encode(s, planes):
+    """Planes: MAX's pieces, MIN's pieces, the die's faces, MAX to move, pieces being placed."""
+    for i in range(2 * PIECES):
+        if s[i] != OFF:
+            planes[i, s[i] // SIZE, s[i] % SIZE] = 1.0
+    if s[DIE] > 0:
+        planes[2 * PIECES + int(s[DIE]) - 1] = 1.0
+    if s[MOVER] == MAX:
+        planes[3 * PIECES] = 1.0
+    if s[DIE] == PLACING:
+        planes[3 * PIECES + 1] = 1.0
+
+
+def symmetry(s, k, out):
+    """Reflection in the main diagonal, colours swapped with half a turn, each side renumbered."""
+    if s[DIE] == PLACING and not keeps_placing(s, k):
+        return 0
+    for side in range(2):
+        image = 1 - side if k & SWAP else side
+        for piece in range(PIECES):
+            cell = int(s[PIECES * side + piece])
+            if cell != OFF:
+                if k & REFLECT:
+                    cell = cell % SIZE * SIZE + cell // SIZE
+                if k & SWAP:
+                    cell = CELLS - 1 - cell
+            out[PIECES * image + renumber(side, k, piece)] = cell
+    mover = int(s[MOVER])
+    sign = -1 if k & SWAP else 1
+    out[MOVER], out[WINNER] = sign * mover, sign * int(s[WINNER])
+    out[DIE] = s[DIE]
+    if s[DIE] > 0:
+        out[DIE] = 1 + renumber(0 if mover == MAX else 1, k, int(s[DIE]) - 1)
+    return sign
+
+
+def keeps_placing(s, k):
+    """Is symmetry `k` one of the rule by which pieces are being placed?"""
+    if ALTERNATE:
+        return True
+    if SEQUENTIAL and s[MOVER] == MIN:  # MAX's pieces stand already
+        return k & (SWAP | RENUMBER_MIN) == 0
+    return k & (SWAP | RENUMBER_MAX | RENUMBER_MIN) == 0
+
+
+def renumber(side, k, piece):
+    flipped = k & RENUMBER_MAX if side == 0 else k & RENUMBER_MIN
+    return PIECES - 1 - piece if flipped else piece
+
+
+def symmetry_action(s, k, a):
+    side = 0 if s[MOVER] == MAX else 1
+    if a < STEPS:
+        direction = a % 3
+        if k & REFLECT and direction < 2:
+            direction = 1 - direction
+        return 3 * renumber(side, k, a // 3) + direction
+    piece, place = (a - STEPS) // PIECES, (a - STEPS) % PIECES
+    if k & REFLECT:  # half a turn keeps the place, since MIN's home is MAX's turned
+        cell = HOME[0, place]
+        reflected = cell % SIZE * SIZE + cell // SIZE
+        for other in range(PIECES):
+            if HOME[0, other] == reflected:
+                place = other
+    return STEPS + PIECES * renumber(side, k, piece) + place
+
+
+# Text and view, in plain Python.
+
+LETTERS = ("ABCDEFGHIJ"[:PIECES], "abcdefghij"[:PIECES])
+
+
+def square(cell):
+    return "abcdef"[cell % SIZE] + str(SIZE - cell // SIZE)
+
+
+def format_state(s):
+    cells = ["."] * CELLS
+    for side in range(2):
+        for piece, letter in enumerate(LETTERS[side]):
+            if s[PIECES * side + piece] != OFF:
+                cells[s[PIECES * side + piece]] = letter
+    rows = ["".join(cells[r : r + SIZE]) for r in range(0, CELLS, SIZE)]
+    board = "/".join(rows)
+    for run in range(SIZE, 0, -1):
+        board = board.replace("." * run, str(run))
+    die = {TO_ROLL: "-", PLACING: "@"}.get(int(s[DIE]), str(s[DIE]))
+    return f"{board} {1 if s[MOVER] == MAX else 2} {die}"
+
+
+def parse_state(text, s):
+    fields = text.split(" ")
+    if len(fields) != 3:
+        raise ValueError("it needs three fields: board, mover (1 or 2) and die, as in " + EXAMPLE)
+    board, mover, die = fields
+    s[:] = OFF
+    parse_board(board, s)
+    if mover not in ("1", "2"):
+        raise ValueError(f"the mover is {mover!r}, not 1 or 2")
+    s[MOVER] = MAX if mover == "1" else MIN
+    faces = [str(face + 1) for face in range(PIECES)]
+    if die not in ["-", "@", *faces]:
+        raise ValueError(f"the die is {die!r}, not a number up to {PIECES}, - (to be rolled) or @ (placing)")
+    s[DIE] = {"-": TO_ROLL, "@": PLACING}.get(die) if die in "-@" else int(die)
+    s[WINNER] = 0
+    if die == "@":
+        check_placing(s)
+    else:
+        s[WINNER] = find_winner(s)
+        if s[WINNER] and die != "-":
+            raise ValueError("the game is over on this board, so the die must be -")
+
+
+def parse_board(board, s):
+    rows = board.split("/")
+    if len(rows) != SIZE:
+        raise ValueError(f"the board has {len(rows)} rows, not {SIZE}")
+    for r, row in enumerate(rows):
+        c = 0
+        for letter in row:
+            if letter in "123456":
+                c += int(letter)
+                continue
+            side = 0 if letter in LETTERS[0] else 1
+            piece = LETTERS[side].find(letter)
+            if piece < 0:
+                raise ValueError(f"{letter!r} is no piece: {LETTERS[0]} and {LETTERS[1]} are")
+            if s[PIECES * side + piece] != OFF:
+                raise ValueError(f"piece {letter} stands on the board twice")
+            if r * SIZE + c == HOLE_CELL:
+                raise ValueError(f"piece {letter} stands in the hole")
+            s[PIECES * side + piece] = min(r * SIZE + c, CELLS - 1)
+            c += 1
+        if c != SIZE:
+            raise ValueError(f"row {row!r} has {c} cells, not {SIZE}")
+
+
+def find_winner(s):
+    """The winner that the board shows, or 0."""
+    over = [
+        (MAX, CELLS - 1 in s[:PIECES], "MAX stands in the far corner"),
+        (MIN, 0 in s[PIECES : 2 * PIECES], "MIN stands in the far corner"),
+        (MAX, not any_left(s, PIECES), "MIN has no piece"),
+        (MIN, not any_left(s, 0), "MAX has no piece"),
+    ]
+    found = {winner: reason for winner, true, reason in over if true}
+    if len(found) == 2:
+        raise ValueError("both sides have won: " + " and ".join(found.values()))
+    return next(iter(found), 0)
+
+
+def check_placing(s):
+    """Refuse boards that the placing of pieces cannot reach."""
+    if not PLACED:
+        raise ValueError(f"nobody places pieces with setup={SETUP}, so the die cannot be @")
+    sides = s[:PIECES], s[PIECES : 2 * PIECES]
+    counts = [int((cells != OFF).sum()) for cells in sides]
+    mine, theirs = counts if s[MOVER] == MAX else counts[::-1]
+    for side in range(2):
+        if not set(sides[side].tolist()) <= {OFF, *HOME[side].tolist()}:
+            raise ValueError("while pieces are placed, they all stand in their own corner")
+        if not ALTERNATE and OFF in sides[side].tolist()[: counts[side]]:
+            raise ValueError("pieces are placed in the order of their numbers")
+    if MIRRORED:
+        mirrored = [
+            (SIZE - 1 - c % SIZE) * SIZE + SIZE - 1 - c // SIZE if c != OFF else OFF
+            for c in sides[0].tolist()
+        ]
+        possible = s[MOVER] == MAX and sides[1].tolist() == mirrored
+    elif SEQUENTIAL:
+        possible = theirs == (0 if s[MOVER] == MAX else PIECES)
+    else:
+        possible = theirs - mine in (0, 1)
+    if mine == PIECES or not possible:
+        raise ValueError(f"setup={SETUP} does not lead to this board with this player to place")
+
+
+def format_action(s, a):
+    side = 0 if s[MOVER] == MAX else 1
+    if a >= STEPS:
+        piece, place = (a - STEPS) // PIECES, (a - STEPS) % PIECES
+        return f"{LETTERS[side][piece]}@{square(HOME[side, place])}"
+    cell = int(s[PIECES * side + a // 3])
+    return square(cell) + square(STEP[side, cell, a % 3])
+
+
+def format_outcome(s, o):
+    return str(o + 1)
+
+
+def view(s):
+    pieces = []
+    for i in range(2 * PIECES):
+        if s[i] != OFF:
+            owner = MAX if i < PIECES else MIN
+            pieces.append(Piece(s[i] // SIZE, s[i] % SIZE, str(i % PIECES + 1), owner))
+    goals = ((0, 0), (SIZE - 1, SIZE - 1))
+    return View(
+        rows=SIZE,
+        columns=SIZE,
+        pieces=tuple(pieces),
+        die=str(s[DIE]) if s[DIE] > 0 else "",
+        marked=(*goals, (SIZE // 2, SIZE // 2)) if HOLE else goals,
+        row_names=tuple(str(SIZE - r) for r in range(SIZE)),
+        column_names=tuple("abcdef"[:SIZE]),
+    )
+
+
+EXAMPLE = "ABC2/DE3/F3f/3de/2abc 1 2"
+START = np.zeros(STATE_SIZE)
+if not DEALT and not PLACED:
+    try:
+        parse_state(SETUP, START)
+    except ValueError as error:
+        raise ValueError(
+            f"setup={SETUP} is neither random, mirrored, alternate or sequential, nor a position: {error}"
+        ) from error
+    if START[WINNER]:
+        raise ValueError(f"setup={SETUP}: the game is over before it begins")

@@ -1,0 +1,14 @@
+"""The few numbers that rules and kernels share."""
+
+# Who is to play.
+MAX = 1  # the first player, for whom all values are counted
+MIN = -1
+CHANCE = 0
+
+# What `result` answers while a game goes on; afterwards +1, 0 or -1, for MAX.
+ONGOING = 2
+
+# What a random number is for. Streams of different purposes are independent.
+DEAL = 0  # start positions
+DICE = 1  # outcomes of chance
+CHOICE = 2  # random actions

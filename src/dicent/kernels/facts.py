@@ -1,0 +1,47 @@
+"""Facts: everything that the rules say of some states, to compare native code with plain Python."""
+
+from . import rules
+from .constants import CHANCE, ONGOING
+from .jit import copy, jit
+
+
+@jit
+def facts(states, player, result, score, width, legal, p, children, planes, sign, image, mapped):
+    """Write down what the rules say of each of N states.
+
+    states    [N, S]        the states
+    player    [N]           to_play
+    result    [N]           result
+    score     [N]           score, of finished states
+    width     [N]           how many legal actions or outcomes there are
+    legal     [N, A]        legal_actions
+    p         [N, O]        probabilities of the outcomes
+    children  [N, B, S]     the state after each action or outcome
+    planes    [N, C, H, W]  encode
+    sign      [N, K]        what each symmetry returns
+    image     [N, K, S]     the image under each symmetry
+    mapped    [N, K, A]     what each legal action becomes under each symmetry
+    """
+    for i in range(len(states)):
+        s = states[i]
+        player[i] = rules.to_play(s)
+        result[i] = rules.result(s)
+        rules.encode(s, planes[i])
+        chance = player[i] == CHANCE
+        if result[i] != ONGOING:
+            score[i] = rules.score(s)
+        elif chance:
+            width[i] = rules.outcomes(s, p[i])
+        else:
+            width[i] = rules.legal_actions(s, legal[i])
+        for j in range(width[i]):
+            copy(children[i, j], s)
+            if chance:
+                rules.apply_outcome(children[i, j], j)
+            else:
+                rules.apply_action(children[i, j], legal[i, j])
+        for k in range(rules.NUM_SYMMETRIES):
+            sign[i, k] = rules.symmetry(s, k, image[i, k])
+            if sign[i, k] != 0 and not chance:
+                for j in range(width[i]):
+                    mapped[i, k, j] = rules.symmetry_action(s, k, legal[i, j])

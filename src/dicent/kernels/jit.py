@@ -1,0 +1,75 @@
+"""The one place where the compiler and its options are named."""
+
+from . import CACHE, COMPILED
+
+if COMPILED:
+    import warnings
+
+    import numba
+    import numpy as np
+    from numba.core.caching import FunctionCache
+
+    # nogil: threads of one process run kernels side by side.
+    # _nrt: kernels get all their memory from the caller, so nothing is counted or freed in them.
+    # forceinline: a call costs as much as a short rule function does.
+    # No fastmath: compiled and uncompiled code must agree to the last bit.
+    OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False, "forceinline": True}
+
+    u64, i64 = np.uint64, np.int64
+
+    class TolerantCache(FunctionCache):
+        """Numba's disk cache, except that a full or vanished disk costs time and not the run."""
+
+        complained = False
+
+        def load_overload(self, sig, target_context):
+            try:
+                return super().load_overload(sig, target_context)
+            except OSError as error:
+                self.complain(error)
+                return None
+
+        def save_overload(self, sig, data):
+            try:
+                super().save_overload(sig, data)
+            except OSError as error:
+                self.complain(error)
+
+        def complain(self, error):
+            if not TolerantCache.complained:
+                TolerantCache.complained = True
+                warnings.warn(
+                    f"Native code could not be kept in {self.cache_path} ({error}); the next "
+                    "process will compile again. Set DICENT_CACHE to a folder with free space.",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
+
+    def jit(function):
+        """Turn a kernel function into native code."""
+        dispatcher = numba.njit(**OPTIONS)(function)
+        if CACHE:
+            # What `cache=True` does, with the tolerant class in place of Numba's own.
+            dispatcher._cache = TolerantCache(function)
+        return dispatcher
+
+else:
+    OPTIONS = {}
+    _ALL = (1 << 64) - 1
+
+    def u64(x):
+        """An unsigned 64-bit number; uncompiled, a plain int that the callers mask."""
+        return int(x) & _ALL
+
+    i64 = int  # type: ignore[assignment]
+
+    def jit(function):
+        """Leave a kernel function as it is."""
+        return function
+
+
+@jit
+def copy(target, source):
+    """Copy a state (an assignment of slices would allocate memory)."""
+    for i in range(len(source)):
+        target[i] = source[i]

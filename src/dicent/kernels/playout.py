@@ -1,0 +1,67 @@
+"""Random playouts: whole games by uniform choice, many to a call."""
+
+from . import rules
+from .constants import CHANCE, CHOICE, DEAL, DICE, ONGOING
+from .generator import draw, open_stream, uniform
+from .jit import copy, jit
+
+
+@jit
+def sample_outcome(s, p, rng):
+    """Roll chance at `s`: inverse of the cumulative probability, one draw from `rng`."""
+    n = rules.outcomes(s, p)
+    u = uniform(rng)
+    total = 0.0
+    o = 0
+    for i in range(n - 1):  # to the end: a branch that cannot be foreseen costs more than the sum
+        total += p[i]
+        o += u >= total
+    return o
+
+
+@jit
+def playout(s, actions, p, dice, choice, max_steps):
+    """Play `s` to its end in place. Returns the result, the plies and the legal actions met.
+
+    A game that has not ended after `max_steps` actions and outcomes stays ONGOING.
+    """
+    plies = 0
+    legal = 0
+    steps = 0
+    while steps < max_steps:
+        while rules.to_play(s) == CHANCE and rules.result(s) == ONGOING and steps < max_steps:
+            rules.apply_outcome(s, sample_outcome(s, p, dice))
+            steps += 1
+        if rules.result(s) != ONGOING or steps == max_steps:
+            break
+        n = rules.legal_actions(s, actions)
+        rules.apply_action(s, actions[draw(choice, n)])
+        steps += 1
+        plies += 1
+        legal += n
+    return rules.result(s), plies, legal
+
+
+@jit
+def playouts(start, deal, seed, first, max_steps, results, plies, legal, s, actions, p, rng):
+    """Play games `first`, `first + 1`, ... of run `seed`, one for each place in `results`.
+
+    start    [S]     where games start, unless they are dealt (`deal`)
+    results  [N]     result of each game; ONGOING where it did not end in `max_steps` steps
+    plies    [N]     actions played
+    legal    [N]     legal actions, summed over the plies
+    s        [S]     scratch, as are the following
+    actions  [A]
+    p        [O]
+    rng      [3, 2]  streams by purpose
+    """
+    for game in range(len(results)):
+        open_stream(rng[DICE], seed, first + game, DICE)
+        open_stream(rng[CHOICE], seed, first + game, CHOICE)
+        if deal:
+            open_stream(rng[DEAL], seed, first + game, DEAL)
+            s[:] = 0
+            rules.initial(s, rng[DEAL])
+        else:
+            copy(s, start)
+        results[game], plies[game], legal[game] = playout(s, actions, p, rng[DICE], rng[CHOICE], max_steps)

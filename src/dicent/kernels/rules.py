@@ -1,0 +1,73 @@
+"""The hole: what every kernel calls, and each game fills.
+
+This file is only read, by people and type checkers; `dicent.binding` puts a game in its place.
+Every function works on a flat integer array `s`; those that change it do so in place.
+"""
+
+import numpy as np
+
+STATE_SIZE = 1
+STATE_DTYPE = np.int8
+NUM_ACTIONS = 1
+NUM_OUTCOMES = 0
+INPUT_SHAPE = (1, 1, 1)
+MAX_PLIES = 0
+NUM_SYMMETRIES = 1
+
+
+def initial(s, rng):
+    """Make `s`, all zeros, a start position; `rng` is for start positions that are dealt."""
+    raise RuntimeError("no game is bound")
+
+
+def to_play(s):
+    """MAX, MIN or CHANCE; whatever is convenient once the game is over."""
+    raise RuntimeError("no game is bound")
+
+
+def legal_actions(s, out):
+    """Write the player's legal actions into `out`, and return how many there are."""
+    raise RuntimeError("no game is bound")
+
+
+def apply_action(s, a):
+    """Play action `a`."""
+    raise RuntimeError("no game is bound")
+
+
+def outcomes(s, p):
+    """Write the probabilities of outcomes 0, 1, ... into `p`, and return how many there are."""
+    raise RuntimeError("no game is bound")
+
+
+def apply_outcome(s, o):
+    """Let chance choose outcome `o`."""
+    raise RuntimeError("no game is bound")
+
+
+def result(s):
+    """ONGOING, or +1, 0, -1 for MAX."""
+    raise RuntimeError("no game is bound")
+
+
+def encode(s, planes):
+    """Write the network's input into `planes`, zeros of shape INPUT_SHAPE."""
+    raise RuntimeError("no game is bound")
+
+
+def score(s):
+    """The game's own score of a finished position, for MAX."""
+    raise RuntimeError("no game is bound")
+
+
+def symmetry(s, k, out):
+    """Write the image of `s` under symmetry `k` (0 is the identity) into `out`.
+
+    Returns the sign that values take, +1 or -1, or 0 where the symmetry does not hold at `s`.
+    """
+    raise RuntimeError("no game is bound")
+
+
+def symmetry_action(s, k, a):
+    """The action that `a` at `s` becomes under symmetry `k`."""
+    raise RuntimeError("no game is bound")

@@ -1,0 +1,106 @@
+"""Random playouts of whole games, in as many threads as wanted."""
+
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dicent.binding import bind
+from dicent.errors import DicentError
+from dicent.game import Game, State
+from dicent.kernels.constants import ONGOING
+
+FIRST = 64  # games that show how long one takes
+TURN = 0.02  # seconds of native code to a call: few calls, and Ctrl-C is heard
+MAX_STEPS = 20_000  # actions and outcomes after which a game counts as unfinished
+
+
+@dataclass(frozen=True)
+class Playouts:
+    """What random games came to: one entry for each game, in the order of their numbers."""
+
+    results: npt.NDArray[np.int8]  # [games] +1, 0, -1 for MAX; ONGOING where a game did not end
+    plies: npt.NDArray[np.int32]  # [games] actions played
+    legal: npt.NDArray[np.int32]  # [games] legal actions, summed over the plies
+
+    @property
+    def games(self) -> int:
+        """How many games were played."""
+        return len(self.results)
+
+    @property
+    def unfinished(self) -> int:
+        """How many games did not end in time."""
+        return int((self.results == ONGOING).sum())
+
+    @property
+    def score(self) -> float:
+        """MAX's share of the points of finished games: a win 1, a draw a half."""
+        finished = self.results[self.results != ONGOING]
+        return float((finished.mean() + 1) / 2) if len(finished) else float("nan")
+
+    @property
+    def mean_plies(self) -> float:
+        """Actions a game."""
+        return float(self.plies.mean())
+
+    @property
+    def mean_legal(self) -> float:
+        """Legal actions a decision."""
+        return float(self.legal.sum() / max(1, self.plies.sum()))
+
+
+def playouts(
+    start: Game | State,
+    games: int,
+    seed: int = 0,
+    threads: int | None = None,
+    compiled: bool | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> Playouts:
+    """Play `games` random games from a game's start positions, or all from one state.
+
+    The same seed gives the same games, whatever the number of threads (by default one a core).
+    `progress` is told how many more games have ended.
+    """
+    if games < 0:
+        raise DicentError(f"cannot play {games} games")
+    game, state = (start, start.initial_state(seed)) if isinstance(start, Game) else (start.game, start)
+    kernel = bind(game, compiled).kernel("playout.playouts")
+    cells, deal, seed = state.cells.copy(), isinstance(start, Game), seed % 2**63
+    out = Playouts(np.empty(games, np.int8), np.empty(games, np.int32), np.empty(games, np.int32))
+
+    def play(first: int, last: int) -> None:
+        arrays = [array[first:last] for array in (out.results, out.plies, out.legal)]
+        kernel(cells, deal, seed, first, MAX_STEPS, *arrays, *_scratch(game))
+        if progress is not None:
+            progress(last - first)
+
+    play(0, 0)  # compiles
+    begin = time.perf_counter()
+    first = min(FIRST, games)
+    play(0, first)
+    chunk = max(1, int(first * TURN / (time.perf_counter() - begin)))
+    with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
+        try:
+            for _ in pool.map(lambda i: play(i, min(i + chunk, games)), range(first, games, chunk)):
+                pass
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    return out
+
+
+def _scratch(game: Game) -> list[npt.NDArray[Any]]:
+    """Memory for a kernel to work in: a state, actions, probabilities, three random streams."""
+    return [
+        game.empty_cells(),
+        np.empty(game.num_actions, np.int64),
+        np.empty(max(1, game.num_outcomes), np.float64),
+        np.empty((3, 2), np.uint64),
+    ]

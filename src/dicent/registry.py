@@ -1,0 +1,126 @@
+"""Registry: the one text that names a game, in Python, commands, configuration and records.
+
+    ewn                        a game
+    ewn-paper                  a preset: the game with some options set
+    ewn:rules=paper,size=4     a game or preset with options
+    path/to/game.py:stones=20  a game of one's own
+
+Games of other packages are found through their entry points in the group `dicent.games`.
+"""
+
+import difflib
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from pathlib import Path
+
+import dicent.games
+from dicent.errors import GameError
+from dicent.game import Game
+from dicent.rules import Rules, Value, load_rules, write_value
+
+BUILT_IN = ("ewn", "dice-nim", "tic-tac-toe", "connect-four")
+GROUP = "dicent.games"
+
+
+def make(name: str, **options: Value) -> Game:
+    """The game that a text names, such as `make("ewn")` or `make("ewn:rules=paper", size=4)`."""
+    base, given = _split(name)
+    for key in given.keys() & options.keys():
+        raise GameError(f"{name}: option {key} is given twice")
+    given |= options
+    if base.endswith(".py"):
+        return _build(base, Path(base), given)
+    paths = _paths()
+    if base in paths:
+        return _build(base, paths[base], given)
+    presets = _presets()
+    if base in presets:
+        owner, chosen = presets[base]
+        return _build(owner, paths[owner], {**chosen, **given})
+    known = [*paths, *presets]
+    close = difflib.get_close_matches(base, known, n=1)
+    hint = f"did you mean {close[0]}? " if close else ""
+    raise GameError(f"there is no game {base!r}; {hint}known games: {', '.join(known)}; a file ends in .py")
+
+
+def load(path: str | Path, **options: Value) -> Game:
+    """The game that a Python file holds."""
+    return _build(str(path), Path(path), options)
+
+
+def game_names() -> list[str]:
+    """The games that can be made by name, each followed by its presets."""
+    presets = _presets()
+    return [name for game in _paths() for name in (game, *[p for p in presets if presets[p][0] == game])]
+
+
+def _split(text: str) -> tuple[str, dict[str, object]]:
+    """The base name and the options of a game's text."""
+    file, dot_py, rest = text.partition(".py")
+    base, colon, listed = (file + dot_py, rest[:1], rest[1:]) if dot_py else text.partition(":")
+    if rest and colon != ":":
+        raise GameError(f"{text!r}: after a file's name come its options, as in game.py:stones=20")
+    options: dict[str, object] = {}
+    for item in listed.split(",") if listed.strip() else []:
+        key, equals, value = item.partition("=")
+        if not equals or not key.strip():
+            raise GameError(f"{text!r}: {item!r} is not of the form option=value")
+        if key.strip() in options:
+            raise GameError(f"{text!r}: option {key.strip()} is given twice")
+        options[key.strip()] = value.strip()
+    return base.strip(), options
+
+
+def _build(base: str, path: Path, chosen: Mapping[str, object]) -> Game:
+    try:
+        rules = load_rules(path, chosen)
+    except GameError as error:
+        if base.endswith(".py"):
+            raise
+        raise GameError(f"{base}: {_without_path(error, path)}") from error
+    return Game(_canonical(base, rules), rules)
+
+
+def _without_path(error: GameError, path: Path) -> str:
+    """What went wrong, for a game that its reader knows by name and not by file."""
+    return str(error).removeprefix(f"{path}: ").removeprefix("ValueError: ")
+
+
+def _canonical(base: str, rules: Rules) -> str:
+    """The shortest text that names the game: a preset, or what differs from the defaults."""
+    changed = {d.name: rules.options[d.name] for d in rules.declared if rules.options[d.name] != d.default}
+    if not changed:
+        return base
+    if not base.endswith(".py"):
+        for preset, chosen in rules.module.PRESETS.items():
+            if chosen == changed:
+                return str(preset)
+    return base + ":" + ",".join(f"{key}={write_value(value)}" for key, value in changed.items())
+
+
+@lru_cache(maxsize=1)
+def _paths() -> dict[str, Path]:
+    """The file of each game that has a name."""
+    folder = Path(dicent.games.__file__).parent
+    paths = {name: folder / (name.replace("-", "_") + ".py") for name in BUILT_IN}
+    for entry in entry_points(group=GROUP):
+        try:
+            spec = find_spec(entry.module)
+        except ImportError:
+            spec = None
+        if spec is None or spec.origin is None:
+            raise GameError(f"the installed game {entry.name} ({entry.value}) has no module {entry.module}")
+        paths.setdefault(entry.name, Path(spec.origin))
+    return paths
+
+
+@lru_cache(maxsize=1)
+def _presets() -> dict[str, tuple[str, dict[str, object]]]:
+    """Every preset with the game it belongs to and the options it sets."""
+    return {
+        preset: (name, dict(chosen))
+        for name, path in _paths().items()
+        for preset, chosen in load_rules(path, {}).module.PRESETS.items()
+    }

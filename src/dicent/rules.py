@@ -1,0 +1,286 @@
+"""Rules: what a game's author writes, and how such a module is loaded.
+
+A game is one module of short functions over a flat integer array `s`, changed in place. The tables
+below are the whole contract; `docs/your-own-game.md` explains it with an example. Game modules
+import from here.
+"""
+
+import inspect
+import keyword
+from collections.abc import Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import TypeVar
+
+import numpy as np
+
+from dicent.errors import GameError
+from dicent.kernels import defaults, generator
+from dicent.kernels.constants import CHANCE, MAX, MIN, ONGOING
+from dicent.kernels.generator import draw
+from dicent.view import Piece, View
+
+__all__ = ["CHANCE", "MAX", "MIN", "ONGOING", "Piece", "View", "draw", "option"]
+
+# Native functions: name and parameters. A game without chance leaves out the two about outcomes.
+REQUIRED = {
+    "initial": ("s", "rng"),
+    "to_play": ("s",),
+    "legal_actions": ("s", "out"),
+    "apply_action": ("s", "a"),
+    "result": ("s",),
+    "encode": ("s", "planes"),
+}
+ABOUT_CHANCE = {"outcomes": ("s", "p"), "apply_outcome": ("s", "o")}
+OPTIONAL = {"score": ("s",), "symmetry": ("s", "k", "out"), "symmetry_action": ("s", "k", "a")}
+NATIVE = REQUIRED | ABOUT_CHANCE | OPTIONAL
+
+# Functions that stay Python, all optional.
+TEXT = {
+    "format_state": ("s",),
+    "parse_state": ("text", "s"),
+    "format_action": ("s", "a"),
+    "format_outcome": ("s", "o"),
+    "view": ("s",),
+}
+
+# Constants: name and default; None marks the ones that a game must state itself.
+CONSTANTS: dict[str, object] = {
+    "NAME": None,
+    "STATE_SIZE": None,
+    "NUM_ACTIONS": None,
+    "NUM_OUTCOMES": None,
+    "INPUT_SHAPE": None,
+    "STATE_DTYPE": np.int8,
+    "MAX_PLIES": 0,
+    "NUM_SYMMETRIES": 1,
+    "PRESETS": {},
+}
+
+Value = int | str | bool
+V = TypeVar("V", int, str, bool)
+
+
+@dataclass(frozen=True)
+class Option:
+    """One choice that a game offers to whoever makes it."""
+
+    name: str
+    default: Value
+    choices: tuple[Value, ...]
+    help: str
+
+    def __str__(self) -> str:
+        return f"{self.name}={write_value(self.default)}"
+
+    def read(self, value: object) -> Value:
+        """The value that `value`, perhaps a text, stands for; an error names what is possible."""
+        wanted = type(self.default)
+        if isinstance(value, str) and wanted is not str:
+            value = _from_text(value.strip(), wanted)
+        # A bool is an int to Python, not to a person.
+        if type(value) is not wanted or (self.choices and value not in self.choices):
+            raise GameError(f"option {self.name}: {value!r} is not possible; {self.possible()}")
+        return value
+
+    def possible(self) -> str:
+        """What may be written for this option, in words."""
+        if type(self.default) is bool:
+            return "possible are true and false"
+        if self.choices:
+            return "possible are " + ", ".join(str(choice) for choice in self.choices)
+        return "it takes a whole number" if type(self.default) is int else "it takes a text"
+
+
+def write_value(value: Value) -> str:
+    """An option's value as people write it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _from_text(text: str, wanted: type) -> object:
+    if wanted is bool:
+        return {"true": True, "false": False}.get(text.lower(), text)
+    try:
+        return int(text)
+    except ValueError:
+        return text
+
+
+class _Loading:
+    """The options chosen for the module that is being executed, and those it declares."""
+
+    def __init__(self, chosen: Mapping[str, object]) -> None:
+        self.chosen = chosen
+        self.declared: dict[str, Option] = {}
+
+
+_loading: ContextVar[_Loading | None] = ContextVar("loading", default=None)
+
+
+def option(name: str, default: V, choices: tuple[V, ...] = (), help: str = "") -> V:
+    """Declare an option of the game, and get the value chosen for it.
+
+    Written at the top of a game module, as in `STONES = option("stones", 15)`. The value is a
+    constant of the module, so native code is compiled for it.
+    """
+    if not name.isidentifier() or keyword.iskeyword(name):
+        raise GameError(f"option {name!r}: a name must be usable as a keyword argument")
+    declared = Option(name, default, choices, help)
+    loading = _loading.get()
+    if loading is None:  # a plain import of the module
+        return default
+    loading.declared[name] = declared
+    return declared.read(loading.chosen.get(name, default))  # type: ignore[return-value]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """A loaded game module, with the options it was loaded with."""
+
+    module: ModuleType
+    path: Path
+    source: str
+    declared: tuple[Option, ...]
+    options: dict[str, Value]
+    native: dict[str, FunctionType]  # the functions that kernels need, helpers included
+    constants: dict[str, object]  # the module's values that those functions use
+
+
+def load_rules(path: Path, chosen: Mapping[str, object]) -> Rules:
+    """Execute the game module at `path` with the options chosen, and check its shape."""
+    try:
+        source = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise GameError(f"{path} cannot be read as a game: {error}") from error
+    module = ModuleType(f"dicent_rules_{path.stem}")
+    module.__file__ = str(path)
+    declared = execute(module, source, str(path), chosen)
+    _complete(module, path)
+    native, constants = _reach(module, path)
+    options = {d.name: d.read(chosen.get(d.name, d.default)) for d in declared}
+    return Rules(module, path, source, declared, options, native, constants)
+
+
+def execute(
+    module: ModuleType, source: str, filename: str, chosen: Mapping[str, object]
+) -> tuple[Option, ...]:
+    """Run a game's source in `module` with the options chosen; returns those it declares."""
+    loading = _Loading(chosen)
+    token = _loading.set(loading)
+    try:
+        exec(compile(source, filename, "exec"), module.__dict__)
+    except GameError:
+        raise
+    except Exception as error:
+        where = f"line {error.lineno}: " if isinstance(error, SyntaxError) else ""
+        raise GameError(f"{filename}: {where}{type(error).__name__}: {error}") from error
+    finally:
+        _loading.reset(token)
+    unknown = [name for name in chosen if name not in loading.declared]
+    if unknown:
+        known = ", ".join(loading.declared) or "none"
+        raise GameError(f"unknown option {', '.join(unknown)}; known options: {known}")
+    return tuple(loading.declared.values())
+
+
+def _complete(module: ModuleType, path: Path) -> None:
+    """Check that the module says what it must, and give it the defaults of what it need not."""
+    for name, default in CONSTANTS.items():
+        if not hasattr(module, name):
+            if default is None:
+                raise GameError(f"{path}: the constant {name} is missing")
+            setattr(module, name, default)
+    _check_sizes(module, path)
+    required = REQUIRED | (ABOUT_CHANCE if module.NUM_OUTCOMES else {})
+    for name, parameters in (NATIVE | TEXT).items():
+        function = getattr(module, name, None)
+        call = f"{name}({', '.join(parameters)})"
+        if function is None:
+            if name in required:
+                raise GameError(f"{path}: the function {call} is missing")
+            if name in NATIVE:
+                setattr(module, name, getattr(defaults, name))
+            continue
+        if not isinstance(function, FunctionType):
+            raise GameError(f"{path}: {name} must be a function, {call}")
+        if len(inspect.signature(function).parameters) != len(parameters):
+            found = ", ".join(inspect.signature(function).parameters)
+            raise GameError(f"{path}: {name}({found}) must take {call}")
+    if hasattr(module, "format_state") != hasattr(module, "parse_state"):
+        raise GameError(f"{path}: format_state and parse_state come together or not at all")
+    if module.NUM_SYMMETRIES > 1:
+        for name in ("symmetry", "symmetry_action"):
+            if getattr(module, name) is getattr(defaults, name):
+                raise GameError(f"{path}: NUM_SYMMETRIES is over 1, but {name} is missing")
+
+
+def _check_sizes(module: ModuleType, path: Path) -> None:
+    """Check the constants' values."""
+
+    def whole(name: str, least: int) -> None:
+        value = getattr(module, name)
+        if type(value) is not int or value < least:
+            raise GameError(f"{path}: {name} is {value!r}, not a whole number of {least} or more")
+
+    if not isinstance(module.NAME, str) or not module.NAME:
+        raise GameError(f"{path}: NAME is {module.NAME!r}, not a text")
+    whole("STATE_SIZE", 1)
+    whole("NUM_ACTIONS", 1)
+    whole("NUM_OUTCOMES", 0)
+    whole("MAX_PLIES", 0)
+    whole("NUM_SYMMETRIES", 1)
+    shape = module.INPUT_SHAPE
+    if not (isinstance(shape, tuple) and len(shape) == 3 and all(type(n) is int and n > 0 for n in shape)):
+        raise GameError(f"{path}: INPUT_SHAPE is {shape!r}, not (channels, height, width)")
+    if module.STATE_DTYPE not in (np.int8, np.int16, np.int32, np.int64):
+        raise GameError(f"{path}: STATE_DTYPE must be np.int8, np.int16, np.int32 or np.int64")
+    if not isinstance(module.PRESETS, dict):
+        raise GameError(f"{path}: PRESETS must be a dict of name: options")
+
+
+def _reach(module: ModuleType, path: Path) -> tuple[dict[str, FunctionType], dict[str, object]]:
+    """The module's functions that native code runs, and the constants that they read.
+
+    Whatever native code depends on must be known here, since it decides when to compile anew.
+    """
+    functions: dict[str, FunctionType] = {}
+    constants: dict[str, object] = {}
+    waiting = list(NATIVE)
+    while waiting:
+        name = waiting.pop()
+        function = module.__dict__[name]
+        if name in functions or function.__module__ in (defaults.__name__, generator.__name__):
+            continue
+        functions[name] = function
+        for used in _global_names(function.__code__):
+            if used not in module.__dict__:
+                continue  # a builtin, or an attribute
+            value = module.__dict__[used]
+            if isinstance(value, FunctionType):
+                if value.__module__ not in (module.__name__, generator.__name__):
+                    raise GameError(
+                        f"{path}: {name} calls {used} of {value.__module__}; native code can only "
+                        "call functions of the game's own module"
+                    )
+                waiting.append(used)
+            elif isinstance(value, ModuleType):
+                if value.__name__ not in ("numpy", "math"):
+                    raise GameError(f"{path}: {name} uses {used}; native code can use numpy and math only")
+            elif isinstance(value, (bool, int, float, str, tuple, np.ndarray, np.generic)):
+                constants[used] = value
+            elif not isinstance(value, type):
+                raise GameError(
+                    f"{path}: {name} reads {used}, a {type(value).__name__}; native code can read "
+                    "numbers, texts, tuples and arrays"
+                )
+    return functions, constants
+
+
+def _global_names(code: CodeType) -> set[str]:
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            names |= _global_names(constant)
+    return names

@@ -1,0 +1,93 @@
+"""Boards in the terminal: draws what a game's view describes, and knows no game."""
+
+from rich.console import Console, Group, RenderableType
+from rich.panel import Panel
+from rich.text import Text
+
+from dicent.game import NAMES, State
+from dicent.kernels.constants import CHANCE, MAX, MIN
+from dicent.playout import Playouts
+from dicent.view import View
+
+STYLES = {MAX: "bold white on red", MIN: "bold white on blue", CHANCE: "bold"}
+MARK = "bright_black"
+
+
+def picture(state: State) -> Text:
+    """The board, or the position's text where the game describes no board."""
+    view = state.game.view(state)
+    return Text(str(state), "bold") if view is None else _grid(view)
+
+
+def _grid(view: View) -> Text:
+    pieces = {(p.row, p.column): p for p in view.pieces}
+    margin = max((len(name) for name in view.row_names), default=-1) + 1
+    indent = " " * margin
+    text = Text()
+    if view.column_names:
+        text.append(indent + "".join(f"  {name} " for name in view.column_names) + "\n", "dim")
+    text.append(indent + "┌" + "┬".join(["───"] * view.columns) + "┐\n", MARK)
+    for r in range(view.rows):
+        name = view.row_names[r] if view.row_names else ""
+        text.append(f"{name:>{margin - 1}} " if margin else "", "dim")
+        for c in range(view.columns):
+            text.append("│", MARK)
+            if piece := pieces.get((r, c)):
+                text.append(f" {piece.label} ", STYLES[piece.owner])
+            else:
+                text.append(" • " if (r, c) in view.marked else "   ", MARK)
+        text.append("│\n", MARK)
+        if r < view.rows - 1:
+            text.append(indent + "├" + "┼".join(["───"] * view.columns) + "┤\n", MARK)
+    text.append(indent + "└" + "┴".join(["───"] * view.columns) + "┘", MARK)
+    return text
+
+
+def status(state: State) -> Text:
+    """Whose turn it is and what may be played, in a line or two."""
+    game = state.game
+    if state.result is not None:
+        winner = {1: MAX, -1: MIN}.get(state.result)
+        if winner is None:
+            return Text("drawn")
+        return Text.assemble((f" {NAMES[winner]} ", STYLES[winner]), " has won")
+    if state.to_play == CHANCE:
+        return Text.assemble("chance is to play\n", (_chances(state), "bold"))
+    view = game.view(state)
+    die = f" rolled {view.die}:" if view is not None and view.die else ""
+    actions = "  ".join(game.format_action(state, a) for a in state.legal_actions)
+    return Text.assemble(
+        (f" {NAMES[state.to_play]} ", STYLES[state.to_play]), f"{die} to move\n", (actions, "bold")
+    )
+
+
+def _chances(state: State) -> str:
+    faces = [state.game.format_outcome(state, o) for o, _ in state.outcomes]
+    probabilities = {p for _, p in state.outcomes}
+    if len(probabilities) == 1:
+        return f"{'  '.join(faces)}, one in {len(faces)} each"
+    return "  ".join(f"{face} ({p:.3g})" for face, (_, p) in zip(faces, state.outcomes, strict=True))
+
+
+def board(state: State, note: str = "") -> RenderableType:
+    """A panel with the board, its text, and what may be played."""
+    lines: list[RenderableType] = [picture(state), Text(""), status(state)]
+    if note:
+        lines.append(Text(note, "dim"))
+    return Panel(
+        Group(*lines),
+        title=f"[bold]{state.game.title}[/]",
+        subtitle=f"[dim]{state}[/]",
+        expand=False,
+        padding=(1, 3),
+    )
+
+
+def describe_playouts(playouts: Playouts) -> str:
+    """What random games say of a position."""
+    return f"MAX scores {playouts.score:.1%} in {playouts.games:,} random games from here"
+
+
+def error_console() -> Console:
+    """Where messages for people go while the output may be read by a program."""
+    return Console(stderr=True, highlight=False)
