@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from dicent import kernels
+from dicent.errors import GameError
 from dicent.game import Game
 from dicent.kernels import defaults, generator
 from dicent.rules import Rules, execute
@@ -39,7 +40,8 @@ UNUSED_DAYS = 60  # native code that no process has used for so long is deleted
 class Bound:
     """The kernels of one game. Functions compile when they are first called."""
 
-    def __init__(self, package: ModuleType, folder: Path | None) -> None:
+    def __init__(self, game: Game, package: ModuleType, folder: Path | None) -> None:
+        self.game = game
         self.package = package
         self.compiled: bool = package.COMPILED
         self.folder = folder  # where native code is kept, if it is
@@ -58,15 +60,13 @@ class Bound:
 
         Of several processes on an empty cache one compiles, and the others load what it made.
         """
-        if self.folder is None:
-            return function
-        folder, ready = self.folder, False
+        ready = not self.compiled
 
         def call(*arguments: Any) -> Any:
             nonlocal ready
             if ready:
                 return function(*arguments)
-            with _locked(folder):
+            with _locked(self.folder), _explained(self.game):
                 answer = function(*arguments)
             ready = True
             return answer
@@ -90,7 +90,7 @@ def _bind(game: Game, compiled: bool) -> Bound:
     rules = game.rules
     digest = fingerprint(rules)
     if not compiled:
-        return Bound(_load(f"dicent_plain_{digest}", SOURCES, rules, compiled=False), None)
+        return Bound(game, _load(f"dicent_plain_{digest}", SOURCES, rules, compiled=False), None)
     folder = cache_folder() / f"{rules.path.stem}-{digest}"
     try:
         _write_sources(folder, rules)
@@ -101,8 +101,8 @@ def _bind(game: Game, compiled: bool) -> Bound:
             RuntimeWarning,
             stacklevel=3,
         )
-        return Bound(_load(f"dicent_unkept_{digest}", SOURCES, rules, compiled=True), None)
-    return Bound(_load(f"dicent_native_{digest}", folder, rules, compiled=True), folder)
+        return Bound(game, _load(f"dicent_unkept_{digest}", SOURCES, rules, compiled=True), None)
+    return Bound(game, _load(f"dicent_native_{digest}", folder, rules, compiled=True), folder)
 
 
 def cache_folder() -> Path:
@@ -217,10 +217,29 @@ def _fill(module: ModuleType, rules: Rules, package: str) -> None:
 
 
 @contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Hold the folder's lock, where the file system has locks."""
+def _locked(folder: Path | None) -> Iterator[None]:
+    """Hold the folder's lock, where there is a folder and its file system has locks."""
     with contextlib.ExitStack() as stack:
-        with contextlib.suppress(OSError):
-            file = stack.enter_context(open(folder / ".lock", "w"))
-            fcntl.flock(file, fcntl.LOCK_EX)
+        if folder is not None:
+            with contextlib.suppress(OSError):
+                file = stack.enter_context(open(folder / ".lock", "w"))
+                fcntl.flock(file, fcntl.LOCK_EX)
         yield
+
+
+@contextlib.contextmanager
+def _explained(game: Game) -> Iterator[None]:
+    """Say what is wrong with a game whose rules do not compile."""
+    try:
+        yield
+    except Exception as error:
+        if not type(error).__module__.startswith("numba."):
+            raise
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        reason = " / ".join(lines[:8])
+        if "NRT required" in reason:
+            reason = (
+                "they allocate memory. Use loops and single numbers instead of new arrays, lists and "
+                f"assignments of slices. {reason}"
+            )
+        raise GameError(f"the rules of {game.name} cannot become native code: {reason}") from error

@@ -15,7 +15,7 @@ import numpy as np
 
 from dicent.binding import bind
 from dicent.checked_rules import CheckedRules, Facts, describe
-from dicent.errors import ContractError, DicentError
+from dicent.errors import ContractError, DicentError, GameError
 from dicent.game import NAMES, Cells, Game, State
 from dicent.kernels.constants import CHOICE, ONGOING
 from dicent.kernels.generator import draw, open_stream
@@ -254,10 +254,8 @@ def _check_native(game: Game, states: list[Cells], seed: int) -> None:
         return
     try:
         native, plain = (_all_facts(game, np.array(states), compiled) for compiled in (True, False))
-    except DicentError:
-        raise
-    except Exception as error:
-        raise ContractError(f"native code cannot be made: {_first_lines(error)}") from error
+    except GameError as error:
+        raise ContractError(str(error)) from error
     for (name, expected), (_, found) in zip(plain, native, strict=True):
         for i, cells in enumerate(states):
             if not np.array_equal(expected[i], found[i], equal_nan=True):
@@ -292,8 +290,3 @@ def _all_facts(game: Game, states: Any, compiled: bool) -> list[tuple[str, Any]]
     ]
     bind(game, compiled).kernel("facts.facts")(states, *(array for _, array in answers))
     return answers
-
-
-def _first_lines(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: " + " / ".join(lines[:6])
