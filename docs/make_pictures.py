@@ -1,0 +1,23 @@
+"""Draws the pictures of the README and the documentation: python docs/make_pictures.py."""
+
+from pathlib import Path
+
+from rich.console import Console
+from rich.terminal_theme import DIMMED_MONOKAI
+
+import dicent
+from dicent.terminal import board, describe_playouts
+
+FOLDER = Path(__file__).parent / "images"
+
+
+def picture(name: str, game: str, position: str) -> None:
+    state = dicent.make(game).parse(position)
+    note = describe_playouts(dicent.playouts(state, 1_000_000, seed=1))
+    console = Console(record=True, width=64, highlight=False, file=open("/dev/null", "w"))
+    console.print(board(state, note))
+    console.save_svg(str(FOLDER / name), title=f'dicent show {game} "{position}"', theme=DIMMED_MONOKAI)
+
+
+if __name__ == "__main__":
+    picture("ewn.svg", "ewn", "A1C2/1E3/1F1bf/d1B2/2a1c 1 4")
