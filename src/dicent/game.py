@@ -66,7 +66,7 @@ class Game:
     def initial_state(self, seed: int | None = None) -> "State":
         """A start position. Where it is dealt, `seed` says how; None deals afresh each time."""
         rng = np.empty(2, np.uint64)
-        open_stream(rng, secrets.randbits(63) if seed is None else seed, 0, DEAL)
+        open_stream(rng, secrets.randbits(63) if seed is None else seed % 2**63, 0, DEAL)
         cells = self.empty_cells()
         self.rules.module.initial(cells, rng)
         return State(self, cells)
@@ -77,9 +77,14 @@ class Game:
 
     def state(self, cells: npt.ArrayLike) -> "State":
         """The state that an array holds, as kernels return it."""
-        array = np.array(cells, self.state_dtype)
-        if array.shape != (self.state_size,):
-            raise PositionError(f"a state of {self.name} has {self.state_size} numbers, not {array.shape}")
+        given = np.asarray(cells)
+        array = self.empty_cells()
+        limits = np.iinfo(self.state_dtype)
+        if given.shape != array.shape or given.dtype.kind not in "iu":
+            raise PositionError(f"a state of {self.name} is {self.state_size} whole numbers, not {cells!r}")
+        if given.min() < limits.min or given.max() > limits.max:
+            raise PositionError(f"a state of {self.name} has numbers from {limits.min} to {limits.max}")
+        array[:] = given
         return State(self, array)
 
     def parse(self, text: str) -> "State":

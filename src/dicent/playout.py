@@ -47,7 +47,7 @@ class Playouts:
     @property
     def mean_plies(self) -> float:
         """Actions a game."""
-        return float(self.plies.mean())
+        return float(self.plies.sum() / max(1, self.games))
 
     @property
     def mean_legal(self) -> float:

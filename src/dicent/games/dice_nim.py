@@ -66,11 +66,11 @@ def format_state(s):
 
 
 def parse_state(text, s):
-    left, mover, die = text.split()
+    left, mover, die = (text + "  ").split(" ")[:3]
+    if left not in map(str, range(STONES + 1)) or mover not in ("1", "2") or die not in tuple("-123456"):
+        raise ValueError(f"it needs up to {STONES} stones, mover 1 or 2, and a die 1 to 6 or -")
     s[LEFT], s[DIE] = int(left), 0 if die == "-" else int(die)
     s[MOVER] = MAX if mover == "1" else MIN
-    if not (0 <= s[LEFT] <= STONES and 0 <= s[DIE] <= 6 and mover in "12"):
-        raise ValueError(f"it needs up to {STONES} stones, mover 1 or 2, and a die 1 to 6 or -")
     if s[LEFT] == 0 and s[DIE] > 0:
         raise ValueError("no stone is left, so the die must be -")
 

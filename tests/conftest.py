@@ -1,0 +1,42 @@
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import dicent.games
+
+GAMES = Path(dicent.games.__file__).parent
+Edit = Callable[..., Path]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache_of_the_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Native code is kept in one folder for all tests, apart from the user's own.
+
+    Set in the environment, so that processes started by tests have it too.
+    """
+    folder = tmp_path_factory.mktemp("native-code")
+    before = os.environ.get("DICENT_CACHE")
+    os.environ["DICENT_CACHE"] = str(folder)
+    yield folder
+    if before is None:
+        del os.environ["DICENT_CACHE"]
+    else:
+        os.environ["DICENT_CACHE"] = before
+
+
+@pytest.fixture
+def edited(tmp_path: Path) -> Edit:
+    """Writes a copy of a built-in game with some of its text replaced, and returns its path."""
+
+    def edit(game: str, *replacements: tuple[str, str], folder: Path = tmp_path) -> Path:
+        source = (GAMES / f"{game}.py").read_text(encoding="utf-8")
+        for old, new in replacements:
+            assert old in source, f"{game}.py no longer holds {old!r}"
+            source = source.replace(old, new)
+        path = folder / f"{game}.py"
+        path.write_text(source, encoding="utf-8")
+        return path
+
+    return edit

@@ -1,0 +1,339 @@
+"""Native code: always that of the rules as they are, kept where possible, never in the way."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dicent
+from dicent import binding
+from dicent.binding import bind, fingerprint
+
+Edit = Callable[..., Path]
+
+# What other processes run: some random games, as JSON.
+PLAY = """
+import json, dicent
+games = dicent.playouts(dicent.make({name!r}), 50, seed=1)
+print(json.dumps([games.results.tolist(), games.plies.tolist()]))
+"""
+NAME = "dice-nim:stones=6"
+
+
+def start(code: str, **environment: str | Path) -> subprocess.Popen[str]:
+    """Run Python code in a process of its own, every warning an error."""
+    return subprocess.Popen(
+        [sys.executable, "-W", "error", "-c", code],
+        env={**os.environ, **{key: str(value) for key, value in environment.items()}},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def answer(process: subprocess.Popen[str]) -> object:
+    """The JSON that a process prints."""
+    output, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    return json.loads(output)
+
+
+def run(code: str, **environment: str | Path) -> object:
+    return answer(start(code, **environment))
+
+
+def plain_games(name: str) -> list[list[int]]:
+    """What PLAY prints, from rules that are not compiled."""
+    games = dicent.playouts(dicent.make(name), 50, seed=1, compiled=False)
+    return [games.results.tolist(), games.plies.tolist()]
+
+
+def native_files(cache: Path) -> dict[str, int]:
+    """The files of native code, each with the time when it was written."""
+    return {str(path.relative_to(cache)): path.stat().st_mtime_ns for path in cache.rglob("*.nb[ic]")}
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache with the native code of NAME, only to be copied."""
+    cache = tmp_path_factory.mktemp("filled")
+    assert run(PLAY.format(name=NAME), DICENT_CACHE=cache) == plain_games(NAME)
+    return cache
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty cache for this process."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("DICENT_CACHE", str(folder))
+    binding._bind.cache_clear()
+    yield folder
+    binding._bind.cache_clear()
+
+
+# Compiled and plain.
+
+
+@pytest.mark.parametrize("name", dicent.game_names())
+def test_compiled_games_are_the_plain_ones(name: str) -> None:
+    game = dicent.make(name)
+    native, plain = (dicent.playouts(game, 200, seed=5, compiled=compiled) for compiled in (True, False))
+    assert bind(game, True).compiled
+    assert not bind(game, False).compiled
+    assert np.array_equal(native.results, plain.results)
+    assert np.array_equal(native.plies, plain.plies)
+    assert np.array_equal(native.legal, plain.legal)
+
+
+def test_without_a_compiler_everything_runs_and_nothing_is_kept(tmp_path: Path) -> None:
+    code = f"""
+import json, dicent
+from dicent.binding import bind
+game = dicent.make({NAME!r})
+dicent.check_game(game, positions=50)
+games, counts = dicent.playouts(game, 50, seed=1), dicent.perft(game.initial_state(), 5)
+print(json.dumps([bind(game).compiled, games.results.tolist(), games.plies.tolist(), counts.nodes]))
+"""
+    cache = tmp_path / "cache"
+    found = run(code, DICENT_CACHE=cache, NUMBA_DISABLE_JIT="1")
+    counts = dicent.perft(dicent.make(NAME).initial_state(), 5, compiled=True)
+    assert found == [False, *plain_games(NAME), list(counts.nodes)]
+    assert not cache.exists()
+
+
+# Edits.
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_an_edited_game_plays_by_its_new_rules(edited: Edit, compiled: bool) -> None:
+    path = edited("dice_nim")
+    assert dicent.playouts(dicent.load(path, stones=6), 50, compiled=compiled).mean_plies < 6
+    assert edited("dice_nim", ("min(3,", "min(1,")) == path
+    assert (dicent.playouts(dicent.load(path, stones=6), 50, compiled=compiled).plies == 6).all()
+
+
+def test_an_edited_game_plays_by_its_new_rules_in_the_next_process(edited: Edit, tmp_path: Path) -> None:
+    path = edited("dice_nim")
+    code, cache, before = PLAY.format(name=f"{path}:stones=6"), tmp_path / "cache", path.stat()
+    assert run(code, DICENT_CACHE=cache) == plain_games(NAME)
+    edited("dice_nim", ("min(3,", "min(1,"))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))  # neither size nor time tell
+    assert path.stat().st_size == before.st_size
+    assert run(code, DICENT_CACHE=cache) == plain_games(f"{path}:stones=6")
+
+
+def test_a_file_that_the_game_reads_is_found_by_native_code(edited: Edit, tmp_path: Path) -> None:
+    path = reads_a_file(edited)
+    (tmp_path / "most.txt").write_text("1")
+    assert (dicent.playouts(dicent.load(path, stones=6), 50, compiled=True).plies == 6).all()
+
+
+def test_a_changed_file_that_the_game_reads_changes_the_game(edited: Edit, tmp_path: Path) -> None:
+    path = reads_a_file(edited)
+    (tmp_path / "most.txt").write_text("3")
+    assert dicent.playouts(dicent.load(path, stones=6), 50, compiled=False).mean_plies < 6
+    (tmp_path / "most.txt").write_text("1")
+    assert (dicent.playouts(dicent.load(path, stones=6), 50, compiled=False).plies == 6).all()
+
+
+def reads_a_file(edited: Edit) -> Path:
+    """A game whose largest move stands in a file beside it."""
+    most = 'MOST = int(Path(__file__).with_name("most.txt").read_text())\n\n\ndef initial'
+    head = ("from dicent.rules", "from pathlib import Path\n\nfrom dicent.rules")
+    return edited("dice_nim", head, ("def initial", most), ("min(3,", "min(MOST,"))
+
+
+# Fingerprints: native code is kept under a hash of all that it depends on.
+
+
+@pytest.fixture
+def kernel_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A copy of the kernels' sources, to be edited."""
+    copy = tmp_path / "kernels"
+    shutil.copytree(binding.SOURCES, copy)
+    monkeypatch.setattr(binding, "SOURCES", copy)
+    binding._kernel_sources.cache_clear()
+    yield copy
+    binding._kernel_sources.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("playout.py", "plies += 1", "plies += 2"),
+        ("generator.py", "u64(31)", "u64(32)"),
+        ("jit.py", '"nogil": True', '"nogil": False'),
+        ("jit.py", '"error_model": "numpy"', '"error_model": "python"'),
+    ],
+)
+def test_an_edited_kernel_is_another_fingerprint(kernel_sources: Path, file: str, old: str, new: str) -> None:
+    rules = dicent.make("dice-nim").rules
+    before = fingerprint(rules)
+    source = (kernel_sources / file).read_text(encoding="utf-8")
+    assert old in source
+    (kernel_sources / file).write_text(source.replace(old, new), encoding="utf-8")
+    binding._kernel_sources.cache_clear()  # as in a new process
+    assert fingerprint(rules) != before
+
+
+def test_settings_of_the_compiler_are_part_of_the_fingerprint(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = dicent.make("dice-nim").rules
+    before = fingerprint(rules)
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "1")  # says how many cores to use, not what to compile
+    assert fingerprint(rules) == before
+    monkeypatch.setenv("NUMBA_BOUNDSCHECK", "1")
+    assert fingerprint(rules) != before
+
+
+@pytest.mark.parametrize("table", ["TABLE", "(TABLE, TABLE)"], ids=["array", "tuple"])
+def test_tables_are_part_of_the_fingerprint(edited: Edit, tmp_path: Path, table: str) -> None:
+    use = f"TABLES = {table}\n\n\ndef initial"
+    head = "import numpy as np\n\nTABLE = np.load(__file__ + '.npy')\nfrom dicent.rules"
+    path = edited(
+        "dice_nim", ("from dicent.rules", head), ("def initial", use), ("min(3,", "min(len(TABLES),")
+    )
+    found = set()
+    for middle in (1, 2, 3):  # Python's text of a long array leaves out its middle
+        np.save(f"{path}.npy", np.array([0] * 5000 + [middle] + [0] * 5000))
+        found.add(fingerprint(dicent.load(path).rules))
+    assert len(found) == 3
+
+
+def test_options_have_folders_of_their_own(cache: Path) -> None:
+    names = ["dice-nim", "dice-nim:stones=6", "dice-nim:stones=7", "ewn", "ewn-paper"]
+    folders = {bind(dicent.make(name), compiled=True).folder for name in names}
+    assert len(folders) == len(names)
+    assert folders == set(cache.iterdir())
+    assert bind(dicent.make("dice-nim", stones=6), compiled=True).folder in folders
+
+
+# Several processes.
+
+
+def test_two_processes_may_begin_at_once(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    processes = [start(PLAY.format(name=NAME), DICENT_CACHE=cache) for _ in range(2)]
+    assert [answer(process) for process in processes] == [plain_games(NAME)] * 2
+    assert len(list(cache.iterdir())) == 1
+
+
+def test_the_second_process_uses_what_the_first_compiled(filled: Path) -> None:
+    before = native_files(filled)
+    assert before
+    assert run(PLAY.format(name=NAME), DICENT_CACHE=filled) == plain_games(NAME)
+    assert native_files(filled) == before
+
+
+# A cache that cannot be used.
+
+
+def test_a_cache_that_cannot_be_made_costs_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    monkeypatch.setenv("DICENT_CACHE", str(file / "cache"))
+    game = dicent.make("dice-nim:stones=11")
+    with pytest.warns(RuntimeWarning, match="Set DICENT_CACHE to a folder that can be written"):
+        native = dicent.playouts(game, 50, seed=1, compiled=True)
+    assert np.array_equal(native.plies, dicent.playouts(game, 50, seed=1, compiled=False).plies)
+    assert bind(game, compiled=True).compiled
+    assert bind(game, compiled=True).folder is None
+
+
+FULL = """
+import json, resource, warnings, dicent
+from dicent.binding import bind
+game = dicent.make({name!r})
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    if {late}:
+        bind(game)
+    resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, resource.RLIM_INFINITY))
+    games = dicent.playouts(game, 50, seed=1)
+told = [[type(warning.message).__name__, str(warning.message)] for warning in caught]
+print(json.dumps([told, bind(game).compiled, [games.results.tolist(), games.plies.tolist()]]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("limit", "late"),
+    [(1000, False), (100_000, False), (1000, True)],
+    ids=["no room for sources", "no room for native code", "full after the start"],
+)
+def test_a_full_disk_costs_a_warning(tmp_path: Path, limit: int, late: bool) -> None:
+    cache = tmp_path / "cache"
+    found = run(FULL.format(name=NAME, limit=limit, late=late), DICENT_CACHE=cache)
+    assert isinstance(found, list)
+    told, compiled, games = found
+    assert [kind for kind, _ in told] == ["RuntimeWarning"]
+    assert "Set DICENT_CACHE to a folder" in told[0][1]
+    assert compiled
+    assert games == plain_games(NAME)
+    assert late or list(cache.iterdir()) == []  # nothing half done is left
+
+
+@pytest.mark.parametrize("damage", [b"", b"damaged", b"\xff\xfe"], ids=["empty", "text", "bytes"])
+def test_damaged_sources_are_repaired(cache: Path, damage: bytes) -> None:
+    game = dicent.make(NAME)
+    folder = bind(game, compiled=True).folder
+    assert folder is not None
+    for name in ("playout.py", "rules.py"):
+        before = (folder / name).read_bytes()
+        (folder / name).write_bytes(damage)
+        binding._bind.cache_clear()  # as in a new process
+        assert bind(game, compiled=True).folder == folder
+        assert (folder / name).read_bytes() == before
+
+
+def test_missing_sources_are_repaired(filled: Path, tmp_path: Path) -> None:
+    cache = shutil.copytree(filled, tmp_path / "cache")
+    (source,) = cache.glob("*/playout.py")
+    source.unlink()
+    assert run(PLAY.format(name=NAME), DICENT_CACHE=cache) == plain_games(NAME)
+    assert source.exists()
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+def test_damaged_native_code_is_compiled_again(filled: Path, tmp_path: Path, ending: str) -> None:
+    """As a machine leaves it that lost power while it was written."""
+    cache = shutil.copytree(filled, tmp_path / "cache")
+    damaged = list(cache.rglob(f"*.{ending}"))
+    assert damaged
+    for path in damaged:
+        path.write_bytes(path.read_bytes()[:100])
+    code = "import warnings\nwarnings.simplefilter('ignore', RuntimeWarning)\n" + PLAY.format(name=NAME)
+    assert run(code, DICENT_CACHE=cache) == plain_games(NAME)
+
+
+# Old native code.
+
+
+def test_native_code_long_unused_is_deleted(cache: Path) -> None:
+    old, used = (bind(dicent.make(f"dice-nim:stones={n}"), compiled=True).folder for n in (6, 7))
+    assert old is not None
+    assert used is not None
+    aged(old)
+    bind(dicent.make("dice-nim:stones=8"), compiled=True)
+    assert not old.exists()
+    assert used.exists()
+
+
+def test_folders_of_others_are_left_alone(cache: Path) -> None:
+    """DICENT_CACHE may name a folder that holds other things too."""
+    letters = cache / "letters"
+    letters.mkdir(parents=True)
+    (letters / "to-ingo.txt").touch()
+    aged(letters)
+    bind(dicent.make(NAME), compiled=True)
+    assert (letters / "to-ingo.txt").exists()
+
+
+def aged(folder: Path) -> None:
+    then = time.time() - 2 * binding.UNUSED_DAYS * 86400
+    os.utime(folder, (then, then))

@@ -1,0 +1,356 @@
+"""Every rule of the contract is broken on purpose, in a copy of a game that keeps it."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import dicent
+from dicent.check import CHECKS
+
+Edit = Callable[..., Path]
+
+# Places in dice_nim.py.
+SEES_STONES = "planes[s[LEFT]] = 1.0"
+SEES_DIE = "planes[STONES + int(s[DIE])] = 1.0"
+SEES_MOVER = "planes[STONES + 7] = 1.0"
+COUNTS_ACTIONS = "n = min(3, int(s[DIE]), int(s[LEFT]))"
+ROLLS = "s[DIE] = o + 1"
+TAKES = "s[LEFT] -= a + 1"
+CHANCES = "p[o] = 1 / 6"
+BEFORE_TEXT = "def format_state(s):"
+
+NUMPY = ("from dicent.rules", "import numpy as np\n\nfrom dicent.rules")
+COUNTER = ("from dicent.rules", "import numpy as np\n\nCALLS = np.zeros(1, np.int64)\n\nfrom dicent.rules")
+COUNT = "CALLS[0] += 1\n    "
+
+
+def breach(path: Path, positions: int = 300) -> str:
+    """What check_game says of a game that breaks the contract."""
+    game = dicent.load(path)
+    with pytest.raises(dicent.ContractError) as caught:
+        dicent.check_game(game, positions)
+    return str(caught.value)
+
+
+def assert_reported(message: str, function: str, problem: str) -> None:
+    assert message.startswith(f"{function}: "), message
+    assert problem in message
+    assert re.search(r"\d+ [12] [1-6-]|state \d+,\d+,-?\d+", message), f"no position in: {message}"
+
+
+@pytest.mark.parametrize("name", dicent.game_names())
+def test_every_game_keeps_the_contract(name: str) -> None:
+    report = dicent.check_game(dicent.make(name), positions=300)
+    assert report.game == name
+    assert 100 < report.positions <= 300
+    assert report.checks == CHECKS
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "dice-nim:stones=1",
+        "dice-nim:stones=100",
+        "ewn:size=3,pieces=1",
+        "ewn:size=4,pieces=3",
+        "ewn:size=6,pieces=10",
+        "ewn:rules=paper",
+        "ewn:hole=true",
+        "ewn:setup=alternate",
+        "ewn:setup=sequential",
+        "ewn:setup=ABC2/DE3/F3f/3de/2abc 2 -",
+    ],
+)
+def test_options_keep_the_contract(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")  # compiling every variant would take minutes
+    assert dicent.check_game(dicent.make(name), positions=150).game == name
+
+
+def test_progress_is_told_what_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    told: list[str] = []
+    dicent.check_game(dicent.make("dice-nim:stones=4"), positions=20, progress=told.append)
+    assert tuple(told) == CHECKS
+
+
+def test_at_least_one_position_is_needed() -> None:
+    with pytest.raises(dicent.DicentError, match="positions is 0"):
+        dicent.check_game(dicent.make("dice-nim"), positions=0)
+
+
+@pytest.mark.parametrize(
+    ("hidden", "problem"),
+    [
+        (SEES_DIE, "hides whether chance chose 0 or 1"),
+        (SEES_MOVER, "MAX is to play in the first and MIN in the second"),
+        (SEES_STONES, "two positions look the same to a network"),
+    ],
+    ids=["die", "mover", "stones"],
+)
+def test_an_encoding_must_not_hide_anything(edited: Edit, hidden: str, problem: str) -> None:
+    assert_reported(breach(edited("dice_nim", (hidden, "pass"))), "encode", problem)
+
+
+def test_the_encoding_of_ewn_must_not_hide_the_die(edited: Edit) -> None:
+    message = breach(edited("ewn", ("planes[2 * PIECES + int(s[DIE]) - 1] = 1.0", "pass")))
+    assert message.startswith("encode: hides whether chance chose 0 or 1, at position ")
+
+
+def test_the_encoding_of_ewn_must_not_hide_the_mover(edited: Edit) -> None:
+    """Two positions of EWN that differ in nothing but the mover are rare in play."""
+    message = breach(edited("ewn", ("planes[3 * PIECES] = 1.0", "pass")), positions=2000)
+    assert message.startswith("encode: ")
+
+
+def test_an_encoding_must_be_finite(edited: Edit) -> None:
+    path = edited("dice_nim", (SEES_STONES, 'planes[s[LEFT]] = float("inf")'))
+    assert_reported(breach(path), "encode", "not finite")
+
+
+@pytest.mark.parametrize(
+    ("function", "problem", "old", "new"),
+    [
+        ("outcomes", "sum to 0.9", CHANCES, "p[o] = 0.15"),
+        ("outcomes", "not all positive", CHANCES, "p[o] = 0.2 if o else 0.0"),
+        ("outcomes", "not all positive", "return 6", "return 0"),
+        ("apply_outcome", "changed nothing for outcome 0", ROLLS, "s[DIE] = o"),
+        ("to_play", "NUM_OUTCOMES is 0", "NUM_OUTCOMES = 6", "NUM_OUTCOMES = 0"),
+    ],
+    ids=["sum", "zero", "none", "idle", "undeclared"],
+)
+def test_chance_must_make_sense(edited: Edit, function: str, problem: str, old: str, new: str) -> None:
+    assert_reported(breach(edited("dice_nim", (old, new))), function, problem)
+
+
+def test_two_outcomes_must_not_lead_to_the_same_state(edited: Edit) -> None:
+    """The encoding is blameless here, so the message must not send the author there."""
+    assert_reported(breach(edited("dice_nim", (ROLLS, "s[DIE] = 1 + o % 5"))), "apply_outcome", "5")
+
+
+@pytest.mark.parametrize(
+    ("problem", "old", "new"),
+    [
+        ("some of them twice", "out[a] = a", "out[a] = 0"),
+        ("NUM_ACTIONS - 1", "out[a] = a", "out[a] = a + 1"),
+        ("NUM_ACTIONS - 1", "out[a] = a", "out[a] = a - 1"),
+        ("NUM_ACTIONS - 1", "    return n\n", "    return n + 1\n"),
+        ("raised IndexError", COUNTS_ACTIONS, "n = 4"),
+        ("found none", COUNTS_ACTIONS, "n = 0"),
+    ],
+    ids=["repeated", "too high", "negative", "not written", "too many", "none"],
+)
+def test_legal_actions_must_make_sense(edited: Edit, problem: str, old: str, new: str) -> None:
+    assert_reported(breach(edited("dice_nim", (old, new))), "legal_actions", problem)
+
+
+def test_an_action_must_change_the_state(edited: Edit) -> None:
+    path = edited("dice_nim", (TAKES, f"if a == 2:\n        return\n    {TAKES}"))
+    assert_reported(breach(path), "apply_action", "changed nothing for action 2")
+
+
+@pytest.mark.parametrize(
+    ("function", "problem", "old", "new"),
+    [
+        ("to_play", "returned 5", "else int(s[MOVER])", "else 5"),
+        ("result", "returned 7", "else -int(s[MOVER])", "else 7"),
+        ("score", "returned nan", BEFORE_TEXT, f'def score(s):\n    return float("nan")\n\n\n{BEFORE_TEXT}'),
+    ],
+    ids=["to_play", "result", "score"],
+)
+def test_answers_must_be_known_ones(edited: Edit, function: str, problem: str, old: str, new: str) -> None:
+    assert_reported(breach(edited("dice_nim", (old, new))), function, problem)
+
+
+@pytest.mark.parametrize(
+    ("function", "old", "new"),
+    [
+        ("initial", "= STONES, 0, MAX", "= STONES - CALLS[0] % 2, 0, MAX"),
+        ("to_play", "else int(s[MOVER])", "else 1 - 2 * (CALLS[0] % 2)"),
+        ("outcomes", "return 6", "return 5 + CALLS[0] % 2"),
+        ("apply_outcome", ROLLS, "s[DIE] = 1 + CALLS[0] % 2"),
+        ("legal_actions", COUNTS_ACTIONS, "n = 1 + CALLS[0] % 2"),
+        ("apply_action", TAKES, "s[LEFT] -= 1 + CALLS[0] % 2"),
+        ("result", "ONGOING if s[LEFT] > 0", "ONGOING if CALLS[0] % 2"),
+        ("encode", SEES_STONES, "planes[s[LEFT]] = CALLS[0]"),
+    ],
+    ids=lambda value: value if value.isidentifier() else "",
+)
+def test_rules_must_answer_the_same_when_asked_again(edited: Edit, function: str, old: str, new: str) -> None:
+    (parameters,) = re.findall(rf"def {function}(\(.*\)):", edited("dice_nim").read_text(encoding="utf-8"))
+    head = f"def {function}{parameters}:\n    "
+    path = edited("dice_nim", COUNTER, (old, new), (head, head + COUNT))
+    assert_reported(breach(path), function, "and then")
+
+
+def test_rules_must_not_use_randomness_of_their_own(edited: Edit) -> None:
+    path = edited("dice_nim", NUMPY, ("= STONES, 0, MAX", "= 1 + np.random.randint(STONES), 0, MAX"))
+    assert_reported(breach(path), "initial", "for the same state")
+
+
+@pytest.mark.parametrize(
+    ("function", "old", "new"),
+    [
+        ("to_play", "return CHANCE", "s[LEFT] = 1\n    return CHANCE"),
+        ("outcomes", "return 6", "s[LEFT] = 1\n    return 6"),
+        ("legal_actions", COUNTS_ACTIONS, f"s[LEFT] = 3\n    {COUNTS_ACTIONS}"),
+        ("result", "return ONGOING", "s[DIE] = 1\n    return ONGOING"),
+        ("encode", SEES_STONES, f"{SEES_STONES}\n    s[LEFT] = 0"),
+    ],
+    ids=lambda value: value if value.isidentifier() else "",
+)
+def test_functions_that_look_must_not_change_the_state(
+    edited: Edit, function: str, old: str, new: str
+) -> None:
+    assert_reported(breach(edited("dice_nim", (old, new))), function, "changed the state")
+
+
+def test_texts_must_not_change_the_state(edited: Edit) -> None:
+    path = edited("dice_nim", (BEFORE_TEXT, f"{BEFORE_TEXT}\n    s[LEFT] = 1"))
+    assert_reported(breach(path), "format_state", "read-only")
+
+
+@pytest.mark.parametrize(
+    ("function", "problem", "old", "new"),
+    [
+        ("parse_state", "'14 2 -'", 'MAX if mover == "1" else MIN', "MAX"),
+        ("parse_state", "it should read", "= int(left), 0 if", "= int(left), 0 if True or"),
+        ("parse_state", "is refused", "0 <= s[DIE] <= 6", "0 <= s[DIE] <= 5"),
+        ("format_action", "take, take, take are not all different", "str(a + 1)", '"take"'),
+        ("format_outcome", "are not all different", "str(o + 1)", '"roll"'),
+        ("format_action", "raised KeyError", "return str(a + 1)", "raise KeyError(a)"),
+        ("format_action", "not one line", "return str(a + 1)", 'return "take\\n" + str(a + 1)'),
+    ],
+    ids=["mover", "die", "refused", "actions", "outcomes", "raises", "lines"],
+)
+def test_texts_must_lead_back(edited: Edit, function: str, problem: str, old: str, new: str) -> None:
+    message = breach(edited("dice_nim", (old, new)))
+    assert message.startswith(f"{function}: ")
+    assert problem in message
+
+
+def test_two_states_must_not_share_a_text(edited: Edit) -> None:
+    message = breach(edited("dice_nim", ("{s[DIE] or '-'}", "{min(s[DIE], 5) or '-'}")))
+    assert re.match(
+        r"format_state: two different states have the same text '\d+ [12] 5'"
+        r"|parse_state: '\d+ [12] 5' comes back as another state",  # if the second of them is met first
+        message,
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("return View(3, 3, tuple(pieces), row_names", "return dict(row_names", "returned a dict"),
+        ("return View(3, 3,", "return View(3, 2,", "outside the board"),
+        ("    pieces = [", "    pieces = UNKNOWN\n    pieces = [", "raised NameError"),
+    ],
+    ids=["type", "size", "raises"],
+)
+def test_views_must_fit_the_board(edited: Edit, old: str, new: str, problem: str) -> None:
+    message = breach(edited("tic_tac_toe", (old, new)))
+    assert message.startswith("view: ")
+    assert problem in message
+
+
+@pytest.mark.parametrize(
+    ("function", "problem", "old", "new"),
+    [
+        (
+            "symmetry",
+            "number 4 is wrong",
+            "[symmetry_action(s, k, cell)]",
+            "[symmetry_action(s, k & 3, cell)]",
+        ),
+        ("symmetry", "number 2 is wrong: the result", "c = 2 - c", "c = (c + 1) % 3"),
+        ("symmetry", "number 0 is not the identity", "if k & 1:", "if not k & 1:"),
+        (
+            "symmetry",
+            "the wrong player",
+            "out[MOVER] = s[MOVER]",
+            "out[MOVER] = -s[MOVER] if k else s[MOVER]",
+        ),
+        ("symmetry", "the wrong player", "    return 1\n", "    return -1 if k else 1\n"),
+        ("symmetry", "returned 3", "    return 1\n", "    return 3 if k else 1\n"),
+        ("symmetry", "hold everywhere", "    return 1\n", "    return 0\n"),
+    ],
+    ids=["action", "shift", "identity", "mover", "sign", "number", "nowhere"],
+)
+def test_symmetries_must_keep_the_rules(
+    edited: Edit, function: str, problem: str, old: str, new: str
+) -> None:
+    message = breach(edited("tic_tac_toe", (old, new)))
+    assert message.startswith(f"{function}: ")
+    assert problem in message
+    assert re.search(r"at position [XO.]{3}/[XO.]{3}/[XO.]{3} [12]", message)
+
+
+@pytest.mark.parametrize(
+    ("function", "old", "new"),
+    [
+        ("symmetry", "    return sign\n", "    return 1\n"),
+        ("symmetry", "direction = 1 - direction", "direction = direction + 0"),
+        ("symmetry_action", "3 * renumber(side, k, a // 3)", "3 * (a // 3)"),
+        ("symmetry", "1 + renumber(0 if mover == MAX else 1, k, int(s[DIE]) - 1)", "s[DIE]"),
+        ("symmetry", "cell = CELLS - 1 - cell", "cell = cell + 0"),
+    ],
+    ids=["sign", "direction", "piece", "die", "turn"],
+)
+def test_wrong_symmetries_of_ewn_are_found(edited: Edit, function: str, old: str, new: str) -> None:
+    message = breach(edited("ewn", (old, new)))
+    assert re.match(rf"({function}|symmetry_action): number \d+ is wrong", message)
+
+
+@pytest.mark.parametrize(
+    ("function", "problem", "old", "new"),
+    [
+        ("apply_action", "raised RuntimeError: broken", TAKES, 'raise RuntimeError("broken")'),
+        ("apply_action", "raised IndexError", TAKES, "s[7] -= a + 1"),
+        ("legal_actions", "raised NameError", COUNTS_ACTIONS, "n = unknown"),
+        # int8 wraps in NumPy and not in native code, where every small number is widened.
+        ("legal_actions", "overflow", COUNTS_ACTIONS, "n = min(3, int(s[DIE]), s[LEFT] * 20 // 20)"),
+    ],
+    ids=["error", "index", "name", "overflow"],
+)
+def test_rules_must_not_raise(edited: Edit, function: str, problem: str, old: str, new: str) -> None:
+    assert_reported(breach(edited("dice_nim", (old, new))), function, problem)
+
+
+@pytest.mark.parametrize(
+    ("function", "old", "new"),
+    [
+        # Python's whole numbers have no end, those of native code have 64 bits.
+        ("result", "s[LEFT] > 0", "int(s[LEFT]) << 62 > 0"),
+        # NumPy takes the root of an int8 in half precision, native code in double.
+        ("encode", SEES_STONES, "planes[s[LEFT]] = np.sqrt(s[LEFT] + 1)"),
+    ],
+    ids=["wide", "precise"],
+)
+def test_native_code_must_agree(edited: Edit, function: str, old: str, new: str) -> None:
+    assert_reported(breach(edited("dice_nim", NUMPY, (old, new))), function, "native code says")
+
+
+@pytest.mark.parametrize(
+    "start",
+    ["n = min(len([1, 2, 3]),", "n = min(len(np.zeros(3)),", "n = min(3, (s + s)[LEFT],"],
+    ids=["list", "array", "arithmetic"],
+)
+def test_rules_must_not_allocate_memory(edited: Edit, start: str) -> None:
+    path = edited("dice_nim", NUMPY, ("n = min(3,", start))
+    message = breach(path)
+    assert "cannot become native code: they allocate memory" in message
+    assert str(path) in message
+
+
+@pytest.mark.parametrize("start", ["n = min({1: 3}[1],", "n = min(eval('3'),"], ids=["dict", "eval"])
+def test_rules_must_compile(edited: Edit, start: str) -> None:
+    path = edited("dice_nim", ("n = min(3,", start))
+    message = breach(path)
+    assert "cannot become native code" in message
+    assert str(path) in message
+
+
+def test_games_must_end(edited: Edit) -> None:
+    message = breach(edited("dice_nim", (TAKES, "pass")), positions=2000)
+    assert_reported(message, "result", "did not end")

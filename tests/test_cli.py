@@ -1,0 +1,296 @@
+"""The commands: their output for people and for programs, and what they say when something is wrong."""
+
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dicent
+from dicent.bench import Row
+from dicent.check import CHECKS
+from dicent.cli import main
+
+Edit = Callable[..., Path]
+
+TINY = "dice-nim:stones=2"
+
+
+@pytest.fixture(autouse=True)
+def wide_terminal_without_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def output(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Runs a command that succeeds, and returns what it prints."""
+
+    def run(*arguments: str) -> str:
+        assert main(list(arguments)) == 0
+        return capsys.readouterr().out
+
+    return run
+
+
+@pytest.fixture
+def answer(output: Callable[..., str]) -> Callable[..., Any]:
+    """Runs a command for programs: its output is one line of JSON, and nothing else."""
+
+    def run(*arguments: str) -> Any:
+        line = output(*arguments, "--json")
+        assert line.count("\n") == 1
+        return json.loads(line)
+
+    return run
+
+
+@pytest.fixture
+def complaint(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Runs a command that fails, and returns its message."""
+
+    def run(*arguments: str) -> str:
+        assert main(list(arguments)) == 1
+        captured = capsys.readouterr()
+        message = captured.err.strip()
+        assert captured.out == ""
+        assert message.startswith("error: ")
+        assert message.count("error: ") == 1
+        assert "Traceback" not in message
+        return message
+
+    return run
+
+
+Output = Callable[..., str]
+Answer = Callable[..., Any]
+
+
+# The commands.
+
+
+def test_version(output: Output) -> None:
+    assert output("--version") == f"dicent {dicent.__version__}\n"
+
+
+def test_games_for_programs(answer: Answer) -> None:
+    games = {game["name"]: game for game in answer("games")}
+    assert list(games) == dicent.game_names()
+    ewn = games["ewn"]
+    assert ewn["title"] == "EinStein würfelt nicht!"
+    assert (ewn["num_actions"], ewn["num_outcomes"], ewn["input_shape"]) == (18, 6, [20, 5, 5])
+    assert ewn["options"] == {"size": 5, "pieces": 6, "rules": "official", "setup": "random", "hole": False}
+    assert [option["name"] for option in ewn["declared"]] == list(ewn["options"])
+    assert ewn["declared"][0]["choices"] == [3, 4, 5, 6]
+    assert games["ewn-paper"]["options"]["rules"] == "paper"
+    assert games["tic-tac-toe"]["max_plies"] == 9
+
+
+def test_games_for_people(output: Output) -> None:
+    text = output("games")
+    assert all(re.search(rf"^{name}\b", text, re.MULTILINE) for name in dicent.game_names())
+    assert "EinStein würfelt nicht!" in text
+    assert "preset: rules=paper, setup=mirrored" in text
+    assert re.search(r"^ +stones=15 +stones at the start", text, re.MULTILINE)
+    assert "hole=false" in text
+    assert "cells along each side of the board: 3, 4, 5, 6" in text
+
+
+def test_check_for_programs(answer: Answer) -> None:
+    report = answer("check", TINY, "--positions", "20")
+    assert report["ok"] is True
+    assert report["game"] == TINY
+    assert 0 < report["positions"] <= 20
+    assert report["checks"] == list(CHECKS)
+
+
+def test_check_for_people(output: Output) -> None:
+    text = output("check", TINY, "--positions", "20", "--seed", "3")
+    assert all(f"✓ {check}" in text for check in CHECKS)
+    assert f"{TINY} keeps the contract" in text
+
+
+def test_perft_for_programs(answer: Answer) -> None:
+    counts = answer("perft", TINY, "--depth", "2")
+    assert counts["game"] == TINY
+    assert counts["position"] == "2 1 -"
+    assert counts["decisions"] == [0, 6, 0]
+    assert counts["chances"] == [1, 0, 6]
+    assert counts["finished"] == [0, 0, 5]
+    assert counts["nodes"] == [1, 6, 11]
+    assert counts["seconds"] > 0
+
+
+def test_perft_from_a_position_for_people(output: Output) -> None:
+    text = output("perft", TINY, "2 1 3", "--depth", "1")
+    assert "2 1 3" in text
+    assert "chance nodes" in text
+    assert text.splitlines()[-1].split() == ["1", "0", "1", "1", "2"]
+
+
+def test_show_for_programs(answer: Answer) -> None:
+    rolled = answer("show", TINY, "2 1 3")
+    assert rolled["position"] == "2 1 3"
+    assert (rolled["to_play"], rolled["result"]) == ("max", None)
+    assert rolled["actions"] == [{"action": 0, "text": "1"}, {"action": 1, "text": "2"}]
+    assert rolled["outcomes"] == []
+
+    start = answer("show", TINY)
+    assert (start["to_play"], start["actions"]) == ("chance", [])
+    assert [outcome["text"] for outcome in start["outcomes"]] == list("123456")
+    assert math.isclose(sum(outcome["p"] for outcome in start["outcomes"]), 1)
+
+    over = answer("show", TINY, "0 2 -")
+    assert (over["to_play"], over["result"], over["actions"], over["outcomes"]) == ("over", 1, [], [])
+
+
+def test_show_deals_what_the_seed_says(answer: Answer) -> None:
+    positions = [answer("show", "ewn", "--seed", seed)["position"] for seed in "112"]
+    assert positions[0] == positions[1] != positions[2]
+    assert positions[0] == str(dicent.make("ewn").initial_state(1))
+
+
+def test_show_for_people(output: Output) -> None:
+    text = output("show", "ewn", "ABC2/DE3/F3f/3de/2abc 2 5")
+    assert "EinStein würfelt nicht!" in text
+    assert "MIN  rolled 5: to move" in text
+    assert "ABC2/DE3/F3f/3de/2abc 2 5" in text
+    assert "a   b   c   d   e" in text
+    assert "│ 1 │ 2 │ 3 │" in text
+    assert "one in 6 each" in output("show", "ewn", "--seed", "1")
+    assert "MAX  has won" in output("show", "tic-tac-toe", "XXX/OO./... 2")
+    assert "drawn" in output("show", "tic-tac-toe", "XOX/XOX/OXO 2")
+
+
+def test_show_plays_a_game(output: Output) -> None:
+    text = output("show", TINY, "--play", "--seed", "1")
+    assert "random games from here" in text
+    assert "last move" in text
+    assert re.search(r"(MAX|MIN)  has won", text)
+    assert text == output("show", TINY, "--play", "--seed", "1")
+
+
+def test_bench_for_programs(answer: Answer) -> None:
+    report = answer("bench", "--scale", "0.01", "--rounds", "1")
+    rows = {row["name"]: row for row in report["rows"]}
+    measured = ["EWN playouts, one thread", "the same rules as plain Python", "EWN perft, depth 9"]
+    starts = [
+        f"{heat} start to {work}" for heat in ("cold", "warm") for work in ("first playout", "check_game")
+    ]
+    assert all(rows[name]["value"] > 0 for name in [*measured, *starts])
+    assert all(set(row) == {"name", "value", "unit", "note"} for row in rows.values())
+    assert re.fullmatch(r"[0-9a-f]{12}", report["signature"])
+
+
+def test_bench_for_people(output: Output, monkeypatch: pytest.MonkeyPatch) -> None:
+    def measure(rounds: int, scale: float) -> Iterator[Row]:
+        yield Row("things", 1234.5, "M things/s", f"{rounds} rounds at {scale}")
+        yield Row("a peer", float("nan"), "M things/s", "not installed")
+
+    monkeypatch.setattr("dicent.bench.bench", measure)
+    monkeypatch.setattr("dicent.bench.signature", lambda: "0123456789ab")
+    text = output("bench", "--rounds", "3", "--scale", "0.5")
+    assert re.search(r"things +1,234\.50 +M things/s +3 rounds at 0\.5", text)
+    assert re.search(r"a peer +- +M things/s +not installed", text)
+    assert text.endswith("signature 0123456789ab\n")
+
+
+# Mistakes.
+
+
+@pytest.mark.parametrize("command", ["check", "perft", "show"])
+def test_an_unknown_game(complaint: Output, command: str) -> None:
+    assert "there is no game 'ewm'; did you mean ewn?" in complaint(command, "ewm")
+
+
+@pytest.mark.parametrize("command", ["perft", "show"])
+def test_a_text_that_is_no_position(complaint: Output, command: str) -> None:
+    assert "'XXXX' is no position of tic-tac-toe" in complaint(command, "tic-tac-toe", "XXXX")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("perft", TINY, "--depth", "-1"), "depth -1 is negative"),
+        (("check", TINY, "--positions", "0"), "positions is 0"),
+        (("show", "ewn:size=9"), "option size: 9 is not possible"),
+        (("bench", "--rounds", "0"), "rounds and scale must be positive"),
+        (("bench", "--scale", "nan"), "rounds and scale must be positive"),
+    ],
+)
+def test_a_number_that_is_not_possible(complaint: Output, arguments: tuple[str, ...], problem: str) -> None:
+    assert problem in complaint(*arguments)
+
+
+def test_a_file_that_cannot_be_read(complaint: Output, tmp_path: Path) -> None:
+    folder = tmp_path / "folder.py"
+    folder.mkdir()
+    noise = tmp_path / "noise.py"
+    noise.write_bytes(b"\xff\xfe")
+    for path in (tmp_path / "missing.py", folder, noise):
+        assert f"{path} cannot be read as a game" in complaint("show", str(path))
+
+
+def test_a_game_that_breaks_the_contract(complaint: Output, edited: Edit) -> None:
+    path = edited("dice_nim", ("p[o] = 1 / 6", "p[o] = 0.15"))
+    assert "outcomes: gave probabilities that sum to 0.9" in complaint("check", str(path))
+
+
+@pytest.mark.parametrize("arguments", [["perft", "ewn", "--depth", "many"], ["fly"], ["games", "--size"]])
+def test_a_command_that_is_not_understood(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code == 2
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_an_interruption(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(dicent, "check_game", interrupted)
+    assert main(["check", TINY]) == 130
+    assert capsys.readouterr().err.strip() == "interrupted"
+
+
+@pytest.mark.parametrize("arguments", [["games"], ["games", "--json"], ["show", "ewn", "--json"]])
+def test_a_reader_that_leaves_early(arguments: list[str]) -> None:
+    """As in `dicent games | true`; a short output is written at the very end of the process."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "dicent.cli", *arguments],
+        env={key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    process.stdout = None
+    assert process.communicate() == (None, b"")
+
+
+# Texts that mean something to the terminal.
+
+
+def test_brackets_in_a_path_are_printed(output: Output, edited: Edit, tmp_path: Path) -> None:
+    folder = tmp_path / "[bold]"
+    folder.mkdir()
+    path = edited("dice_nim", folder=folder)
+    assert f"{path}:stones=2 keeps the contract" in output("check", f"{path}:stones=2", "--positions", "20")
+
+
+def test_brackets_in_a_position_are_printed(output: Output, edited: Edit) -> None:
+    path = edited(
+        "dice_nim",
+        ('return f"{s[LEFT]} {1 if', 'return f"[red] {s[LEFT]} {1 if'),
+        ("left, mover, die = text.split()", "_, left, mover, die = text.split()"),
+    )
+    game = f"{path}:stones=2"
+    assert output("show", game).count("[red] 2 1 -") == 2
+    assert "[red] 2 1 -" in output("perft", game, "--depth", "0")

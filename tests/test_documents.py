@@ -1,0 +1,48 @@
+import re
+from pathlib import Path
+
+import pytest
+
+import dicent
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *ROOT.glob("docs/*.md")]
+
+
+def blocks(document: Path) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", document.read_text(encoding="utf-8"), re.S)
+
+
+def test_the_readmes_code_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    [code] = blocks(ROOT / "README.md")
+    exec(compile(code, "README.md", "exec"), {})
+    printed = capsys.readouterr().out.splitlines()
+    promised = [
+        line.rpartition("# ")[2] for line in code.splitlines() if line.startswith("print") and "#" in line
+    ]
+    assert promised == printed[: len(promised)]
+    assert "for the first player" in printed[-1]
+
+
+def test_the_tutorials_game_is_the_built_in_one(tmp_path: Path) -> None:
+    [code] = blocks(ROOT / "docs/your-own-game.md")
+    file = tmp_path / "dice_nim.py"
+    file.write_text(code)
+    game = dicent.load(file)
+    assert game == dicent.make("dice-nim")
+    dicent.check_game(game, positions=200)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_lead_to_files(document: Path) -> None:
+    for link in re.findall(r"\]\(([^)#]+)", document.read_text(encoding="utf-8")):
+        assert (document.parent / link).exists(), link
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_commands_and_files_that_are_named_exist(document: Path) -> None:
+    text = document.read_text(encoding="utf-8")
+    commands = {"games", "show", "check", "perft", "bench"}
+    assert set(re.findall(r"dicent ([a-z]+)[ `]", text)) <= commands
+    for path in re.findall(r"`((?:src|docs|tests)/[\w/.]+)`", text):
+        assert (ROOT / path).exists(), path
