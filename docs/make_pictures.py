@@ -1,5 +1,6 @@
 """Draws the pictures of the README and the documentation: python docs/make_pictures.py."""
 
+import io
 from pathlib import Path
 
 from rich.console import Console
@@ -14,7 +15,7 @@ FOLDER = Path(__file__).parent / "images"
 def picture(name: str, game: str, position: str) -> None:
     state = dicent.make(game).parse(position)
     note = describe_playouts(dicent.playouts(state, 1_000_000, seed=1))
-    console = Console(record=True, width=64, highlight=False, file=open("/dev/null", "w"))
+    console = Console(record=True, width=64, highlight=False, file=io.StringIO())
     console.print(board(state, note))
     console.save_svg(str(FOLDER / name), title=f'dicent show {game} "{position}"', theme=DIMMED_MONOKAI)
 

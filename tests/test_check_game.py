@@ -20,6 +20,7 @@ ROLLS = "s[DIE] = o + 1"
 TAKES = "s[LEFT] -= a + 1"
 CHANCES = "p[o] = 1 / 6"
 BEFORE_TEXT = "def format_state(s):"
+PARSES = "def parse_state(text, s):"
 
 NUMPY = ("from dicent.rules", "import numpy as np\n\nfrom dicent.rules")
 COUNTER = ("from dicent.rules", "import numpy as np\n\nCALLS = np.zeros(1, np.int64)\n\nfrom dicent.rules")
@@ -216,7 +217,12 @@ def test_texts_must_not_change_the_state(edited: Edit) -> None:
     [
         ("parse_state", "'14 2 -'", 'MAX if mover == "1" else MIN', "MAX"),
         ("parse_state", "it should read", "= int(left), 0 if", "= int(left), 0 if True or"),
-        ("parse_state", "is refused", "0 <= s[DIE] <= 6", "0 <= s[DIE] <= 5"),
+        (
+            "parse_state",
+            "is refused",
+            PARSES,
+            f'{PARSES}\n    if "6" in text:\n        raise ValueError("no six")',
+        ),
         ("format_action", "take, take, take are not all different", "str(a + 1)", '"take"'),
         ("format_outcome", "are not all different", "str(o + 1)", '"roll"'),
         ("format_action", "raised KeyError", "return str(a + 1)", "raise KeyError(a)"),

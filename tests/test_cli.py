@@ -289,7 +289,7 @@ def test_brackets_in_a_position_are_printed(output: Output, edited: Edit) -> Non
     path = edited(
         "dice_nim",
         ('return f"{s[LEFT]} {1 if', 'return f"[red] {s[LEFT]} {1 if'),
-        ("left, mover, die = text.split()", "_, left, mover, die = text.split()"),
+        ("def parse_state(text, s):", "def parse_state(text, s):\n    text = text[6:]"),
     )
     game = f"{path}:stones=2"
     assert output("show", game).count("[red] 2 1 -") == 2
