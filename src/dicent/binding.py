@@ -13,6 +13,7 @@ import importlib
 import importlib.util
 import os
 import platform
+import re
 import shutil
 import sys
 import tempfile
@@ -35,6 +36,7 @@ from dicent.rules import Rules, execute
 
 SOURCES = Path(kernels.__file__).parent
 UNUSED_DAYS = 60  # native code that no process has used for so long is deleted
+OURS = re.compile(r".+-[0-9a-f]{20}|\.new-\w+")  # folders that this module has made
 
 
 class Bound:
@@ -117,10 +119,7 @@ def fingerprint(rules: Rules) -> str:
     """A hash of everything that native code depends on."""
     from importlib.metadata import version
 
-    parts: list[object] = [rules.source, sorted(rules.options.items())]
-    for name, value in sorted(rules.constants.items()):
-        content = (value.dtype.str, value.shape, value.tobytes()) if isinstance(value, np.ndarray) else value
-        parts.append((name, content))
+    parts: list[object] = [*rules.identity]
     parts += [(name, text) for name, text in _kernel_sources().items()]
     parts += [platform.python_version(), platform.machine(), np.__version__]
     parts += [version("numba"), version("llvmlite")]
@@ -141,8 +140,8 @@ def _write_sources(folder: Path, rules: Rules) -> None:
     """Put kernels and rules into `folder`, all at once or not at all."""
     wanted = _kernel_sources() | {"rules.py": rules.source}
     if folder.is_dir():
-        found = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.py")}
-        if found == wanted:
+        found = {path.name: path.read_bytes() for path in folder.glob("*.py")}
+        if found == {name: text.encode() for name, text in wanted.items()}:
             os.utime(folder)
             return
         shutil.rmtree(folder)  # someone has edited or damaged it
@@ -173,7 +172,7 @@ def _forget_unused(base: Path) -> None:
     oldest = time.time() - UNUSED_DAYS * 86400
     for folder in base.iterdir():
         with contextlib.suppress(OSError):
-            if folder.is_dir() and folder.stat().st_mtime < oldest:
+            if OURS.fullmatch(folder.name) and folder.stat().st_mtime < oldest:
                 shutil.rmtree(folder)
 
 
@@ -193,7 +192,7 @@ def _load(name: str, folder: Path, rules: Rules, compiled: bool) -> ModuleType:
 
     path = folder / "rules.py" if kept else rules.path
     module = ModuleType(f"{name}.rules")
-    module.__file__ = str(path)
+    module.__file__ = str(rules.path)
     sys.modules[module.__name__] = module
     execute(module, rules.source, str(path), rules.options)
     _fill(module, rules, name)
@@ -236,8 +235,9 @@ def _explained(game: Game) -> Iterator[None]:
         if not type(error).__module__.startswith("numba."):
             raise
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        reason = " / ".join(lines[:8])
-        if "NRT required" in reason:
+        where = [line for line in lines if line.startswith(("File ", "During: lowering"))]
+        reason = " / ".join(lines[:3] + where[-2:])
+        if "NRT required" in str(error) or "Only accept returning of array" in str(error):
             reason = (
                 "they allocate memory. Use loops and single numbers instead of new arrays, lists and "
                 f"assignments of slices. {reason}"

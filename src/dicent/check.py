@@ -30,6 +30,7 @@ CHECKS = (
     "symmetries keep the rules",
     "native code agrees with plain Python",
 )
+TWINS = 200  # positions from which others are made by changing one number
 SYMMETRIC = 300  # positions whose images are looked at, which takes long
 
 
@@ -63,6 +64,7 @@ def check_game(
         _check_text(game, known)
         tell(CHECKS[2])
         _check_encoding(rules, known)
+        _check_twins(rules, known)
         tell(CHECKS[3])
         for facts in list(known.values())[:: max(1, len(known) // SYMMETRIC)]:
             _check_symmetries(rules, facts)
@@ -169,7 +171,6 @@ def _check_view(game: Game, state: State) -> None:
 
 def _check_encoding(rules: CheckedRules, known: dict[bytes, Facts]) -> None:
     """States that look the same to a network must be the same to a player."""
-    game = rules.game
     looks: dict[bytes, Facts] = {}
     for facts in known.values():
         if facts.p:
@@ -182,11 +183,40 @@ def _check_encoding(rules: CheckedRules, known: dict[bytes, Facts]) -> None:
         twin = looks.setdefault(facts.planes, facts)
         if twin is facts:
             continue
-        for problem in _differences(rules, facts, twin):
-            raise ContractError(
-                f"encode: two positions look the same to a network, but {problem}: "
-                f"{describe(game, twin.cells)} and {describe(game, facts.cells)}"
-            )
+        _compare(rules, facts, twin)
+
+
+def _check_twins(rules: CheckedRules, known: dict[bytes, Facts]) -> None:
+    """Play seldom leads to two positions that differ in one number, the mover say: make some."""
+    game = rules.game
+    if not hasattr(game.rules.module, "parse_state"):
+        return  # nothing would tell positions from nonsense
+    values = [np.unique(column)[:4] for column in np.array([facts.cells for facts in known.values()]).T]
+    for facts in list(known.values())[:: max(1, len(known) // TWINS)]:
+        for cell, column in enumerate(values):
+            for value in column[column != facts.cells[cell]]:
+                cells = facts.cells.copy()
+                cells[cell] = value
+                if _looks_like(game, cells, facts):
+                    _compare(rules, rules.facts(cells), facts)
+
+
+def _looks_like(game: Game, cells: Cells, facts: Facts) -> bool:
+    """Are these numbers a position, and is it encoded as another one is?"""
+    try:
+        state = State(game, cells.copy())
+        return state.encode().tobytes() == facts.planes and game.parse(str(state)) == state
+    except Exception:
+        return False
+
+
+def _compare(rules: CheckedRules, one: Facts, two: Facts) -> None:
+    """Raise an error if two positions look the same and are not."""
+    for problem in _differences(rules, one, two):
+        raise ContractError(
+            f"encode: two positions look the same to a network, but {problem}: "
+            f"{describe(rules.game, two.cells)} and {describe(rules.game, one.cells)}"
+        )
 
 
 def _differences(rules: CheckedRules, one: Facts, two: Facts) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 import json as json_module
 import math
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -29,7 +30,7 @@ app = tyro.extras.SubcommandApp()
 
 
 def _print_json(value: object) -> None:
-    print(json_module.dumps(value, ensure_ascii=False))
+    print(json_module.dumps(value, ensure_ascii=False), flush=True)
 
 
 def _progress() -> Progress:
@@ -106,9 +107,8 @@ def check(game: GameText, /, positions: int = 2000, seed: int = 0, json: Json = 
     console = Console(highlight=False)
     for line in report.checks:
         console.print(f"[green]✓[/] {line}")
-    console.print(
-        f"[bold]{report.game}[/] keeps the contract: {report.positions:,} positions, {report.games} games."
-    )
+    looked_at = f"{report.positions:,} positions, {report.games} games"
+    console.print(f"[bold]{escape(report.game)}[/] keeps the contract: {looked_at}.")
 
 
 @app.command
@@ -147,7 +147,7 @@ def perft(
             }
         )
         return
-    table = Table(title=str(state), box=None, title_style="bold", title_justify="left")
+    table = Table(title=escape(str(state)), box=None, title_style="bold", title_justify="left")
     for column in ("depth", "decisions", "chance nodes", "finished", "all nodes"):
         table.add_column(column, justify="right", header_style="bold")
     for d, row in enumerate(
@@ -314,7 +314,8 @@ def _guarded(command: Callable[[], object]) -> int:
         console.print("interrupted")
         return 130
     except BrokenPipeError:
-        sys.stderr.close()
+        # Whoever read our output has left; what is still in the buffer must go somewhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     return 0
 

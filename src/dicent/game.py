@@ -46,7 +46,7 @@ class Game:
         self.num_symmetries: int = module.NUM_SYMMETRIES
         self.input_shape: tuple[int, int, int] = module.INPUT_SHAPE
         self.max_plies: int | None = module.MAX_PLIES or None
-        self._identity = (rules.source, tuple(sorted(rules.options.items())))
+        self._identity = rules.identity
 
     @property
     def title(self) -> str:

@@ -9,6 +9,7 @@ Games of other packages are found through their entry points in the group `dicen
 """
 
 import difflib
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib.metadata import entry_points
@@ -39,6 +40,8 @@ def make(name: str, **options: Value) -> Game:
     if base in presets:
         owner, chosen = presets[base]
         return _build(owner, paths[owner], {**chosen, **given})
+    if base in _broken:
+        raise GameError(_broken[base])
     known = [*paths, *presets]
     close = difflib.get_close_matches(base, known, n=1)
     hint = f"did you mean {close[0]}? " if close else ""
@@ -58,9 +61,9 @@ def game_names() -> list[str]:
 
 def _split(text: str) -> tuple[str, dict[str, object]]:
     """The base name and the options of a game's text."""
-    file, dot_py, rest = text.partition(".py")
-    base, colon, listed = (file + dot_py, rest[:1], rest[1:]) if dot_py else text.partition(":")
-    if rest and colon != ":":
+    found = re.match(r"(.*?\.py)\s*(?::([^:]*))?$", text, re.DOTALL)
+    base, listed = (found[1], found[2] or "") if found else text.partition(":")[::2]
+    if not found and ".py" in text:
         raise GameError(f"{text!r}: after a file's name come its options, as in game.py:stones=20")
     options: dict[str, object] = {}
     for item in listed.split(",") if listed.strip() else []:
@@ -111,16 +114,24 @@ def _paths() -> dict[str, Path]:
         except ImportError:
             spec = None
         if spec is None or spec.origin is None:
-            raise GameError(f"the installed game {entry.name} ({entry.value}) has no module {entry.module}")
-        paths.setdefault(entry.name, Path(spec.origin))
+            _broken[entry.name] = f"the installed game {entry.name} has no module {entry.module}"
+        else:
+            paths.setdefault(entry.name, Path(spec.origin))
     return paths
+
+
+_broken: dict[str, str] = {}  # installed games that cannot be used, and why; others are not in the way
 
 
 @lru_cache(maxsize=1)
 def _presets() -> dict[str, tuple[str, dict[str, object]]]:
     """Every preset with the game it belongs to and the options it sets."""
-    return {
-        preset: (name, dict(chosen))
-        for name, path in _paths().items()
-        for preset, chosen in load_rules(path, {}).module.PRESETS.items()
-    }
+    presets: dict[str, tuple[str, dict[str, object]]] = {}
+    for name, path in _paths().items():
+        try:
+            declared = load_rules(path, {}).module.PRESETS
+        except GameError as error:
+            _broken[name] = str(error)
+            continue
+        presets |= {preset: (name, dict(chosen)) for preset, chosen in declared.items()}
+    return presets

@@ -147,6 +147,12 @@ class Rules:
     native: dict[str, FunctionType]  # the functions that kernels need, helpers included
     constants: dict[str, object]  # the module's values that those functions use
 
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """Everything that makes these rules what they are."""
+        constants = tuple((name, _content(value)) for name, value in sorted(self.constants.items()))
+        return self.source, tuple(sorted(self.options.items())), constants
+
 
 def load_rules(path: Path, chosen: Mapping[str, object]) -> Rules:
     """Execute the game module at `path` with the options chosen, and check its shape."""
@@ -174,7 +180,7 @@ def execute(
     except GameError:
         raise
     except Exception as error:
-        where = f"line {error.lineno}: " if isinstance(error, SyntaxError) else ""
+        where = f"line {error.lineno}: " if isinstance(error, SyntaxError) and error.lineno else ""
         raise GameError(f"{filename}: {where}{type(error).__name__}: {error}") from error
     finally:
         _loading.reset(token)
@@ -276,6 +282,15 @@ def _reach(module: ModuleType, path: Path) -> tuple[dict[str, FunctionType], dic
                     "numbers, texts, tuples and arrays"
                 )
     return functions, constants
+
+
+def _content(value: object) -> object:
+    """A constant as something to compare and to hash; arrays with every number."""
+    if isinstance(value, tuple):
+        return tuple(_content(item) for item in value)
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.shape, value.tobytes()
+    return value
 
 
 def _global_names(code: CodeType) -> set[str]:

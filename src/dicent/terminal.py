@@ -1,6 +1,7 @@
 """Boards in the terminal: draws what a game's view describes, and knows no game."""
 
 from rich.console import Console, Group, RenderableType
+from rich.markup import escape
 from rich.panel import Panel
 from rich.text import Text
 
@@ -76,8 +77,8 @@ def board(state: State, note: str = "") -> RenderableType:
         lines.append(Text(note, "dim"))
     return Panel(
         Group(*lines),
-        title=f"[bold]{state.game.title}[/]",
-        subtitle=f"[dim]{state}[/]",
+        title=f"[bold]{escape(state.game.title)}[/]",
+        subtitle=f"[dim]{escape(str(state))}[/]",
         expand=False,
         padding=(1, 3),
     )

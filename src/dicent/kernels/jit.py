@@ -27,7 +27,12 @@ if COMPILED:
                 return super().load_overload(sig, target_context)
             except OSError as error:
                 self.complain(error)
-                return None
+            except Exception:  # damaged, as after a loss of power: begin anew
+                try:
+                    self.flush()
+                except OSError as error:
+                    self.complain(error)
+            return None
 
         def save_overload(self, sig, data):
             try:
