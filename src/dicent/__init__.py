@@ -33,6 +33,30 @@ if TYPE_CHECKING:
     from dicent.registry import load as load
     from dicent.registry import make as make
     from dicent.rules import option as option
+    from dicent.evaluate.base import Evaluator as Evaluator
+    from dicent.evaluate.base import PolicyEvaluator as PolicyEvaluator
+    from dicent.evaluate.native import ConstantEvaluator as ConstantEvaluator
+    from dicent.evaluate.native import RandomEvaluator as RandomEvaluator
+    from dicent.evaluate.native import Rollout as Rollout
+    from dicent.evaluate.network import Function as Function
+    from dicent.evaluate.network import Network as Network
+    from dicent.evaluate.wrappers import Cached as Cached
+    from dicent.evaluate.wrappers import Symmetric as Symmetric
+    from dicent.nets.residual import ResidualNetwork as ResidualNetwork
+    from dicent.search.analysis import Analysis as Analysis
+    from dicent.search.analysis import MoveInfo as MoveInfo
+    from dicent.search.analysis import OutcomeInfo as OutcomeInfo
+    from dicent.search.descent import Descent as Descent
+    from dicent.search.determinized import Determinized as Determinized
+    from dicent.search.expectiminimax import Expectiminimax as Expectiminimax
+    from dicent.search.group import Group as Group
+    from dicent.search.limit import Limit as Limit
+    from dicent.search.puct import Puct as Puct
+    from dicent.search.simple import Greedy as Greedy
+    from dicent.search.simple import Random as Random
+    from dicent.search.tree_search import Search as Search
+    from dicent.search.uct import Uct as Uct
+    from dicent.search.unbounded import Unbounded as Unbounded
     from dicent.view import Piece as Piece
     from dicent.view import View as View
 
@@ -52,6 +76,22 @@ _HOMES = {
     "dicent.playout": ("Playouts", "playouts"),
     "dicent.registry": ("game_names", "load", "make"),
     "dicent.rules": ("option",),
+    "dicent.evaluate.base": ("Evaluator", "PolicyEvaluator",),
+    "dicent.evaluate.native": ("ConstantEvaluator", "RandomEvaluator", "Rollout",),
+    "dicent.evaluate.network": ("Function", "Network",),
+    "dicent.evaluate.wrappers": ("Cached", "Symmetric",),
+    "dicent.nets.residual": ("ResidualNetwork",),
+    "dicent.search.analysis": ("Analysis", "MoveInfo", "OutcomeInfo",),
+    "dicent.search.descent": ("Descent",),
+    "dicent.search.determinized": ("Determinized",),
+    "dicent.search.expectiminimax": ("Expectiminimax",),
+    "dicent.search.group": ("Group",),
+    "dicent.search.limit": ("Limit",),
+    "dicent.search.puct": ("Puct",),
+    "dicent.search.simple": ("Greedy", "Random",),
+    "dicent.search.tree_search": ("Search",),
+    "dicent.search.uct": ("Uct",),
+    "dicent.search.unbounded": ("Unbounded",),
     "dicent.view": ("Piece", "View"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

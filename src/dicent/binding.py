@@ -49,12 +49,15 @@ class Bound:
         self.folder = folder  # where native code is kept, if it is
         self._functions: dict[str, Callable[..., Any]] = {}
 
+    def module(self, file: str) -> Any:
+        """A file of the kernel package, as this game's instance of it."""
+        return importlib.import_module(f"{self.package.__name__}.{file}")
+
     def kernel(self, name: str) -> Callable[..., Any]:
         """The kernel function `file.function`."""
         if name not in self._functions:
             file, function = name.split(".")
-            module = importlib.import_module(f"{self.package.__name__}.{file}")
-            self._functions[name] = self._compiled_alone(getattr(module, function))
+            self._functions[name] = self._compiled_alone(getattr(self.module(file), function))
         return self._functions[name]
 
     def _compiled_alone(self, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -210,9 +213,9 @@ def _fill(module: ModuleType, rules: Rules, package: str) -> None:
         for name, value in rules.module.__dict__.items():
             if getattr(value, "__module__", None) == home.__name__:
                 setattr(module, name, getattr(here, value.__name__))
-    jit = importlib.import_module(f"{package}.jit").jit
+    inline = importlib.import_module(f"{package}.jit").inline
     for name in rules.native:
-        setattr(module, name, jit(getattr(module, name)))
+        setattr(module, name, inline(getattr(module, name)))
 
 
 @contextlib.contextmanager

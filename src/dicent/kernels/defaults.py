@@ -1,29 +1,29 @@
 """What the rules say where a game says nothing: no chance, no score, no symmetry but identity."""
 
-from .jit import copy, jit
+from .jit import copy, inline
 
 
-@jit
+@inline
 def outcomes(s, p):
     return 0
 
 
-@jit
+@inline
 def apply_outcome(s, o):
     pass
 
 
-@jit
+@inline
 def score(s):
     return 0.0
 
 
-@jit
+@inline
 def symmetry(s, k, out):
     copy(out, s)
     return 1
 
 
-@jit
+@inline
 def symmetry_action(s, k, a):
     return a

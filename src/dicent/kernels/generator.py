@@ -4,7 +4,7 @@ So the draws of a game do not depend on threads, on other games, or on how games
 stream is an array `rng` of two unsigned 64-bit numbers: its key, and how often it was drawn from.
 """
 
-from .jit import i64, jit, u64
+from .jit import i64, inline, u64
 
 MASK = u64(0xFFFFFFFFFFFFFFFF)
 GOLDEN = u64(0x9E3779B97F4A7C15)  # odd, 2**64 divided by the golden ratio
@@ -13,7 +13,7 @@ SECOND = u64(0x94D049BB133111EB)
 ONE = u64(1)
 
 
-@jit
+@inline
 def mix(z):
     """SplitMix64's finaliser: a bijection of 64 bits in which every bit depends on every bit."""
     z = ((z ^ (z >> u64(30))) * FIRST) & MASK
@@ -21,7 +21,7 @@ def mix(z):
     return z ^ (z >> u64(31))
 
 
-@jit
+@inline
 def open_stream(rng, seed, index, purpose):
     """Make `rng` the stream of game `index` of run `seed` for one purpose, at its beginning."""
     key = mix((u64(seed) + GOLDEN) & MASK)
@@ -30,7 +30,7 @@ def open_stream(rng, seed, index, purpose):
     rng[1] = u64(0)
 
 
-@jit
+@inline
 def bits(rng):
     """The next 64 random bits."""
     counter = (u64(rng[1]) + ONE) & MASK
@@ -38,13 +38,13 @@ def bits(rng):
     return mix((u64(rng[0]) + counter * GOLDEN) & MASK)
 
 
-@jit
+@inline
 def draw(rng, n):
     """A random whole number from 0 to n - 1, for n below 2**32 (bias below n / 2**32)."""
     return i64(((bits(rng) >> u64(32)) * u64(n)) >> u64(32))
 
 
-@jit
+@inline
 def uniform(rng):
     """A random float64 in [0, 1)."""
     return i64(bits(rng) >> u64(11)) * (1.0 / 9007199254740992.0)

@@ -11,9 +11,8 @@ if COMPILED:
 
     # nogil: threads of one process run kernels side by side.
     # _nrt: kernels get all their memory from the caller, so nothing is counted or freed in them.
-    # forceinline: a call costs as much as a short rule function does.
     # No fastmath: compiled and uncompiled code must agree to the last bit.
-    OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False, "forceinline": True}
+    OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False}
 
     u64, i64 = np.uint64, np.int64
 
@@ -50,13 +49,17 @@ if COMPILED:
                     stacklevel=2,
                 )
 
-    def jit(function):
+    def jit(function, **more):
         """Turn a kernel function into native code."""
-        dispatcher = numba.njit(**OPTIONS)(function)
+        dispatcher = numba.njit(**OPTIONS, **more)(function)
         if CACHE:
             # What `cache=True` does, with the tolerant class in place of Numba's own.
             dispatcher._cache = TolerantCache(function)
         return dispatcher
+
+    def inline(function):
+        """Turn a short function into native code that is copied to wherever it is called."""
+        return jit(function, forceinline=True)
 
 else:
     OPTIONS = {}
@@ -72,8 +75,10 @@ else:
         """Leave a kernel function as it is."""
         return function
 
+    inline = jit
 
-@jit
+
+@inline
 def copy(target, source):
     """Copy a state (an assignment of slices would allocate memory)."""
     for i in range(len(source)):

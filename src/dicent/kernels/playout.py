@@ -3,10 +3,10 @@
 from . import rules
 from .constants import CHANCE, CHOICE, DEAL, DICE, ONGOING
 from .generator import draw, open_stream, uniform
-from .jit import copy, jit
+from .jit import copy, inline, jit
 
 
-@jit
+@inline
 def sample_outcome(s, p, rng):
     """Roll chance at `s`: inverse of the cumulative probability, one draw from `rng`."""
     n = rules.outcomes(s, p)

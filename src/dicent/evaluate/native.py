@@ -1,0 +1,43 @@
+"""Evaluators that need no network: kernels run them by themselves, at native speed."""
+
+import numpy as np
+
+from dicent.binding import bind
+from dicent.errors import DicentError
+from dicent.evaluate.base import Evaluator, Values
+from dicent.game import Cells, Game
+from dicent.kernels.leaf import CONSTANT, RANDOM, ROLLOUT
+from dicent.stores import new_work
+
+
+class NativeEvaluator(Evaluator):
+    """What the three below share."""
+
+    def evaluate(self, game: Game, states: Cells) -> Values:
+        """The values [B] of states [B, S]."""
+        values = np.empty(len(states), np.float64)
+        bound = bind(game)
+        bound.kernel("leaf.leaf_values")(np.ascontiguousarray(states), values, *self.native, new_work(bound))
+        return values
+
+
+class ConstantEvaluator(NativeEvaluator):
+    """Every state is worth 0: for measuring a search by itself."""
+
+    native = (CONSTANT, 0, 0)
+
+
+class RandomEvaluator(NativeEvaluator):
+    """A random value from -1 to 1, always the same for the same state and seed."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self.native = (RANDOM, seed % 2**63, 0)
+
+
+class Rollout(NativeEvaluator):
+    """The mean result of random games from the state; which ones depends on state and seed."""
+
+    def __init__(self, games: int = 1, seed: int = 0) -> None:
+        if games < 1:
+            raise DicentError(f"Rollout(games={games}): at least one game is needed")
+        self.native = (ROLLOUT, seed % 2**63, games)

@@ -1,0 +1,130 @@
+"""Descent Minimax and Descent Expectiminimax, with and without completion.
+
+An iteration goes from the root to the end of a game: it expands each state that is not in S (the
+expanded states) and goes on to its best child; in a chance state the next state is sampled. Then
+values are backed up along the path: the maximum, the minimum, or the mean by probability. With
+completion, what is proved is never visited again. The recursion of the paper is a path here, so that
+a search can pause wherever its leaves wait for values.
+
+Unbounded Minimax and its expectiminimax form differ in one line: an iteration ends with the state
+that it has expanded.
+"""
+
+from .constants import CHANCE, NONE
+from .jit import jit
+from .leaf import OUTSIDE
+from .matches import DONE, SEARCHING, STUFFED, WAITING
+from .tree import FULL, TERMINAL, backup, expand, explore_edge, sample_edge
+
+
+@jit
+def advance(t, c, first, last, unbounded, settings, work, steps):
+    """Let matches `first` to `last` search, each until it waits or ends, or for `steps` steps."""
+    for m in range(first, last):
+        if c.status[m] == SEARCHING:
+            search(t, c, m, unbounded, settings, work, steps)
+
+
+@jit
+def search(t, c, m, unbounded, settings, work, steps):
+    """descent_iteration, again and again; each step of the loop is a state on the path."""
+    completion = settings.completion
+    for _ in range(steps):
+        # 1. Between iterations: is there anything left to do?
+        if c.length[m] == 0:
+            if is_finished(t, c, m, completion):
+                c.status[m] = DONE
+                return
+            c.before[m] = t.nodes[m]
+            push(c, m, c.root[m])
+
+        # 2. A terminal state, or one that is resolved, ends the iteration.
+        s = c.path[m, c.length[m] - 1]
+        if t.kind[m, s] == TERMINAL:
+            end_iteration(t, c, m, completion)
+            continue
+
+        # 3. A state that is not in S is expanded; its children are valued in one batch.
+        if t.first_edge[m, s] == NONE:
+            new = NONE
+            if s == c.root[m] or not is_spent(t, c, m):
+                new = expand(t, m, s, c.leaves[m], settings, c.d_seed[m], work)
+            if new < 0:  # no budget, or no room
+                end_iteration(t, c, m, completion)
+                c.status[m] = STUFFED if new == FULL else DONE
+                return
+            c.fresh[m] = 1
+            c.evaluations[m] += new
+            if new > 0 and settings.evaluator == OUTSIDE:
+                c.waiting[m] = new
+                c.status[m] = WAITING
+                return
+
+        # 4. Another path may have resolved a child meanwhile, so back up before going on.
+        if completion:
+            backup(t, m, s, completion)
+            if t.resolved[m, s]:
+                end_iteration(t, c, m, completion)
+                continue
+
+        # 5. Unbounded: a newly expanded state ends the iteration. Descent: keep going down.
+        if (unbounded and c.fresh[m]) or c.length[m] == c.path.shape[1] or c.length[m] > c.max_depth[m]:
+            end_iteration(t, c, m, completion)
+            continue
+
+        # 6. The best action, or a sampled outcome.
+        if t.kind[m, s] == CHANCE:
+            edge = sample_edge(t, m, s, completion, c.rng[m])
+        else:
+            edge = explore_edge(t, m, s, completion, c.rng[m])
+        t.visits[m, edge] += 1
+        push(c, m, t.child[m, edge])
+
+
+@jit
+def is_finished(t, c, m, completion):
+    """Is everything known, or the budget spent? The root is expanded whatever the budget."""
+    root = c.root[m]
+    if t.kind[m, root] == TERMINAL or (completion and t.resolved[m, root]):
+        return True
+    if t.first_edge[m, root] == NONE:
+        return False
+    return is_spent(t, c, m) or c.depth[m] >= c.max_depth[m] or c.patience[m] == 0
+
+
+@jit
+def is_spent(t, c, m):
+    """Are as many nodes or evaluations used as there may be?"""
+    nodes = c.nodes[m] + (t.nodes[m] - c.before[m] if c.length[m] > 0 else 0)
+    return nodes >= c.max_nodes[m] or c.evaluations[m] >= c.max_evaluations[m]
+
+
+@jit
+def push(c, m, node):
+    """Go down to `node`."""
+    c.path[m, c.length[m]] = node
+    c.length[m] += 1
+    c.fresh[m] = 0
+    c.depth[m] = max(c.depth[m], c.length[m] - 1)
+
+
+@jit
+def settle(t, c, first, last, completion):
+    """Back up the iterations that are under way, so that the trees can be read."""
+    for m in range(first, last):
+        if c.length[m] > 0:
+            end_iteration(t, c, m, completion)
+
+
+@jit
+def end_iteration(t, c, m, completion):
+    """Back up the values along the path, from its end to the root, and count what was added."""
+    for i in range(c.length[m] - 1, -1, -1):
+        if t.first_edge[m, c.path[m, i]] != NONE:
+            backup(t, m, c.path[m, i], completion)
+    c.length[m] = 0
+    added = t.nodes[m] - c.before[m]
+    c.nodes[m] += max(1, added)
+    if added == 0:  # counts as an evaluation too, so that every budget ends
+        c.evaluations[m] += 1
+        c.patience[m] -= 1

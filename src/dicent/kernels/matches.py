@@ -1,0 +1,68 @@
+"""Matches: what a group of searches keeps for each of its M members between two calls."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .constants import NONE
+from .jit import copy, jit
+
+# What a member is doing.
+IDLE = 0  # it has nothing to search
+SEARCHING = 1
+WAITING = 2  # for the values of its leaves
+DONE = 3  # its budget is spent, or there is nothing left to find out
+STUFFED = 4  # its store is full
+
+
+class Matches(NamedTuple):
+    """The state of M searches, each a row."""
+
+    status: np.ndarray  # [M]
+    root: np.ndarray  # [M]
+    path: np.ndarray  # [M, D]  nodes from the root down, of the iteration under way
+    length: np.ndarray  # [M]  of the path; 0 between iterations
+    fresh: np.ndarray  # [M]  1 when the last node of the path has just been expanded
+    before: np.ndarray  # [M]  nodes of the tree when the iteration began
+    nodes: np.ndarray  # [M]  spent so far
+    evaluations: np.ndarray  # [M]
+    depth: np.ndarray  # [M]  the deepest path so far
+    max_nodes: np.ndarray  # [M]
+    max_evaluations: np.ndarray  # [M]
+    max_depth: np.ndarray  # [M]
+    patience: np.ndarray  # [M]  iterations without a new node after which to stop
+    leaves: np.ndarray  # [M, L]  nodes that wait for a value
+    waiting: np.ndarray  # [M]  how many
+    rng: np.ndarray  # [M, 2]  the search's own random stream
+    d_seed: np.ndarray  # [M]  the determinization's seed
+
+
+@jit
+def gather(t, c, first, last, offsets, states):
+    """Copy the states of the waiting leaves of matches `first` to `last` into the batch `states`."""
+    for m in range(first, last):
+        for i in range(c.waiting[m]):
+            copy(states[offsets[m] + i], t.state[m, c.leaves[m, i]])
+
+
+@jit
+def absorb(t, c, first, last, offsets, values):
+    """Give the waiting leaves their values from the batch, and let the searches go on."""
+    for m in range(first, last):
+        for i in range(c.waiting[m]):
+            t.value[m, c.leaves[m, i]] = values[offsets[m] + i]
+        c.waiting[m] = 0
+        if c.status[m] == WAITING:
+            c.status[m] = SEARCHING
+
+
+@jit
+def find(t, m, s):
+    """The node of a state in the tree of match `m`, or NONE."""
+    for node in range(t.nodes[m]):
+        same = True
+        for i in range(len(s)):
+            same = same and t.state[m, node, i] == s[i]
+        if same:
+            return node
+    return NONE

@@ -1,0 +1,337 @@
+"""The tree of a search, and what all best-first searches do with it: expand, back up, resolve.
+
+A struct of arrays holds one tree for each of M matches. Nodes are states, merged where they are
+equal, and links are indices. Values lie on nodes, not on edges, so that a node reached by two paths
+has one value (the paper's v'(s, a) is the value of a(s) here).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from . import rules
+from .constants import CHANCE, NONE, ONGOING, RESOLVE
+from .generator import draw, open_stream, uniform
+from .jit import copy, i64, inline, jit, u64
+from .leaf import OUTSIDE, hash_state, leaf_value
+from .playout import sample_outcome
+
+TERMINAL = 2  # a kind of node, beside MAX, MIN and CHANCE
+FULL = -2  # there is no room for what was asked
+MAX_JUMPS = 3  # chance states in a row that a determinization resolves at once
+
+
+class Tree(NamedTuple):
+    """M trees of up to N nodes, E edges and H slots (H a power of two, at least 2 N)."""
+
+    state: np.ndarray  # [M, N, S]
+    kind: np.ndarray  # [M, N]  MAX, MIN, CHANCE or TERMINAL
+    value: np.ndarray  # [M, N]  v(s), for MAX
+    completion: np.ndarray  # [M, N]  c(s): 1 or -1 when MAX or MIN is proved to win, else 0
+    resolved: np.ndarray  # [M, N]  r(s): 1 when v(s) is exact
+    first_edge: np.ndarray  # [M, N]  NONE until s is expanded, that is, in S
+    num_edges: np.ndarray  # [M, N]
+    child: np.ndarray  # [M, E]  the state a(s)
+    choice: np.ndarray  # [M, E]  the action or the outcome
+    p: np.ndarray  # [M, E]  the probability of an outcome
+    visits: np.ndarray  # [M, E]  n(s, a)
+    slots: np.ndarray  # [M, H]  nodes by the hash of their state
+    nodes: np.ndarray  # [M]  how many there are
+    edges: np.ndarray  # [M]
+
+
+class Work(NamedTuple):
+    """Memory for one thread to work in."""
+
+    state: np.ndarray  # [S]
+    actions: np.ndarray  # [A]
+    p: np.ndarray  # [O]
+    rollout: np.ndarray  # [S]  for random games from a leaf, as are the following
+    rolled: np.ndarray  # [A]
+    rolled_p: np.ndarray  # [O]
+    rng: np.ndarray  # [3, 2]
+    max_steps: int
+
+
+class Settings(NamedTuple):
+    """What a search is asked to do, the same for all matches."""
+
+    completion: int  # 1: prove and never revisit what is resolved
+    determinized: int  # 1: chance is resolved by d
+    evaluator: int  # a kind of `leaf.py`
+    seed: int  # of that evaluator
+    count: int  # of its random games
+
+
+@jit
+def clear(t, m):
+    """Empty the tree of match `m`."""
+    t.nodes[m] = 0
+    t.edges[m] = 0
+    t.slots[m, :] = NONE
+
+
+@jit
+def find_or_add(t, m, s):
+    """The node of state `s`, made if there is none; FULL without room for it."""
+    mask = t.slots.shape[1] - 1
+    slot = i64(hash_state(s, 0) & u64(mask))
+    while t.slots[m, slot] != NONE:
+        node = i64(t.slots[m, slot])
+        if equal(t.state[m, node], s):
+            return node
+        slot = (slot + 1) & mask
+    return new_node(t, m, s, slot)
+
+
+@jit
+def new_node(t, m, s, slot):
+    """A node for state `s`, found through `slot`; FULL without room for it.
+
+    The value of a state that goes on is NaN: it is still to be found.
+    """
+    node = i64(t.nodes[m])
+    if node == t.kind.shape[1]:
+        return FULL
+    t.nodes[m] = node + 1
+    t.slots[m, slot] = node
+    fill_node(t, m, node, s)
+    return node
+
+
+@jit
+def fill_node(t, m, node, s):
+    """Write state `s` and its labels into a node that is not expanded."""
+    copy(t.state[m, node], s)
+    t.first_edge[m, node] = NONE
+    t.num_edges[m, node] = 0
+    result = rules.result(s)
+    if result == ONGOING:
+        t.kind[m, node] = rules.to_play(s)
+        t.value[m, node] = np.nan
+        t.completion[m, node] = 0
+        t.resolved[m, node] = 0
+    else:  # (v, c, r) = (f_t, f_b, 1)
+        t.kind[m, node] = TERMINAL
+        t.value[m, node] = result
+        t.completion[m, node] = result
+        t.resolved[m, node] = 1
+
+
+@inline
+def equal(a, b):
+    for i in range(len(a)):
+        if a[i] != b[i]:
+            return False
+    return True
+
+
+@jit
+def expand(t, m, node, leaves, settings, d_seed, work):
+    """Give `node` its children. Returns how many of them are new and go on, or FULL and does nothing.
+
+    These are written to `leaves`, to be valued in a batch, unless native code can value them itself.
+    """
+    s = t.state[m, node]
+    chance = t.kind[m, node] == CHANCE
+    if chance:
+        n = rules.outcomes(s, work.p)
+    else:
+        n = rules.legal_actions(s, work.actions)
+    room = 1 + settings.determinized * MAX_JUMPS
+    if t.edges[m] + n * room > t.child.shape[1] or t.nodes[m] + n * room > t.kind.shape[1]:
+        return FULL
+    if chance and settings.determinized:
+        jump(t, m, node, d_seed, work)
+    else:
+        add_edges(t, m, node, n, settings, d_seed, work)
+    return value_children(t, m, node, leaves, settings, work)
+
+
+@jit
+def add_edges(t, m, node, n, settings, d_seed, work):
+    """Edges from `node` by its actions or outcomes, which `work` holds."""
+    chance = t.kind[m, node] == CHANCE
+    first = t.edges[m]
+    t.edges[m] = first + n
+    t.first_edge[m, node] = first
+    t.num_edges[m, node] = n
+    for i in range(n):
+        copy(work.state, t.state[m, node])
+        if chance:
+            rules.apply_outcome(work.state, i)
+        else:
+            rules.apply_action(work.state, work.actions[i])
+        child = find_or_add(t, m, work.state)
+        if settings.determinized:
+            for _ in range(MAX_JUMPS):
+                if t.kind[m, child] == CHANCE:
+                    child = jump(t, m, child, d_seed, work)
+        t.child[m, first + i] = child
+        t.choice[m, first + i] = i if chance else work.actions[i]
+        t.p[m, first + i] = work.p[i] if chance else 0.0
+        t.visits[m, first + i] = 0
+
+
+@jit
+def value_children(t, m, node, leaves, settings, work):
+    """Value the new children of `node`, or list them in `leaves`; returns how many there are."""
+    new = 0
+    for edge in range(t.first_edge[m, node], t.first_edge[m, node] + t.num_edges[m, node]):
+        child = t.child[m, edge]
+        if np.isnan(t.value[m, child]):
+            t.value[m, child] = 0.0
+            if settings.evaluator == OUTSIDE:
+                leaves[new] = child
+            else:
+                t.value[m, child] = leaf_value(
+                    t.state[m, child], settings.evaluator, settings.seed, settings.count, work
+                )
+            new += 1
+    return new
+
+
+@jit
+def jump(t, m, node, d_seed, work):
+    """The state that `d` resolves a chance node to; the node gets this one edge."""
+    if t.first_edge[m, node] == NONE:
+        s = t.state[m, node]
+        outcome = resolve(s, d_seed, work)
+        copy(work.state, s)
+        rules.apply_outcome(work.state, outcome)
+        edge = t.edges[m]
+        t.edges[m] = edge + 1
+        t.first_edge[m, node] = edge
+        t.num_edges[m, node] = 1
+        t.child[m, edge] = find_or_add(t, m, work.state)
+        t.choice[m, edge] = outcome
+        t.p[m, edge] = 1.0
+        t.visits[m, edge] = 0
+    return i64(t.child[m, t.first_edge[m, node]])
+
+
+@jit
+def resolve(s, d_seed, work):
+    """d(s): the outcome that a determinization has for chance state `s`, by the game's probability."""
+    open_stream(work.rng[0], d_seed, hash_state(s, 0), RESOLVE)
+    return sample_outcome(s, work.p, work.rng[0])
+
+
+@jit
+def skip_chance(s, d_seed, work):
+    """Play the outcomes that `d` has for the chance states from `s` on."""
+    for _ in range(MAX_JUMPS):
+        if rules.result(s) == ONGOING and rules.to_play(s) == CHANCE:
+            rules.apply_outcome(s, resolve(s, d_seed, work))
+
+
+@inline
+def better(t, m, a, b, sign, completion, count):
+    """Is edge `a` better than edge `b` for the player `sign`, by (c, v, n)? 1, 0 or -1 (a tie is 0).
+
+    `count` is 1 where more visits are better, -1 where fewer are, 0 where they do not matter.
+    """
+    x, y = t.child[m, a], t.child[m, b]
+    if completion and t.completion[m, x] != t.completion[m, y]:
+        return 1 if sign * t.completion[m, x] > sign * t.completion[m, y] else -1
+    if t.value[m, x] != t.value[m, y]:
+        return 1 if sign * t.value[m, x] > sign * t.value[m, y] else -1
+    if count != 0 and t.visits[m, a] != t.visits[m, b]:
+        return 1 if count * t.visits[m, a] > count * t.visits[m, b] else -1
+    return 0
+
+
+@jit
+def best_edge(t, m, node, completion):
+    """The best action by (c, v, n), the first of equals."""
+    first = i64(t.first_edge[m, node])
+    sign = t.kind[m, node]
+    best = first
+    for edge in range(first + 1, first + t.num_edges[m, node]):
+        if better(t, m, edge, best, sign, completion, 1) > 0:
+            best = edge
+    return best
+
+
+@jit
+def explore_edge(t, m, node, completion, rng):
+    """The action to go down by: the best of the unresolved, the less visited of equals, then any.
+
+    Without completion all actions count, and equals are drawn from at random.
+    """
+    first = i64(t.first_edge[m, node])
+    sign = t.kind[m, node]
+    best = NONE
+    ties = 0
+    for edge in range(first, first + t.num_edges[m, node]):
+        if completion and t.resolved[m, t.child[m, edge]]:
+            continue
+        order = 1 if best == NONE else better(t, m, edge, best, sign, completion, -completion)
+        if order > 0:
+            best = edge
+            ties = 1
+        elif order == 0:
+            ties += 1
+            if draw(rng, ties) == 0:
+                best = edge
+    return best
+
+
+@jit
+def sample_edge(t, m, node, completion, rng):
+    """An outcome by its probability; with completion among the unresolved ones."""
+    first = i64(t.first_edge[m, node])
+    total = 0.0
+    for edge in range(first, first + t.num_edges[m, node]):
+        if not (completion and t.resolved[m, t.child[m, edge]]):
+            total += t.p[m, edge]
+    u = uniform(rng) * total
+    last = NONE
+    for edge in range(first, first + t.num_edges[m, node]):
+        if not (completion and t.resolved[m, t.child[m, edge]]):
+            last = edge
+            u -= t.p[m, edge]
+            if u < 0.0:
+                break
+    return last
+
+
+@jit
+def backup(t, m, node, completion):
+    """v(s) from the children: max, min, or the mean by probability; with completion c(s) and r(s)."""
+    first = i64(t.first_edge[m, node])
+    last = first + t.num_edges[m, node]
+    if t.kind[m, node] == CHANCE:
+        v = 0.0
+        lowest, highest = 1, -1  # of c over the outcomes
+        for edge in range(first, last):
+            child = t.child[m, edge]
+            v += t.p[m, edge] * t.value[m, child]
+            lowest = min(lowest, i64(t.completion[m, child]))
+            highest = max(highest, i64(t.completion[m, child]))
+        t.value[m, node] = v
+        if completion:  # sure only if sure after every outcome
+            t.completion[m, node] = lowest if lowest == highest else 0
+    else:
+        best = t.child[m, best_edge(t, m, node, completion)]
+        t.value[m, node] = t.value[m, best]
+        if completion:
+            t.completion[m, node] = t.completion[m, best]
+    if completion:
+        resolved = 1
+        for edge in range(first, last):
+            resolved = min(resolved, i64(t.resolved[m, t.child[m, edge]]))
+        t.resolved[m, node] = 1 if t.completion[m, node] != 0 else resolved
+
+
+@jit
+def rehash(t):
+    """Fill the slots anew, for trees that were moved to a larger store."""
+    mask = t.slots.shape[1] - 1
+    for m in range(len(t.nodes)):
+        t.slots[m, :] = NONE
+        for node in range(t.nodes[m]):
+            slot = i64(hash_state(t.state[m, node], 0) & u64(mask))
+            while t.slots[m, slot] != NONE:
+                slot = (slot + 1) & mask
+            t.slots[m, slot] = node

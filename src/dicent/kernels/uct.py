@@ -1,0 +1,102 @@
+"""Uct: Monte Carlo tree search with random rollouts, no network.
+
+A simulation goes down by UCB1, the mean result plus c sqrt(ln N / n), to a node that was not visited
+before, plays a random game from there, and credits its result to the path.
+"""
+
+import math
+
+from .constants import CHANCE, CHOICE, DICE, NONE, ONGOING
+from .generator import bits, draw, open_stream
+from .jit import copy, i64, jit
+from .matches import DONE, SEARCHING, STUFFED
+from .playout import playout
+from .simulation import credit, open_node, visit_child
+from .tree import FULL, TERMINAL, sample_edge
+
+
+@jit
+def advance(t, c, y, first, last, exploration, settings, work, steps):
+    """Let matches `first` to `last` make up to `steps` simulations each."""
+    for m in range(first, last):
+        for _ in range(steps):
+            if c.status[m] == SEARCHING:
+                simulate(t, c, y, m, exploration, settings, work)
+
+
+@jit
+def simulate(t, c, y, m, exploration, settings, work):
+    """One simulation."""
+    if c.evaluations[m] > 0 and (c.nodes[m] >= c.max_nodes[m] or c.evaluations[m] >= c.max_evaluations[m]):
+        c.status[m] = DONE
+        return
+    before = t.nodes[m]
+    node = c.root[m]
+    c.path[m, 0] = node
+    c.length[m] = 1
+    while t.kind[m, node] != TERMINAL and c.length[m] < c.path.shape[1]:
+        opened = t.first_edge[m, node] == NONE
+        if opened and open_node(t, y, m, node, settings, c.d_seed[m], work) == FULL:
+            break
+        if t.kind[m, node] == CHANCE:
+            edge = sample_edge(t, m, node, 0, c.rng[m])
+        elif opened and node != c.root[m]:
+            break
+        else:
+            edge = select(t, y, m, node, exploration, c.rng[m])
+        child = visit_child(t, y, m, node, edge, work)
+        if child == FULL:
+            c.status[m] = STUFFED
+            break
+        y.edge[m, c.length[m] - 1] = edge
+        c.path[m, c.length[m]] = child
+        c.length[m] += 1
+        node = child
+    credit(t, c, y, m, rollout(t, m, node, settings, c.rng[m], work))
+    c.nodes[m] += max(1, t.nodes[m] - before)
+    c.evaluations[m] += 1
+    if c.depth[m] >= c.max_depth[m]:
+        c.status[m] = DONE
+
+
+@jit
+def select(t, y, m, node, exploration, rng):
+    """An action that was never tried, any of them; else the one with the largest UCB1."""
+    first = i64(t.first_edge[m, node])
+    last = first + t.num_edges[m, node]
+    sign = t.kind[m, node]
+    best = NONE
+    untried = 0
+    most = -1e300
+    log = math.log(max(1, y.count[m, node]))
+    for edge in range(first, last):
+        n = t.visits[m, edge]
+        if n == 0:
+            untried += 1
+            if draw(rng, untried) == 0:
+                best = edge
+        elif untried == 0:
+            upper = sign * y.total[m, edge] / n + exploration * math.sqrt(log / n)
+            if upper > most:
+                most = upper
+                best = edge
+    return best
+
+
+@jit
+def rollout(t, m, node, settings, rng, work):
+    """The mean result of random games from a node."""
+    if t.kind[m, node] == TERMINAL:
+        return t.value[m, node]
+    total = 0
+    for _ in range(settings.count):
+        key = bits(rng)
+        open_stream(work.rng[DICE], key, 0, DICE)
+        open_stream(work.rng[CHOICE], key, 0, CHOICE)
+        copy(work.rollout, t.state[m, node])
+        result, _, _ = playout(
+            work.rollout, work.rolled, work.rolled_p, work.rng[DICE], work.rng[CHOICE], work.max_steps
+        )
+        if result != ONGOING:
+            total += result
+    return total / settings.count

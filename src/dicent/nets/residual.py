@@ -1,0 +1,94 @@
+"""The paper's network: a residual tower with two hidden layers, and one value at the end."""
+
+import torch
+from torch import Tensor, nn
+
+from dicent.errors import DicentError
+
+
+class ResidualNetwork(nn.Module):
+    """Input planes to a value for MAX, and optionally to a logit for each action.
+
+    The paper's has 83 filters, 4 blocks, and two hidden layers of 425, with ReLU; `width` pads the
+    filters with zeros to a number that suits the hardware (96 for 83 on tensor cores), which computes
+    the same function. `bounded` ends in tanh, for values from -1 to 1.
+    """
+
+    def __init__(
+        self,
+        input_shape: tuple[int, int, int],
+        filters: int = 83,
+        blocks: int = 4,
+        hidden: int = 425,
+        num_actions: int = 0,
+        bounded: bool = True,
+        width: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.settings = {
+            "input_shape": tuple(input_shape),
+            "filters": filters,
+            "blocks": blocks,
+            "hidden": hidden,
+            "num_actions": num_actions,
+            "bounded": bounded,
+            "width": width,
+        }
+        if width is not None and width < filters:
+            raise DicentError(f"width {width} is less than the {filters} filters")
+        channels, height, rows = input_shape
+        wide = width or filters
+        self.bounded = bounded
+        self.stem = _convolution(channels, wide)
+        self.blocks = nn.ModuleList(_Block(wide) for _ in range(blocks))
+        self.first = nn.Linear(wide * height * rows, hidden)
+        self.second = nn.Linear(hidden, hidden)
+        self.value = nn.Linear(hidden, 1)
+        self.policy = nn.Linear(hidden, num_actions) if num_actions else None
+        _silence(self, filters, wide, height * rows)
+
+    def forward(self, planes: Tensor) -> Tensor | tuple[Tensor, Tensor]:
+        """Values [B], and logits [B, A] where there is a policy, of planes [B, C, H, W]."""
+        x = torch.relu(self.stem(planes))
+        for block in self.blocks:
+            x = block(x)
+        x = torch.relu(self.first(x.flatten(1)))
+        x = torch.relu(self.second(x))
+        value = self.value(x).squeeze(1)
+        if self.bounded:
+            value = torch.tanh(value)
+        return value if self.policy is None else (value, self.policy(x))
+
+
+class _Block(nn.Module):
+    """Two convolutions beside a shortcut."""
+
+    def __init__(self, filters: int) -> None:
+        super().__init__()
+        self.one = _convolution(filters, filters)
+        self.two = _convolution(filters, filters)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.relu(x + self.two(torch.relu(self.one(x))))
+
+
+def _convolution(inputs: int, outputs: int) -> nn.Conv2d:
+    return nn.Conv2d(inputs, outputs, 3, padding=1)
+
+
+@torch.no_grad()
+def _silence(network: ResidualNetwork, filters: int, width: int, cells: int) -> None:
+    """Set the padding to zero. It stays zero in training, since ReLU passes no gradient at zero."""
+    if width == filters:
+        return
+    convolutions = [network.stem]
+    for block in network.blocks:
+        assert isinstance(block, _Block)
+        convolutions += [block.one, block.two]
+    for convolution in convolutions:
+        convolution.weight[filters:] = 0
+        assert convolution.bias is not None
+        convolution.bias[filters:] = 0
+        if convolution is not network.stem:
+            convolution.weight[:, filters:] = 0
+    network.first.weight[:, filters * cells :] = 0

@@ -1,0 +1,78 @@
+"""Analysis: what a search reports of a position, whatever the search."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from dicent.game import State
+from dicent.kernels.constants import CHANCE, MAX, MIN
+
+if TYPE_CHECKING:
+    from dicent.search.group import Group
+
+
+@dataclass(frozen=True)
+class OutcomeInfo:
+    """What one outcome of chance would mean."""
+
+    outcome: int
+    text: str
+    p: float
+    value: float  # for MAX
+
+
+@dataclass(frozen=True)
+class MoveInfo:
+    """What one legal action is worth."""
+
+    action: int
+    text: str
+    value: float  # for MAX
+    win: float  # for who plays it; draws count half
+    visits: int
+    proved: bool  # the value is exact
+    pv: tuple[str, ...] = ()  # principal variation, this move first; rolls in square brackets
+    by_outcome: tuple[OutcomeInfo, ...] = ()  # where chance is to play next
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What a search found out about a position.
+
+    `value` is for MAX. `win` is for the player to move; at a chance state for the player who moves
+    after it, if that is the same after every outcome, else for MAX. A chance state has no `moves`,
+    a decision has no `by_outcome`.
+    """
+
+    state: State
+    value: float
+    win: float
+    proved: bool
+    depth: int
+    nodes: int
+    evaluations: int
+    time: float
+    moves: tuple[MoveInfo, ...] = ()  # best first
+    by_outcome: tuple[OutcomeInfo, ...] = ()
+    full: bool = False  # the search stopped because its memory was full
+    interrupted: bool = False
+    tree: Group | None = field(default=None, repr=False, compare=False)  # to go on from
+
+    @property
+    def best(self) -> int:
+        """The best action."""
+        return self.moves[0].action
+
+
+def point_of_view(state: State) -> int:
+    """The player for whom a win probability at this state is told."""
+    if state.result is not None or state.to_play != CHANCE:
+        return state.to_play if state.to_play in (MAX, MIN) else MAX
+    players = {state.apply_outcome(outcome).to_play for outcome, _ in state.outcomes}
+    return players.pop() if len(players) == 1 and CHANCE not in players else MAX
+
+
+def win_probability(value: float, player: int) -> float:
+    """The share of the points that `player` can expect, draws counted half."""
+    return min(1.0, max(0.0, (1.0 + player * value) / 2.0))

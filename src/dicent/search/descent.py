@@ -1,0 +1,26 @@
+"""Descent Minimax on games without chance, Descent Expectiminimax on games with it."""
+
+from typing import Any
+
+from dicent.search.group import Group
+from dicent.search.tree_search import TreeSearch
+
+
+class Descent(TreeSearch):
+    """Best-first descents to the end of the game (`kernels/descent.py`).
+
+    With `completion` what is proved is never visited again, and a proved root ends the search; the
+    paper's experiments have it off.
+    """
+
+    unbounded = False
+
+    def advance(self, group: Group, first: int, last: int, work: Any, steps: int) -> None:
+        """Run the kernel on members `first` to `last`."""
+        group.bound.kernel("descent.advance")(
+            group.tree, group.matches, first, last, self.unbounded, group.settings, work, steps
+        )
+
+    def settle(self, group: Group) -> None:
+        """Back up the descents that are under way."""
+        group.bound.kernel("descent.settle")(group.tree, group.matches, 0, group.size, int(self.completion))

@@ -1,0 +1,56 @@
+"""Expectiminimax by iterative deepening; plain minimax on games without chance."""
+
+from typing import Any
+
+import numpy as np
+
+from dicent.binding import Bound
+from dicent.evaluate.base import Evaluator
+from dicent.game import Game
+from dicent.kernels.leaf import OUTSIDE
+from dicent.search.group import Group
+from dicent.search.tree_search import TreeSearch
+
+MAX_DEPTH = 500
+
+
+class Expectiminimax(TreeSearch):
+    """Full width, one ply deeper each time, every ply counted (`kernels/expectiminimax.py`).
+
+    `largest` is the largest batch to ask of the evaluator.
+    """
+
+    path_length = 1
+
+    def __init__(self, evaluator: Evaluator, largest: int = 4096, seed: int = 0) -> None:
+        super().__init__(evaluator, completion=True, seed=seed)
+        self.largest = largest
+
+    def batch(self, game: Game) -> int:
+        """The most leaves that a member waits for at once."""
+        return max(self.largest, super().batch(game)) if self.evaluator.native[0] == OUTSIDE else 1
+
+    def extra(self, bound: Bound, size: int) -> Any:
+        """Where the layers begin."""
+        return bound.module("expectiminimax").Layers(
+            start=np.zeros((size, MAX_DEPTH + 2), np.int64),
+            depth=np.zeros(size, np.int64),
+            cursor=np.zeros(size, np.int64),
+            largest=self.batch(bound.game) if self.evaluator.native[0] == OUTSIDE else 2**62,
+        )
+
+    def begin(self, group: Group, m: int) -> None:
+        """Layer 0 is the root; an earlier tree is of no use, since its layers begin elsewhere."""
+        state = group.states[m]
+        assert state is not None
+        group.bound.kernel("tree.clear")(group.tree, m)
+        group.matches.root[m] = group.bound.kernel("tree.find_or_add")(group.tree, m, state.cells.copy())
+        group.extra.start[m, :2] = 0, 1
+        group.extra.depth[m] = 0
+        group.extra.cursor[m] = 0
+
+    def advance(self, group: Group, first: int, last: int, work: Any, steps: int) -> None:
+        """Run the kernel on members `first` to `last`."""
+        group.bound.kernel("expectiminimax.advance")(
+            group.tree, group.matches, group.extra, first, last, group.settings, work, steps
+        )

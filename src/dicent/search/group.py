@@ -1,0 +1,211 @@
+"""Group: searches that advance together and share the batches of their evaluator.
+
+A single search is a group of one. Kernels run all members until each waits for values or has ended;
+the states that wait go to the evaluator in one batch; kernels take the values in and go on.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dicent.binding import bind
+from dicent.evaluate.base import Evaluator
+from dicent.game import Game, State
+from dicent.kernels.constants import CHANCE, NONE, SEARCH
+from dicent.kernels.generator import open_stream
+from dicent.kernels.leaf import OUTSIDE
+from dicent.kernels.matches import DONE, SEARCHING, STUFFED
+from dicent.kernels.tree import TERMINAL
+from dicent.search.analysis import Analysis, MoveInfo, OutcomeInfo, point_of_view, win_probability
+from dicent.search.limit import Limit
+from dicent.stores import grown, new_matches, new_tree, new_work
+
+if TYPE_CHECKING:
+    from dicent.search.tree_search import TreeSearch
+
+ENDLESS = 2**62
+STEPS = 20_000  # states on paths to a call of a kernel, well under 50 ms
+MAX_NODES = 1 << 25  # of a tree that grows; about 3 GB for EWN
+PV_LENGTH = 20
+
+
+class Group:
+    """M searches of the same kind on the same game."""
+
+    def __init__(
+        self,
+        search: TreeSearch,
+        game: Game,
+        size: int = 1,
+        nodes: int = 4096,
+        threads: int | None = 1,
+        compiled: bool | None = None,
+    ) -> None:
+        self.search = search
+        self.game = game
+        self.size = size
+        self.bound = bind(game, compiled)
+        self.tree = new_tree(self.bound, size, nodes)
+        self.matches = new_matches(self.bound, size, search.path_length, search.batch(game))
+        self.settings = self.bound.module("tree").Settings(*search.settings())
+        self.extra = search.extra(self.bound, size)
+        self.states: list[State | None] = [None] * size
+        self.threads = max(1, min(size, threads or os.cpu_count() or 1))
+        self.works = [new_work(self.bound) for _ in range(self.threads)]
+        self._bounds = np.linspace(0, size, self.threads + 1).astype(int).tolist()
+        self._pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
+
+    def begin(self, m: int, state: State, limit: Limit, seed: int = 0, keep: bool = False) -> None:
+        """Let member `m` search `state`; with `keep` in the tree that it has, where that helps."""
+        c, t = self.matches, self.tree
+        node = self.bound.kernel("matches.find")(t, m, state.cells.copy()) if keep else NONE
+        if node == NONE:
+            self.bound.kernel("tree.clear")(t, m)
+            node = self.bound.kernel("tree.find_or_add")(t, m, state.cells.copy())
+        self.states[m] = state
+        c.root[m] = node
+        for counter in (c.length, c.fresh, c.before, c.nodes, c.evaluations, c.depth, c.waiting):
+            counter[m] = 0
+        c.max_nodes[m] = ENDLESS if limit.nodes is None else limit.nodes
+        c.max_evaluations[m] = ENDLESS if limit.evaluations is None else limit.evaluations
+        c.max_depth[m] = ENDLESS if limit.depth is None else max(1, limit.depth)
+        only_depth = limit.nodes is None and limit.evaluations is None and limit.time is None
+        c.patience[m] = 1 if only_depth else ENDLESS
+        open_stream(c.rng[m], seed, 0, SEARCH)
+        c.d_seed[m] = self.search.determinization_seed
+        self.search.begin(self, m)
+        c.status[m] = DONE if t.kind[m, node] == TERMINAL else SEARCHING
+
+    def step(self) -> bool:
+        """Advance every member that searches, and value what waits; is any of them still searching?"""
+        self._in_threads(self._advance)
+        self._evaluate()
+        status = self.matches.status
+        if self.size == 1 and status[0] == STUFFED and self.tree.kind.shape[1] < MAX_NODES:
+            self.tree = grown(self.bound, self.tree)
+            status[0] = SEARCHING
+        return bool((status == SEARCHING).any())
+
+    def run(self) -> None:
+        """Search until every member has ended."""
+        while self.step():
+            pass
+
+    def settle(self) -> None:
+        """Make the trees readable between two steps."""
+        self.search.settle(self)
+
+    def _in_threads(self, work: Any) -> None:
+        parts = zip(self._bounds[:-1], self._bounds[1:], self.works, strict=True)
+        if self._pool is None:
+            for part in parts:
+                work(*part)
+        else:
+            list(self._pool.map(lambda part: work(*part), parts))
+
+    def _advance(self, first: int, last: int, work: Any) -> None:
+        steps = max(32, STEPS // max(1, (last - first) * self.search.cost()))
+        self.search.advance(self, first, last, work, steps)
+
+    def _evaluate(self) -> None:
+        waiting = self.matches.waiting
+        total = int(waiting.sum())
+        if total == 0:
+            return
+        offsets = np.cumsum(waiting) - waiting
+        states = np.empty((total, self.game.state_size), self.game.state_dtype)
+        gather = self.bound.kernel("matches.gather")
+        self._in_threads(lambda first, last, _: gather(self.tree, self.matches, first, last, offsets, states))
+        self.search.value_batch(self, states, offsets)
+
+    # Reading a tree
+
+    def analysis(self, m: int = 0, seconds: float = 0.0, interrupted: bool = False) -> Analysis:
+        """What member `m` has found out."""
+        state, t, c = self.states[m], self.tree, self.matches
+        assert state is not None
+        root = int(c.root[m])
+        value = float(t.value[m, root])
+        return Analysis(
+            state=state,
+            value=value,
+            win=win_probability(value, point_of_view(state)),
+            proved=bool(t.resolved[m, root]),
+            depth=int(c.depth[m]),
+            nodes=int(c.nodes[m]),
+            evaluations=int(c.evaluations[m]),
+            time=seconds,
+            moves=self._moves(m, root, state),
+            by_outcome=self._by_outcome(m, root, state),
+            full=bool(c.status[m] == STUFFED),
+            interrupted=interrupted,
+            tree=self,
+        )
+
+    def _edges(self, m: int, node: int) -> range:
+        first = int(self.tree.first_edge[m, node])
+        return range(first, first + int(self.tree.num_edges[m, node])) if first != NONE else range(0)
+
+    def _moves(self, m: int, root: int, state: State) -> tuple[MoveInfo, ...]:
+        t = self.tree
+        if not state.legal_actions:
+            return ()
+        edges = sorted(self._edges(m, root), key=lambda e: self.search.order(self, m, root, e), reverse=True)
+        moves = []
+        for edge in edges:
+            action, child = int(t.choice[m, edge]), int(t.child[m, edge])
+            value = float(self.search.edge_value(self, m, edge))
+            after = state.apply(action)
+            moves.append(
+                MoveInfo(
+                    action=action,
+                    text=self.game.format_action(state, action),
+                    value=value,
+                    win=win_probability(value, state.to_play),
+                    visits=int(t.visits[m, edge]),
+                    proved=child != NONE and bool(t.resolved[m, child]),
+                    pv=(self.game.format_action(state, action), *self._variation(m, child, after)),
+                    by_outcome=self._by_outcome(m, child, after),
+                )
+            )
+        return tuple(moves)
+
+    def _by_outcome(self, m: int, node: int, state: State) -> tuple[OutcomeInfo, ...]:
+        if node == NONE or not state.is_chance or self.tree.kind[m, node] != CHANCE:
+            return ()
+        return tuple(
+            OutcomeInfo(
+                outcome=(outcome := int(self.tree.choice[m, edge])),
+                text=self.game.format_outcome(state, outcome),
+                p=float(self.tree.p[m, edge]),
+                value=float(self.search.edge_value(self, m, edge)),
+            )
+            for edge in self._edges(m, node)
+        )
+
+    def _variation(self, m: int, node: int, state: State) -> list[str]:
+        """The best play from a node on, with the likeliest of the most visited rolls."""
+        t, texts = self.tree, []
+        for _ in range(PV_LENGTH):
+            edges = self._edges(m, node) if node != NONE else range(0)
+            if not edges or state.result is not None:
+                break
+            if t.kind[m, node] == CHANCE and state.is_chance:
+                edge = max(edges, key=lambda e: (t.visits[m, e], t.p[m, e]))
+                outcome = int(t.choice[m, edge])
+                texts.append(f"[{self.game.format_outcome(state, outcome)}]")
+                state = state.apply_outcome(outcome)
+            elif state.to_play == t.kind[m, node]:
+                edge = max(edges, key=lambda e: self.search.order(self, m, node, e))
+                action = int(t.choice[m, edge])
+                texts.append(self.game.format_action(state, action))
+                state = state.apply(action)
+            else:  # a determinized search has jumped over chance
+                break
+            node = int(t.child[m, edge])
+        return texts

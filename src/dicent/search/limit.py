@@ -1,0 +1,35 @@
+"""Limit: how much a search may spend, in Python, commands and protocols alike."""
+
+import math
+from dataclasses import dataclass
+
+from dicent.errors import DicentError
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A budget; whichever part is reached first ends the search. At least one must be given.
+
+    `time` is in seconds. `nodes` counts states added to the tree, `evaluations` the values asked of
+    the evaluator (an iteration that adds no state counts as one of each). `depth` counts plies, rolls
+    of chance among them; a best-first search ends when an iteration has reached it.
+    """
+
+    time: float | None = None
+    nodes: int | None = None
+    evaluations: int | None = None
+    depth: int | None = None
+
+    def __post_init__(self) -> None:
+        given = {name: value for name, value in vars(self).items() if value is not None}
+        if not given:
+            raise DicentError("a Limit needs at least one of time, nodes, evaluations and depth")
+        for name, value in given.items():
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 0:
+                raise DicentError(f"Limit({name}={value!r}): it must be a number of 0 or more")
+            if name != "time" and not (isinstance(value, int) or math.isinf(value)):
+                raise DicentError(f"Limit({name}={value!r}): it must be a whole number")
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={value}" for name, value in vars(self).items() if value is not None)
+        return f"Limit({given})"

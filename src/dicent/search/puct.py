@@ -1,0 +1,73 @@
+"""Puct: the search of AlphaZero and Polygames, by the policy and value of a network."""
+
+from typing import Any
+
+import numpy as np
+
+from dicent.errors import DicentError
+from dicent.evaluate.base import PolicyEvaluator
+from dicent.game import State
+from dicent.search.group import Group
+from dicent.search.limit import Limit
+from dicent.search.simulation_search import SimulationSearch
+
+SIMULATIONS = 1600  # Polygames' default
+
+
+class Puct(SimulationSearch):
+    """Simulations led by priors (`kernels/puct.py`).
+
+    For learning, `noise` of the root's priors are replaced by draws from a Dirichlet distribution
+    with parameter `alpha`, and `temperature` chooses by visits to the power of its inverse; 0 plays
+    the most visited action.
+    """
+
+    def __init__(
+        self,
+        evaluator: PolicyEvaluator,
+        exploration: float = 1.25,
+        noise: float = 0.0,
+        alpha: float = 0.3,
+        temperature: float = 0.0,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(evaluator, completion=False, seed=seed)
+        if not isinstance(evaluator, PolicyEvaluator):
+            raise DicentError(f"Puct needs an evaluator with a policy, and {type(evaluator).__name__} has none")
+        if not 0 <= noise <= 1 or not alpha > 0 or not temperature >= 0:
+            raise DicentError("Puct: noise is from 0 to 1, alpha positive, temperature 0 or more")
+        self.policy = evaluator
+        self.exploration, self.noise, self.alpha = float(exploration), float(noise), float(alpha)
+        self.temperature = temperature
+
+    def begin(self, group: Group, m: int) -> None:
+        """Draw the root's noise."""
+        super().begin(group, m)
+        rng = np.random.default_rng(group.matches.rng[m].tolist())
+        self.statistics(group).noise[m] = rng.gamma(self.alpha, size=group.game.num_actions) + 1e-9
+
+    def advance(self, group: Group, first: int, last: int, work: Any, steps: int) -> None:
+        """Run the kernel on members `first` to `last`."""
+        statistics = self.statistics(group)
+        group.bound.kernel("puct.advance")(
+            *(group.tree, group.matches, statistics, first, last),
+            *(self.exploration, self.noise, group.settings, work, steps),
+        )
+
+    def value_batch(self, group: Group, states: Any, offsets: Any) -> None:
+        """Values and priors of the states that wait."""
+        values, logits = self.policy.evaluate_with_policy(group.game, states)
+        group.bound.kernel("puct.absorb")(
+            *(group.tree, group.matches, self.statistics(group), 0, group.size, offsets),
+            *(np.asarray(values, np.float64), np.asarray(logits, np.float32)),
+        )
+
+    def play(self, state: State, limit: Limit | None = None) -> int:
+        """The action that the search would play, by default after 1,600 simulations."""
+        limit = limit or Limit(evaluations=SIMULATIONS)
+        if self.temperature == 0 or not state.legal_actions:
+            return super().play(state, limit)
+        moves = self.analyse(state, limit).moves
+        weights = np.array([move.visits for move in moves], np.float64) ** (1 / self.temperature)
+        chosen = np.random.default_rng([self.seed, *state.cells.tobytes()]).choice(len(moves), p=weights / weights.sum())
+        return moves[int(chosen)].action

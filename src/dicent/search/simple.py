@@ -1,0 +1,87 @@
+"""The two smallest searches: Greedy looks one ply ahead, Random does not look."""
+
+import time
+from collections.abc import Iterator
+
+import numpy as np
+
+from dicent.evaluate.base import Evaluator
+from dicent.game import State
+from dicent.kernels.constants import MAX, SEARCH
+from dicent.kernels.generator import draw, open_stream
+from dicent.kernels.leaf import hash_state
+from dicent.search.analysis import Analysis, MoveInfo, OutcomeInfo, point_of_view, win_probability
+from dicent.search.limit import Limit
+from dicent.search.tree_search import Search
+
+
+class Greedy(Search):
+    """The value of each position one ply ahead; at a chance state, their mean by probability."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.evaluator = evaluator
+
+    def stream(
+        self, state: State, limit: Limit, after: Analysis | None = None, every: float = 0.2
+    ) -> Iterator[Analysis]:
+        """One analysis; the limit does not matter."""
+        begin = time.perf_counter()
+        choices = [o for o, _ in state.outcomes] if state.is_chance else list(state.legal_actions)
+        ahead = [state.apply_outcome(c) if state.is_chance else state.apply(c) for c in choices]
+        values = [float(s.result or 0) for s in ahead]
+        going = [i for i, s in enumerate(ahead) if s.result is None]
+        if going:
+            asked = self.evaluator.evaluate(state.game, np.array([ahead[i].cells for i in going]))
+            for i, value in zip(going, asked, strict=True):
+                values[i] = float(value)
+        yield _one_ply(state, ahead, values, len(going), time.perf_counter() - begin)
+
+
+class Random(Search):
+    """A random action, the same for the same state and seed; every value is 0."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self.seed = seed
+
+    def stream(
+        self, state: State, limit: Limit, after: Analysis | None = None, every: float = 0.2
+    ) -> Iterator[Analysis]:
+        """One analysis, its moves in random order; the limit does not matter."""
+        begin = time.perf_counter()
+        rng = np.empty(2, np.uint64)
+        open_stream(rng, self.seed, hash_state(state.cells, 0), SEARCH)
+        order = list(state.legal_actions)
+        for i in range(len(order) - 1, 0, -1):
+            j = draw(rng, i + 1)
+            order[i], order[j] = order[j], order[i]
+        value = float(state.result or 0)
+        moves = tuple(MoveInfo(a, state.game.format_action(state, a), 0.0, 0.5, 0, False) for a in order)
+        win = win_probability(value, point_of_view(state))
+        seconds = time.perf_counter() - begin
+        yield Analysis(state, value, win, state.result is not None, 0, 0, 0, seconds, moves)
+
+
+def _one_ply(state: State, ahead: list[State], values: list[float], asked: int, seconds: float) -> Analysis:
+    game, sure = state.game, all(s.result is not None for s in ahead)
+    outcomes: tuple[OutcomeInfo, ...] = ()
+    moves: tuple[MoveInfo, ...] = ()
+    value = float(state.result or 0)
+    if state.is_chance:
+        outcomes = tuple(
+            OutcomeInfo(o, game.format_outcome(state, o), p, v)
+            for (o, p), v in zip(state.outcomes, values, strict=True)
+        )
+        value = sum(info.p * info.value for info in outcomes)
+    elif state.legal_actions:
+        player = state.to_play
+        listed = [
+            MoveInfo(a, text, v, win_probability(v, player), 0, s.result is not None, (text,))
+            for a, s, v in zip(state.legal_actions, ahead, values, strict=True)
+            for text in (game.format_action(state, a),)
+        ]
+        moves = tuple(sorted(listed, key=lambda move: player * move.value, reverse=True))
+        value = moves[0].value
+        sure = sure or (moves[0].proved and value == (1 if player == MAX else -1))
+    depth = 1 if ahead else 0
+    win = win_probability(value, point_of_view(state))
+    return Analysis(state, value, win, sure, depth, len(ahead), asked, seconds, moves, outcomes)

@@ -1,0 +1,130 @@
+"""The one interface of all searches: analyse, play, stream."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from dicent.binding import Bound, bind
+from dicent.errors import DicentError
+from dicent.evaluate.base import Evaluator
+from dicent.game import Game, State
+from dicent.kernels.constants import CHANCE
+from dicent.kernels.leaf import OUTSIDE, ROLLOUT
+from dicent.search.analysis import Analysis
+from dicent.search.group import Group
+from dicent.search.limit import Limit
+from dicent.stores import new_work
+
+
+class Search(ABC):
+    """Something that looks at a position and reports on it."""
+
+    @abstractmethod
+    def stream(
+        self, state: State, limit: Limit, after: Analysis | None = None, every: float = 0.2
+    ) -> Iterator[Analysis]:
+        """Analyses that grow, one about every `every` seconds, the last one when the limit is reached.
+
+        `after` is an earlier analysis of this search, whose tree is kept where `state` is in it.
+        Leaving the loop ends the search.
+        """
+
+    def analyse(self, state: State, limit: Limit, after: Analysis | None = None) -> Analysis:
+        """What the search finds within the limit. Ctrl-C ends it early, with what is known."""
+        for analysis in self.stream(state, limit, after, every=float("inf")):
+            last = analysis
+        return last
+
+    def play(self, state: State, limit: Limit) -> int:
+        """The action that the search would play."""
+        if not state.legal_actions:
+            raise DicentError(f"there is no action to play at {state}. {state.describe_legal()}")
+        return self.analyse(state, limit).best
+
+
+class TreeSearch(Search):
+    """A search that grows a tree in native code; kernels do the work, a `Group` drives them."""
+
+    path_length = 4096  # plies that an iteration may go down
+    determinized = 0
+    determinization_seed = 0
+
+    def __init__(self, evaluator: Evaluator, completion: bool = True, seed: int = 0) -> None:
+        self.evaluator = evaluator
+        self.completion = completion
+        self.seed = seed
+
+    def stream(
+        self, state: State, limit: Limit, after: Analysis | None = None, every: float = 0.2
+    ) -> Iterator[Analysis]:
+        """See `Search.stream`."""
+        begin = time.perf_counter()
+        deadline = begin + (float("inf") if limit.time is None else limit.time)
+        keep = after is not None and after.tree is not None and after.tree.search is self
+        group = after.tree if keep and after is not None and after.tree is not None else Group(self, state.game)
+        group.begin(0, state, limit, self.seed, keep)
+        interrupted, shown = False, begin
+        try:
+            while group.step() and time.perf_counter() < deadline:
+                if time.perf_counter() - shown >= every:
+                    group.settle()
+                    shown = time.perf_counter()
+                    yield group.analysis(0, shown - begin)
+        except KeyboardInterrupt:
+            interrupted = True
+        group.settle()
+        yield group.analysis(0, time.perf_counter() - begin, interrupted)
+
+    def settings(self) -> tuple[int, int, int, int, int]:
+        """What kernels need to know: completion, determinized, and the evaluator's kind."""
+        return (int(self.completion), self.determinized, *self.evaluator.native)
+
+    def cost(self) -> int:
+        """How long a step of this search takes, in steps of the fastest."""
+        kind, _, games = self.evaluator.native
+        return 1 + 20 * games if kind == ROLLOUT else 1
+
+    def batch(self, game: Game) -> int:
+        """The most leaves that a member waits for at once."""
+        return game.num_actions + game.num_outcomes if self.evaluator.native[0] == OUTSIDE else 1
+
+    def extra(self, bound: Bound, size: int) -> Any:
+        """More memory that this search needs."""
+        return None
+
+    def begin(self, group: Group, m: int) -> None:
+        """Get member `m` ready, beyond what every search needs."""
+
+    @abstractmethod
+    def advance(self, group: Group, first: int, last: int, work: Any, steps: int) -> None:
+        """Run the kernel on members `first` to `last`."""
+
+    def value_batch(self, group: Group, states: Any, offsets: Any) -> None:
+        """Ask the evaluator for the values of the states that wait, and hand them to the members."""
+        values = np.asarray(self.evaluator.evaluate(group.game, states), np.float64)
+        group.bound.kernel("matches.absorb")(group.tree, group.matches, 0, group.size, offsets, values)
+
+    def resolve(self, state: State) -> int:
+        """The outcome that the determinization has for a chance state."""
+        state.require_outcome(state.outcomes[0][0] if state.outcomes else 0)
+        bound = bind(state.game)
+        return int(bound.kernel("tree.resolve")(state.cells.copy(), self.determinization_seed, new_work(bound)))
+
+    def settle(self, group: Group) -> None:
+        """Make the trees readable between two steps."""
+
+    def edge_value(self, group: Group, m: int, edge: int) -> float:
+        """The value of an action or outcome, for MAX."""
+        return float(group.tree.value[m, group.tree.child[m, edge]])
+
+    def order(self, group: Group, m: int, node: int, edge: int) -> tuple[float, ...]:
+        """What actions are sorted by: (c, v, n) for the player to move."""
+        t, child = group.tree, group.tree.child[m, edge]
+        sign = int(t.kind[m, node]) if t.kind[m, node] != CHANCE else 1
+        c = sign * int(t.completion[m, child]) if self.completion else 0
+        return (c, sign * float(t.value[m, child]), int(t.visits[m, edge]))

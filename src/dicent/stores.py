@@ -1,0 +1,84 @@
+"""Stores: the arrays that kernels work in, made in Python since kernels allocate nothing."""
+
+from typing import Any
+
+import numpy as np
+
+from dicent.binding import Bound
+from dicent.playout import MAX_STEPS
+
+
+def new_work(bound: Bound) -> Any:
+    """Memory for one thread."""
+    game = bound.game
+    actions, outcomes = game.num_actions, max(1, game.num_outcomes)
+    return bound.module("tree").Work(
+        state=game.empty_cells(),
+        actions=np.empty(actions, np.int64),
+        p=np.empty(outcomes, np.float64),
+        rollout=game.empty_cells(),
+        rolled=np.empty(actions, np.int64),
+        rolled_p=np.empty(outcomes, np.float64),
+        rng=np.empty((3, 2), np.uint64),
+        max_steps=MAX_STEPS,
+    )
+
+
+def new_tree(bound: Bound, matches: int, nodes: int) -> Any:
+    """Empty trees of up to `nodes` nodes each."""
+    game = bound.game
+    edges = 3 * nodes
+    slots = 1 << (2 * nodes - 1).bit_length()
+    return bound.module("tree").Tree(
+        state=np.empty((matches, nodes, game.state_size), game.state_dtype),
+        kind=np.empty((matches, nodes), np.int8),
+        value=np.empty((matches, nodes), np.float64),
+        completion=np.empty((matches, nodes), np.int8),
+        resolved=np.empty((matches, nodes), np.int8),
+        first_edge=np.empty((matches, nodes), np.int32),
+        num_edges=np.empty((matches, nodes), np.int32),
+        child=np.empty((matches, edges), np.int32),
+        choice=np.empty((matches, edges), np.int32),
+        p=np.empty((matches, edges), np.float64),
+        visits=np.empty((matches, edges), np.int32),
+        slots=np.full((matches, slots), -1, np.int32),
+        nodes=np.zeros(matches, np.int64),
+        edges=np.zeros(matches, np.int64),
+    )
+
+
+def new_matches(bound: Bound, matches: int, depth: int, leaves: int) -> Any:
+    """What a group keeps for each of its searches."""
+    counter = [np.zeros(matches, np.int64) for _ in range(13)]
+    return bound.module("matches").Matches(
+        status=counter[0],
+        root=counter[1],
+        path=np.zeros((matches, depth), np.int64),
+        length=counter[2],
+        fresh=counter[3],
+        before=counter[4],
+        nodes=counter[5],
+        evaluations=counter[6],
+        depth=counter[7],
+        max_nodes=counter[8],
+        max_evaluations=counter[9],
+        max_depth=counter[10],
+        patience=counter[11],
+        leaves=np.zeros((matches, leaves), np.int64),
+        waiting=counter[12],
+        rng=np.zeros((matches, 2), np.uint64),
+        d_seed=np.zeros(matches, np.int64),
+    )
+
+
+def grown(bound: Bound, tree: Any) -> Any:
+    """The same trees with room for twice as many nodes."""
+    matches, nodes = tree.kind.shape
+    larger = new_tree(bound, matches, 2 * nodes)
+    for name in tree._fields:
+        old, new = getattr(tree, name), getattr(larger, name)
+        if name == "slots":
+            continue
+        new[tuple(slice(0, n) for n in old.shape)] = old
+    bound.kernel("tree.rehash")(larger)
+    return larger
