@@ -18,21 +18,6 @@ if TYPE_CHECKING:
     from dicent.errors import IllegalActionError as IllegalActionError
     from dicent.errors import IllegalOutcomeError as IllegalOutcomeError
     from dicent.errors import PositionError as PositionError
-    from dicent.game import Game as Game
-    from dicent.game import State as State
-    from dicent.game import Symmetry as Symmetry
-    from dicent.kernels.constants import CHANCE as CHANCE
-    from dicent.kernels.constants import MAX as MAX
-    from dicent.kernels.constants import MIN as MIN
-    from dicent.kernels.constants import ONGOING as ONGOING
-    from dicent.node_counts import NodeCounts as NodeCounts
-    from dicent.node_counts import perft as perft
-    from dicent.playout import Playouts as Playouts
-    from dicent.playout import playouts as playouts
-    from dicent.registry import game_names as game_names
-    from dicent.registry import load as load
-    from dicent.registry import make as make
-    from dicent.rules import option as option
     from dicent.evaluate.base import Evaluator as Evaluator
     from dicent.evaluate.base import PolicyEvaluator as PolicyEvaluator
     from dicent.evaluate.native import ConstantEvaluator as ConstantEvaluator
@@ -42,7 +27,22 @@ if TYPE_CHECKING:
     from dicent.evaluate.network import Network as Network
     from dicent.evaluate.wrappers import Cached as Cached
     from dicent.evaluate.wrappers import Symmetric as Symmetric
+    from dicent.game import Game as Game
+    from dicent.game import State as State
+    from dicent.game import Symmetry as Symmetry
+    from dicent.kernels.constants import CHANCE as CHANCE
+    from dicent.kernels.constants import MAX as MAX
+    from dicent.kernels.constants import MIN as MIN
+    from dicent.kernels.constants import ONGOING as ONGOING
     from dicent.nets.residual import ResidualNetwork as ResidualNetwork
+    from dicent.node_counts import NodeCounts as NodeCounts
+    from dicent.node_counts import perft as perft
+    from dicent.playout import Playouts as Playouts
+    from dicent.playout import playouts as playouts
+    from dicent.registry import game_names as game_names
+    from dicent.registry import load as load
+    from dicent.registry import make as make
+    from dicent.rules import option as option
     from dicent.search.analysis import Analysis as Analysis
     from dicent.search.analysis import MoveInfo as MoveInfo
     from dicent.search.analysis import OutcomeInfo as OutcomeInfo
@@ -76,19 +76,39 @@ _HOMES = {
     "dicent.playout": ("Playouts", "playouts"),
     "dicent.registry": ("game_names", "load", "make"),
     "dicent.rules": ("option",),
-    "dicent.evaluate.base": ("Evaluator", "PolicyEvaluator",),
-    "dicent.evaluate.native": ("ConstantEvaluator", "RandomEvaluator", "Rollout",),
-    "dicent.evaluate.network": ("Function", "Network",),
-    "dicent.evaluate.wrappers": ("Cached", "Symmetric",),
+    "dicent.evaluate.base": (
+        "Evaluator",
+        "PolicyEvaluator",
+    ),
+    "dicent.evaluate.native": (
+        "ConstantEvaluator",
+        "RandomEvaluator",
+        "Rollout",
+    ),
+    "dicent.evaluate.network": (
+        "Function",
+        "Network",
+    ),
+    "dicent.evaluate.wrappers": (
+        "Cached",
+        "Symmetric",
+    ),
     "dicent.nets.residual": ("ResidualNetwork",),
-    "dicent.search.analysis": ("Analysis", "MoveInfo", "OutcomeInfo",),
+    "dicent.search.analysis": (
+        "Analysis",
+        "MoveInfo",
+        "OutcomeInfo",
+    ),
     "dicent.search.descent": ("Descent",),
     "dicent.search.determinized": ("Determinized",),
     "dicent.search.expectiminimax": ("Expectiminimax",),
     "dicent.search.group": ("Group",),
     "dicent.search.limit": ("Limit",),
     "dicent.search.puct": ("Puct",),
-    "dicent.search.simple": ("Greedy", "Random",),
+    "dicent.search.simple": (
+        "Greedy",
+        "Random",
+    ),
     "dicent.search.tree_search": ("Search",),
     "dicent.search.uct": ("Uct",),
     "dicent.search.unbounded": ("Unbounded",),

@@ -26,7 +26,5 @@ class PolicyEvaluator(Evaluator):
     """An evaluator that also says which actions look good."""
 
     @abstractmethod
-    def evaluate_with_policy(
-        self, game: Game, states: Cells
-    ) -> tuple[Values, npt.NDArray[np.float32]]:
+    def evaluate_with_policy(self, game: Game, states: Cells) -> tuple[Values, npt.NDArray[np.float32]]:
         """Values [B] and the logits [B, A] of all actions."""

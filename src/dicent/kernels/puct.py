@@ -84,7 +84,7 @@ def select(t, y, m, node, exploration, fraction):
     if fraction > 0.0:
         for edge in range(first, last):
             weight += y.noise[m, t.choice[m, edge]]
-    scale = exploration * math.sqrt(y.count[m, node])
+    scale = exploration * math.sqrt(y.through[m, node])
     best = first
     most = -1e300
     for edge in range(first, last):

@@ -19,7 +19,7 @@ class Statistics(NamedTuple):
     """Beside the tree: what simulations have brought."""
 
     total: np.ndarray  # [M, E]  sum of the values found below an edge, for MAX
-    count: np.ndarray  # [M, N]  simulations that went through a node
+    through: np.ndarray  # [M, N]  simulations that went through a node
     edge: np.ndarray  # [M, D]  the edge by which each node of the path was left
     noise: np.ndarray  # [M, A]  weights for exploration at the root
 
@@ -65,7 +65,7 @@ def visit_child(t, y, m, node, edge, work):
         else:
             rules.apply_action(work.state, t.choice[m, edge])
         fill_node(t, m, child, work.state)
-        y.count[m, child] = 0
+        y.through[m, child] = 0
         t.child[m, edge] = child
     return i64(t.child[m, edge])
 
@@ -74,7 +74,7 @@ def visit_child(t, y, m, node, edge, work):
 def credit(t, c, y, m, value):
     """Add what a simulation found to every edge and node of its path."""
     for i in range(c.length[m]):
-        y.count[m, c.path[m, i]] += 1
+        y.through[m, c.path[m, i]] += 1
     for i in range(c.length[m] - 1):
         t.visits[m, y.edge[m, i]] += 1
         y.total[m, y.edge[m, i]] += value

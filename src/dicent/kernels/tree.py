@@ -60,7 +60,7 @@ class Settings(NamedTuple):
     determinized: int  # 1: chance is resolved by d
     evaluator: int  # a kind of `leaf.py`
     seed: int  # of that evaluator
-    count: int  # of its random games
+    games: int  # random ones, that it plays for a value
 
 
 @jit
@@ -185,7 +185,7 @@ def value_children(t, m, node, leaves, settings, work):
                 leaves[new] = child
             else:
                 t.value[m, child] = leaf_value(
-                    t.state[m, child], settings.evaluator, settings.seed, settings.count, work
+                    t.state[m, child], settings.evaluator, settings.seed, settings.games, work
                 )
             new += 1
     return new

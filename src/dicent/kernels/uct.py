@@ -68,7 +68,7 @@ def select(t, y, m, node, exploration, rng):
     best = NONE
     untried = 0
     most = -1e300
-    log = math.log(max(1, y.count[m, node]))
+    log = math.log(max(1, y.through[m, node]))
     for edge in range(first, last):
         n = t.visits[m, edge]
         if n == 0:
@@ -89,7 +89,7 @@ def rollout(t, m, node, settings, rng, work):
     if t.kind[m, node] == TERMINAL:
         return t.value[m, node]
     total = 0
-    for _ in range(settings.count):
+    for _ in range(settings.games):
         key = bits(rng)
         open_stream(work.rng[DICE], key, 0, DICE)
         open_stream(work.rng[CHOICE], key, 0, CHOICE)
@@ -99,4 +99,4 @@ def rollout(t, m, node, settings, rng, work):
         )
         if result != ONGOING:
             total += result
-    return total / settings.count
+    return total / settings.games

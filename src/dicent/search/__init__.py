@@ -1,0 +1,1 @@
+"""Searches: thin objects over kernels, with one interface: analyse, play, stream."""

@@ -7,18 +7,15 @@ the states that wait go to the evaluator in one batch; kernels take the values i
 from __future__ import annotations
 
 import os
-import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dicent.binding import bind
-from dicent.evaluate.base import Evaluator
 from dicent.game import Game, State
 from dicent.kernels.constants import CHANCE, NONE, SEARCH
 from dicent.kernels.generator import open_stream
-from dicent.kernels.leaf import OUTSIDE
 from dicent.kernels.matches import DONE, SEARCHING, STUFFED
 from dicent.kernels.tree import TERMINAL
 from dicent.search.analysis import Analysis, MoveInfo, OutcomeInfo, point_of_view, win_probability

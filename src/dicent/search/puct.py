@@ -33,7 +33,9 @@ class Puct(SimulationSearch):
     ) -> None:
         super().__init__(evaluator, completion=False, seed=seed)
         if not isinstance(evaluator, PolicyEvaluator):
-            raise DicentError(f"Puct needs an evaluator with a policy, and {type(evaluator).__name__} has none")
+            raise DicentError(
+                f"Puct needs an evaluator with a policy, and {type(evaluator).__name__} has none"
+            )
         if not 0 <= noise <= 1 or not alpha > 0 or not temperature >= 0:
             raise DicentError("Puct: noise is from 0 to 1, alpha positive, temperature 0 or more")
         self.policy = evaluator
@@ -69,5 +71,7 @@ class Puct(SimulationSearch):
             return super().play(state, limit)
         moves = self.analyse(state, limit).moves
         weights = np.array([move.visits for move in moves], np.float64) ** (1 / self.temperature)
-        chosen = np.random.default_rng([self.seed, *state.cells.tobytes()]).choice(len(moves), p=weights / weights.sum())
+        chosen = np.random.default_rng([self.seed, *state.cells.tobytes()]).choice(
+            len(moves), p=weights / weights.sum()
+        )
         return moves[int(chosen)].action

@@ -23,17 +23,17 @@ class SimulationSearch(TreeSearch):
         assert state is not None
         group.bound.kernel("tree.clear")(group.tree, m)
         group.matches.root[m] = group.bound.kernel("tree.find_or_add")(group.tree, m, state.cells.copy())
-        self.statistics(group).count[m, 0] = 0
+        self.statistics(group).through[m, 0] = 0
 
     def statistics(self, group: Group) -> Any:
         """The statistics beside the group's tree, made or enlarged as the tree needs it."""
         matches, nodes = group.tree.kind.shape
         old = group.extra
-        if old is not None and old.count.shape[1] == nodes:
+        if old is not None and old.through.shape[1] == nodes:
             return old
         new = group.bound.module("simulation").Statistics(
             total=np.zeros(group.tree.child.shape, np.float64),
-            count=np.zeros((matches, nodes), np.int64),
+            through=np.zeros((matches, nodes), np.int64),
             edge=np.zeros((matches, self.path_length), np.int64),
             noise=np.zeros((matches, group.game.num_actions), np.float64),
         )

@@ -66,7 +66,9 @@ class TreeSearch(Search):
         begin = time.perf_counter()
         deadline = begin + (float("inf") if limit.time is None else limit.time)
         keep = after is not None and after.tree is not None and after.tree.search is self
-        group = after.tree if keep and after is not None and after.tree is not None else Group(self, state.game)
+        group = (
+            after.tree if keep and after is not None and after.tree is not None else Group(self, state.game)
+        )
         group.begin(0, state, limit, self.seed, keep)
         interrupted, shown = False, begin
         try:
@@ -113,7 +115,9 @@ class TreeSearch(Search):
         """The outcome that the determinization has for a chance state."""
         state.require_outcome(state.outcomes[0][0] if state.outcomes else 0)
         bound = bind(state.game)
-        return int(bound.kernel("tree.resolve")(state.cells.copy(), self.determinization_seed, new_work(bound)))
+        return int(
+            bound.kernel("tree.resolve")(state.cells.copy(), self.determinization_seed, new_work(bound))
+        )
 
     def settle(self, group: Group) -> None:
         """Make the trees readable between two steps."""
