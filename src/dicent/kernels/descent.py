@@ -14,15 +14,15 @@ from .constants import CHANCE, NONE
 from .jit import jit
 from .leaf import OUTSIDE
 from .matches import DONE, SEARCHING, STUFFED, WAITING
-from .tree import FULL, TERMINAL, backup, expand, explore_edge, sample_edge
+from .tree import FULL, TERMINAL, backup, expand, explore_edge, sample_edge, tree_of
 
 
 @jit
-def advance(t, c, first, last, unbounded, settings, work, steps):
+def advance(trees, c, first, last, unbounded, settings, work, steps):
     """Let matches `first` to `last` search, each until it waits or ends, or for `steps` steps."""
     for m in range(first, last):
         if c.status[m] == SEARCHING:
-            search(t, c, m, unbounded, settings, work, steps)
+            search(tree_of(trees, m), c, m, unbounded, settings, work, steps)
 
 
 @jit
@@ -35,20 +35,20 @@ def search(t, c, m, unbounded, settings, work, steps):
             if is_finished(t, c, m, completion):
                 c.status[m] = DONE
                 return
-            c.before[m] = t.nodes[m]
+            c.before[m] = t.nodes[0]
             push(c, m, c.root[m])
 
         # 2. A terminal state, or one that is resolved, ends the iteration.
         s = c.path[m, c.length[m] - 1]
-        if t.kind[m, s] == TERMINAL:
+        if t.kind[s] == TERMINAL:
             end_iteration(t, c, m, completion)
             continue
 
         # 3. A state that is not in S is expanded; its children are valued in one batch.
-        if t.first_edge[m, s] == NONE:
+        if t.first_edge[s] == NONE:
             new = NONE
             if s == c.root[m] or not is_spent(t, c, m):
-                new = expand(t, m, s, c.leaves[m], settings, c.d_seed[m], work)
+                new = expand(t, s, c.leaves[m], settings, c.d_seed[m], work)
             if new < 0:  # no budget, or no room
                 end_iteration(t, c, m, completion)
                 c.status[m] = STUFFED if new == FULL else DONE
@@ -62,8 +62,8 @@ def search(t, c, m, unbounded, settings, work, steps):
 
         # 4. Another path may have resolved a child meanwhile, so back up before going on.
         if completion:
-            backup(t, m, s, completion)
-            if t.resolved[m, s]:
+            backup(t, s, completion)
+            if t.resolved[s]:
                 end_iteration(t, c, m, completion)
                 continue
 
@@ -73,21 +73,21 @@ def search(t, c, m, unbounded, settings, work, steps):
             continue
 
         # 6. The best action, or a sampled outcome.
-        if t.kind[m, s] == CHANCE:
-            edge = sample_edge(t, m, s, completion, c.rng[m])
+        if t.kind[s] == CHANCE:
+            edge = sample_edge(t, s, completion, c.rng[m])
         else:
-            edge = explore_edge(t, m, s, completion, c.rng[m])
-        t.visits[m, edge] += 1
-        push(c, m, t.child[m, edge])
+            edge = explore_edge(t, s, completion, c.rng[m])
+        t.visits[edge] += 1
+        push(c, m, t.child[edge])
 
 
 @jit
 def is_finished(t, c, m, completion):
     """Is everything known, or the budget spent? The root is expanded whatever the budget."""
     root = c.root[m]
-    if t.kind[m, root] == TERMINAL or (completion and t.resolved[m, root]):
+    if t.kind[root] == TERMINAL or (completion and t.resolved[root]):
         return True
-    if t.first_edge[m, root] == NONE:
+    if t.first_edge[root] == NONE:
         return False
     return is_spent(t, c, m) or c.depth[m] >= c.max_depth[m] or c.patience[m] == 0
 
@@ -95,7 +95,7 @@ def is_finished(t, c, m, completion):
 @jit
 def is_spent(t, c, m):
     """Are as many nodes or evaluations used as there may be?"""
-    nodes = c.nodes[m] + (t.nodes[m] - c.before[m] if c.length[m] > 0 else 0)
+    nodes = c.nodes[m] + (t.nodes[0] - c.before[m] if c.length[m] > 0 else 0)
     return nodes >= c.max_nodes[m] or c.evaluations[m] >= c.max_evaluations[m]
 
 
@@ -109,21 +109,21 @@ def push(c, m, node):
 
 
 @jit
-def settle(t, c, first, last, completion):
+def settle(trees, c, first, last, completion):
     """Back up the iterations that are under way, so that the trees can be read."""
     for m in range(first, last):
         if c.length[m] > 0:
-            end_iteration(t, c, m, completion)
+            end_iteration(tree_of(trees, m), c, m, completion)
 
 
 @jit
 def end_iteration(t, c, m, completion):
     """Back up the values along the path, from its end to the root, and count what was added."""
     for i in range(c.length[m] - 1, -1, -1):
-        if t.first_edge[m, c.path[m, i]] != NONE:
-            backup(t, m, c.path[m, i], completion)
+        if t.first_edge[c.path[m, i]] != NONE:
+            backup(t, c.path[m, i], completion)
     c.length[m] = 0
-    added = t.nodes[m] - c.before[m]
+    added = t.nodes[0] - c.before[m]
     c.nodes[m] += max(1, added)
     if added == 0:  # counts as an evaluation too, so that every budget ends
         c.evaluations[m] += 1

@@ -15,7 +15,7 @@ from .constants import CHANCE, NONE
 from .jit import copy, i64, jit, u64
 from .leaf import OUTSIDE, hash_state
 from .matches import DONE, SEARCHING, STUFFED, WAITING
-from .tree import FULL, TERMINAL, backup, equal, new_node, resolve, skip_chance, value_children
+from .tree import FULL, TERMINAL, backup, equal, new_node, resolve, skip_chance, tree_of, value_children
 
 
 class Layers(NamedTuple):
@@ -28,11 +28,11 @@ class Layers(NamedTuple):
 
 
 @jit
-def advance(t, c, y, first, last, settings, work, steps):
+def advance(trees, c, y, first, last, settings, work, steps):
     """Let matches `first` to `last` search, each until it waits or ends, or for `steps` steps."""
     for m in range(first, last):
         if c.status[m] == SEARCHING:
-            search(t, c, y, m, settings, work, steps)
+            search(tree_of(trees, m), c, y, m, settings, work, steps)
 
 
 @jit
@@ -58,16 +58,16 @@ def search(t, c, y, m, settings, work, steps):
 
         # 3. Expand the next node, and value its children in a batch with others.
         node = y.cursor[m]
-        if t.kind[m, node] != TERMINAL:
+        if t.kind[node] != TERMINAL:
             if c.waiting[m] + rules.NUM_ACTIONS + rules.NUM_OUTCOMES > y.largest:
                 c.status[m] = WAITING
                 return
-            before = t.nodes[m]
+            before = t.nodes[0]
             new = expand(t, c, y, m, node, settings, work)
             if new == FULL:
                 c.status[m] = STUFFED
                 return
-            c.nodes[m] += t.nodes[m] - before
+            c.nodes[m] += t.nodes[0] - before
             c.evaluations[m] += new
             if settings.evaluator == OUTSIDE:
                 c.waiting[m] += new
@@ -78,10 +78,10 @@ def search(t, c, y, m, settings, work, steps):
 def deepen(t, c, y, m, depth):
     """Back up all layers from the last but one to the root."""
     for node in range(y.start[m, depth + 1] - 1, -1, -1):
-        if t.first_edge[m, node] != NONE:
-            backup(t, m, node, 1)
+        if t.first_edge[node] != NONE:
+            backup(t, node, 1)
     y.depth[m] = depth + 1
-    y.start[m, depth + 2] = t.nodes[m]
+    y.start[m, depth + 2] = t.nodes[0]
     c.depth[m] = depth + 1
 
 
@@ -89,7 +89,7 @@ def deepen(t, c, y, m, depth):
 def is_finished(t, c, y, m):
     """Is the root resolved, or the depth or another budget reached?"""
     return (
-        t.resolved[m, c.root[m]]
+        t.resolved[c.root[m]]
         or c.depth[m] >= c.max_depth[m]
         or c.depth[m] + 2 >= y.start.shape[1]
         or c.nodes[m] >= c.max_nodes[m]
@@ -100,24 +100,24 @@ def is_finished(t, c, y, m):
 @jit
 def expand(t, c, y, m, node, settings, work):
     """Give `node` its children in the next layer; returns how many are new and go on, or FULL."""
-    s = t.state[m, node]
-    chance = t.kind[m, node] == CHANCE
+    s = t.state[node]
+    chance = t.kind[node] == CHANCE
     n = rules.outcomes(s, work.p) if chance else rules.legal_actions(s, work.actions)
-    if t.edges[m] + n > t.child.shape[1] or t.nodes[m] + n > t.kind.shape[1]:
+    if t.edges[0] + n > len(t.child) or t.nodes[0] + n > len(t.kind):
         return FULL
-    first = t.edges[m]
-    t.edges[m] = first + n
-    t.first_edge[m, node] = first
-    t.num_edges[m, node] = n
+    first = t.edges[0]
+    t.edges[0] = first + n
+    t.first_edge[node] = first
+    t.num_edges[node] = n
     if chance and settings.determinized:
-        t.num_edges[m, node] = 1
-    for i in range(t.num_edges[m, node]):
+        t.num_edges[node] = 1
+    for i in range(t.num_edges[node]):
         choice = i if chance else work.actions[i]
         if chance and settings.determinized:
             choice = resolve(s, c.d_seed[m], work)
-        t.choice[m, first + i] = choice
-        t.p[m, first + i] = work.p[i] if chance and not settings.determinized else 1.0
-        t.visits[m, first + i] = 0
+        t.choice[first + i] = choice
+        t.p[first + i] = work.p[i] if chance and not settings.determinized else 1.0
+        t.visits[first + i] = 0
         copy(work.state, s)
         if chance:
             rules.apply_outcome(work.state, choice)
@@ -125,18 +125,18 @@ def expand(t, c, y, m, node, settings, work):
             rules.apply_action(work.state, choice)
         if settings.determinized:
             skip_chance(work.state, c.d_seed[m], work)
-        t.child[m, first + i] = find_in_layer(t, m, work.state, y.start[m, y.depth[m] + 1])
-    return value_children(t, m, node, c.leaves[m, c.waiting[m] :], settings, work)
+        t.child[first + i] = find_in_layer(t, work.state, y.start[m, y.depth[m] + 1])
+    return value_children(t, node, c.leaves[m, c.waiting[m] :], settings, work)
 
 
 @jit
-def find_in_layer(t, m, s, start):
+def find_in_layer(t, s, start):
     """The node of state `s` among those from `start` on, made if there is none."""
-    mask = t.slots.shape[1] - 1
+    mask = len(t.slots) - 1
     slot = i64(hash_state(s, 0) & u64(mask))
-    while t.slots[m, slot] != NONE:
-        node = i64(t.slots[m, slot])
-        if node >= start and equal(t.state[m, node], s):
+    while t.slots[slot] != NONE:
+        node = i64(t.slots[slot])
+        if node >= start and equal(t.state[node], s):
             return node
         slot = (slot + 1) & mask
-    return new_node(t, m, s, slot)
+    return new_node(t, s, slot)

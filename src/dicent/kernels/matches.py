@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .constants import NONE
 from .jit import copy, jit
 
 # What a member is doing.
@@ -38,31 +37,19 @@ class Matches(NamedTuple):
 
 
 @jit
-def gather(t, c, first, last, offsets, states):
+def gather(trees, c, first, last, offsets, states):
     """Copy the states of the waiting leaves of matches `first` to `last` into the batch `states`."""
     for m in range(first, last):
         for i in range(c.waiting[m]):
-            copy(states[offsets[m] + i], t.state[m, c.leaves[m, i]])
+            copy(states[offsets[m] + i], trees.state[m, c.leaves[m, i]])
 
 
 @jit
-def absorb(t, c, first, last, offsets, values):
+def absorb(trees, c, first, last, offsets, values):
     """Give the waiting leaves their values from the batch, and let the searches go on."""
     for m in range(first, last):
         for i in range(c.waiting[m]):
-            t.value[m, c.leaves[m, i]] = values[offsets[m] + i]
+            trees.value[m, c.leaves[m, i]] = values[offsets[m] + i]
         c.waiting[m] = 0
         if c.status[m] == WAITING:
             c.status[m] = SEARCHING
-
-
-@jit
-def find(t, m, s):
-    """The node of a state in the tree of match `m`, or NONE."""
-    for node in range(t.nodes[m]):
-        same = True
-        for i in range(len(s)):
-            same = same and t.state[m, node, i] == s[i]
-        if same:
-            return node
-    return NONE

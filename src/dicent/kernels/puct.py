@@ -12,14 +12,15 @@ import numpy as np
 from .constants import CHANCE, NONE
 from .jit import i64, jit
 from .matches import DONE, SEARCHING, STUFFED, WAITING
-from .simulation import credit, open_node, visit_child
-from .tree import FULL, TERMINAL, sample_edge
+from .simulation import credit, open_node, statistics_of, visit_child
+from .tree import FULL, TERMINAL, sample_edge, tree_of
 
 
 @jit
-def advance(t, c, y, first, last, exploration, fraction, settings, work, steps):
+def advance(trees, c, statistics, first, last, exploration, fraction, settings, work, steps):
     """Let matches `first` to `last` simulate, each until it waits for a value or ends."""
     for m in range(first, last):
+        t, y = tree_of(trees, m), statistics_of(statistics, m)
         for _ in range(steps):
             if c.status[m] == SEARCHING:
                 simulate(t, c, y, m, exploration, fraction, settings, work)
@@ -31,33 +32,33 @@ def simulate(t, c, y, m, exploration, fraction, settings, work):
     if c.evaluations[m] > 1 and (c.nodes[m] >= c.max_nodes[m] or c.evaluations[m] >= c.max_evaluations[m]):
         c.status[m] = DONE
         return
-    c.before[m] = t.nodes[m]
+    c.before[m] = t.nodes[0]
     node = c.root[m]
     c.path[m, 0] = node
     c.length[m] = 1
-    while t.kind[m, node] != TERMINAL and c.length[m] < c.path.shape[1]:
-        opened = t.first_edge[m, node] == NONE
-        if opened and open_node(t, y, m, node, settings, c.d_seed[m], work) == FULL:
+    while t.kind[node] != TERMINAL and c.length[m] < c.path.shape[1]:
+        opened = t.first_edge[node] == NONE
+        if opened and open_node(t, y, node, settings, c.d_seed[m], work) == FULL:
             c.status[m] = STUFFED
             break
-        if t.kind[m, node] == CHANCE:
-            edge = sample_edge(t, m, node, 0, c.rng[m])
+        if t.kind[node] == CHANCE:
+            edge = sample_edge(t, node, 0, c.rng[m])
         elif opened:
             c.leaves[m, 0] = node
             c.waiting[m] = 1
             c.status[m] = WAITING
             return
         else:
-            edge = select(t, y, m, node, exploration, fraction if node == c.root[m] else 0.0)
-        child = visit_child(t, y, m, node, edge, work)
+            edge = select(t, y, node, exploration, fraction if node == c.root[m] else 0.0)
+        child = visit_child(t, y, node, edge, work)
         if child == FULL:
             c.status[m] = STUFFED
             break
-        y.edge[m, c.length[m] - 1] = edge
+        y.edge[c.length[m] - 1] = edge
         c.path[m, c.length[m]] = child
         c.length[m] += 1
         node = child
-    value = t.value[m, node] if t.kind[m, node] == TERMINAL else 0.0
+    value = t.value[node] if t.kind[node] == TERMINAL else 0.0
     finish(t, c, y, m, value)
 
 
@@ -65,34 +66,34 @@ def simulate(t, c, y, m, exploration, fraction, settings, work):
 def finish(t, c, y, m, value):
     """Credit a simulation's value, and count it."""
     credit(t, c, y, m, value)
-    c.nodes[m] += max(1, t.nodes[m] - c.before[m])
+    c.nodes[m] += max(1, t.nodes[0] - c.before[m])
     c.evaluations[m] += 1
     if c.depth[m] >= c.max_depth[m]:
         c.status[m] = DONE
 
 
 @jit
-def select(t, y, m, node, exploration, fraction):
+def select(t, y, node, exploration, fraction):
     """The action with the largest Q + c P sqrt(N) / (1 + n); an action never tried has Q = 0.
 
     At the root, `fraction` of each prior is replaced by noise.
     """
-    first = i64(t.first_edge[m, node])
-    last = first + t.num_edges[m, node]
-    sign = t.kind[m, node]
+    first = i64(t.first_edge[node])
+    last = first + t.num_edges[node]
+    sign = t.kind[node]
     weight = 0.0
     if fraction > 0.0:
         for edge in range(first, last):
-            weight += y.noise[m, t.choice[m, edge]]
-    scale = exploration * math.sqrt(y.through[m, node])
+            weight += y.noise[t.choice[edge]]
+    scale = exploration * math.sqrt(y.through[node])
     best = first
     most = -1e300
     for edge in range(first, last):
-        n = t.visits[m, edge]
-        prior = t.p[m, edge]
+        n = t.visits[edge]
+        prior = t.p[edge]
         if fraction > 0.0:
-            prior = (1.0 - fraction) * prior + fraction * y.noise[m, t.choice[m, edge]] / weight
-        q = sign * y.total[m, edge] / n if n > 0 else 0.0
+            prior = (1.0 - fraction) * prior + fraction * y.noise[t.choice[edge]] / weight
+        q = sign * y.total[edge] / n if n > 0 else 0.0
         if q + scale * prior / (1 + n) > most:
             most = q + scale * prior / (1 + n)
             best = edge
@@ -100,30 +101,31 @@ def select(t, y, m, node, exploration, fraction):
 
 
 @jit
-def absorb(t, c, y, first, last, offsets, values, logits):
+def absorb(trees, c, statistics, first, last, offsets, values, logits):
     """Give the waiting states their values and their actions' priors, and finish the simulations."""
     for m in range(first, last):
         if c.waiting[m] == 0:
             continue
+        t, y = tree_of(trees, m), statistics_of(statistics, m)
         node = c.leaves[m, 0]
-        t.value[m, node] = values[offsets[m]]
+        t.value[node] = values[offsets[m]]
         c.waiting[m] = 0
         c.status[m] = SEARCHING
-        soften(t, m, node, logits[offsets[m]])
+        soften(t, node, logits[offsets[m]])
         finish(t, c, y, m, values[offsets[m]])
 
 
 @jit
-def soften(t, m, node, logits):
+def soften(t, node, logits):
     """Priors: the softmax of the logits over the legal actions."""
-    first = i64(t.first_edge[m, node])
-    last = first + t.num_edges[m, node]
+    first = i64(t.first_edge[node])
+    last = first + t.num_edges[node]
     highest = -np.inf
     for edge in range(first, last):
-        highest = max(highest, logits[t.choice[m, edge]])
+        highest = max(highest, logits[t.choice[edge]])
     total = 0.0
     for edge in range(first, last):
-        t.p[m, edge] = math.exp(logits[t.choice[m, edge]] - highest)
-        total += t.p[m, edge]
+        t.p[edge] = math.exp(logits[t.choice[edge]] - highest)
+        total += t.p[edge]
     for edge in range(first, last):
-        t.p[m, edge] /= total
+        t.p[edge] /= total

@@ -11,8 +11,8 @@ import numpy as np
 
 from . import rules
 from .constants import CHANCE, NONE
-from .jit import copy, i64, jit
-from .tree import FULL, TERMINAL, fill_node, resolve
+from .jit import copy, i64, inline, jit
+from .tree import FULL, TERMINAL, fill_node, resolve, tree_of
 
 
 class Statistics(NamedTuple):
@@ -24,75 +24,82 @@ class Statistics(NamedTuple):
     noise: np.ndarray  # [M, A]  weights for exploration at the root
 
 
+@inline
+def statistics_of(statistics, m):
+    """The statistics of match `m`: the same arrays without their first dimension."""
+    return Statistics(statistics.total[m], statistics.through[m], statistics.edge[m], statistics.noise[m])
+
+
 @jit
-def open_node(t, y, m, node, settings, d_seed, work):
+def open_node(t, y, node, settings, d_seed, work):
     """Give `node` its edges, without children; returns FULL without room for them."""
-    s = t.state[m, node]
-    chance = t.kind[m, node] == CHANCE
+    s = t.state[node]
+    chance = t.kind[node] == CHANCE
     n = rules.outcomes(s, work.p) if chance else rules.legal_actions(s, work.actions)
-    first = t.edges[m]
-    if first + n > t.child.shape[1]:
+    first = t.edges[0]
+    if first + n > len(t.child):
         return FULL
-    t.edges[m] = first + n
-    t.first_edge[m, node] = first
-    t.num_edges[m, node] = n
+    t.edges[0] = first + n
+    t.first_edge[node] = first
+    t.num_edges[node] = n
     if chance and settings.determinized:
-        t.num_edges[m, node] = 1
-    for i in range(t.num_edges[m, node]):
+        t.num_edges[node] = 1
+    for i in range(t.num_edges[node]):
         edge = first + i
-        t.choice[m, edge] = i if chance else work.actions[i]
-        t.p[m, edge] = work.p[i] if chance else 1.0 / n
+        t.choice[edge] = i if chance else work.actions[i]
+        t.p[edge] = work.p[i] if chance else 1.0 / n
         if chance and settings.determinized:
-            t.choice[m, edge] = resolve(s, d_seed, work)
-            t.p[m, edge] = 1.0
-        t.child[m, edge] = NONE
-        t.visits[m, edge] = 0
-        y.total[m, edge] = 0.0
+            t.choice[edge] = resolve(s, d_seed, work)
+            t.p[edge] = 1.0
+        t.child[edge] = NONE
+        t.visits[edge] = 0
+        y.total[edge] = 0.0
     return 0
 
 
 @jit
-def visit_child(t, y, m, node, edge, work):
+def visit_child(t, y, node, edge, work):
     """The node that `edge` leads to, made if this is the first visit; FULL without room."""
-    if t.child[m, edge] == NONE:
-        child = t.nodes[m]
-        if child == t.kind.shape[1]:
+    if t.child[edge] == NONE:
+        child = t.nodes[0]
+        if child == len(t.kind):
             return FULL
-        t.nodes[m] = child + 1
-        copy(work.state, t.state[m, node])
-        if t.kind[m, node] == CHANCE:
-            rules.apply_outcome(work.state, t.choice[m, edge])
+        t.nodes[0] = child + 1
+        copy(work.state, t.state[node])
+        if t.kind[node] == CHANCE:
+            rules.apply_outcome(work.state, t.choice[edge])
         else:
-            rules.apply_action(work.state, t.choice[m, edge])
-        fill_node(t, m, child, work.state)
-        y.through[m, child] = 0
-        t.child[m, edge] = child
-    return i64(t.child[m, edge])
+            rules.apply_action(work.state, t.choice[edge])
+        fill_node(t, child, work.state)
+        y.through[child] = 0
+        t.child[edge] = child
+    return i64(t.child[edge])
 
 
 @jit
 def credit(t, c, y, m, value):
     """Add what a simulation found to every edge and node of its path."""
     for i in range(c.length[m]):
-        y.through[m, c.path[m, i]] += 1
+        y.through[c.path[m, i]] += 1
     for i in range(c.length[m] - 1):
-        t.visits[m, y.edge[m, i]] += 1
-        y.total[m, y.edge[m, i]] += value
+        t.visits[y.edge[i]] += 1
+        y.total[y.edge[i]] += value
     c.depth[m] = max(c.depth[m], c.length[m] - 1)
     c.length[m] = 0
 
 
 @jit
-def summarise(t, c, y, first, last):
+def summarise(trees, statistics, first, last):
     """Give every node the mean of what was found below it as its value, so that trees can be read."""
     for m in range(first, last):
-        for node in range(t.nodes[m]):
-            if t.kind[m, node] == TERMINAL or t.first_edge[m, node] == NONE:
+        t, y = tree_of(trees, m), statistics_of(statistics, m)
+        for node in range(t.nodes[0]):
+            if t.kind[node] == TERMINAL or t.first_edge[node] == NONE:
                 continue
             total = 0.0
             visits = 0
-            for edge in range(t.first_edge[m, node], t.first_edge[m, node] + t.num_edges[m, node]):
-                total += y.total[m, edge]
-                visits += t.visits[m, edge]
+            for edge in range(t.first_edge[node], t.first_edge[node] + t.num_edges[node]):
+                total += y.total[edge]
+                visits += t.visits[edge]
             if visits > 0:
-                t.value[m, node] = total / visits
+                t.value[node] = total / visits

@@ -1,7 +1,8 @@
 """The tree of a search, and what all best-first searches do with it: expand, back up, resolve.
 
-A struct of arrays holds one tree for each of M matches. Nodes are states, merged where they are
-equal, and links are indices. Values lie on nodes, not on edges, so that a node reached by two paths
+A struct of arrays holds one tree for each of M matches; most functions work on one of them, `t`, which
+has the same arrays without the first dimension. Nodes are states, merged where they are equal, and
+links are indices. Values lie on nodes, not on edges, so that a node reached by two paths
 has one value (the paper's v'(s, a) is the value of a(s) here).
 """
 
@@ -36,7 +37,7 @@ class Tree(NamedTuple):
     p: np.ndarray  # [M, E]  the probability of an outcome
     visits: np.ndarray  # [M, E]  n(s, a)
     slots: np.ndarray  # [M, H]  nodes by the hash of their state
-    nodes: np.ndarray  # [M]  how many there are
+    nodes: np.ndarray  # [M]  how many there are; of one tree [1]
     edges: np.ndarray  # [M]
 
 
@@ -63,59 +64,92 @@ class Settings(NamedTuple):
     games: int  # random ones, that it plays for a value
 
 
-@jit
-def clear(t, m):
-    """Empty the tree of match `m`."""
-    t.nodes[m] = 0
-    t.edges[m] = 0
-    t.slots[m, :] = NONE
+@inline
+def tree_of(trees, m):
+    """The tree of match `m`: the same arrays without their first dimension."""
+    return Tree(
+        trees.state[m],
+        trees.kind[m],
+        trees.value[m],
+        trees.completion[m],
+        trees.resolved[m],
+        trees.first_edge[m],
+        trees.num_edges[m],
+        trees.child[m],
+        trees.choice[m],
+        trees.p[m],
+        trees.visits[m],
+        trees.slots[m],
+        trees.nodes[m : m + 1],
+        trees.edges[m : m + 1],
+    )
 
 
 @jit
-def find_or_add(t, m, s):
+def plant(trees, m, s):
+    """Make the tree of match `m` a root with state `s` and nothing else; returns the root."""
+    t = tree_of(trees, m)
+    t.nodes[0] = 0
+    t.edges[0] = 0
+    t.slots[:] = NONE
+    return find_or_add(t, s)
+
+
+@jit
+def find(trees, m, s):
+    """The node of a state in the tree of match `m`, or NONE."""
+    t = tree_of(trees, m)
+    for node in range(t.nodes[0]):
+        if equal(t.state[node], s):
+            return node
+    return NONE
+
+
+@jit
+def find_or_add(t, s):
     """The node of state `s`, made if there is none; FULL without room for it."""
-    mask = t.slots.shape[1] - 1
+    mask = len(t.slots) - 1
     slot = i64(hash_state(s, 0) & u64(mask))
-    while t.slots[m, slot] != NONE:
-        node = i64(t.slots[m, slot])
-        if equal(t.state[m, node], s):
+    while t.slots[slot] != NONE:
+        node = i64(t.slots[slot])
+        if equal(t.state[node], s):
             return node
         slot = (slot + 1) & mask
-    return new_node(t, m, s, slot)
+    return new_node(t, s, slot)
 
 
 @jit
-def new_node(t, m, s, slot):
+def new_node(t, s, slot):
     """A node for state `s`, found through `slot`; FULL without room for it.
 
     The value of a state that goes on is NaN: it is still to be found.
     """
-    node = i64(t.nodes[m])
-    if node == t.kind.shape[1]:
+    node = i64(t.nodes[0])
+    if node == len(t.kind):
         return FULL
-    t.nodes[m] = node + 1
-    t.slots[m, slot] = node
-    fill_node(t, m, node, s)
+    t.nodes[0] = node + 1
+    t.slots[slot] = node
+    fill_node(t, node, s)
     return node
 
 
 @jit
-def fill_node(t, m, node, s):
+def fill_node(t, node, s):
     """Write state `s` and its labels into a node that is not expanded."""
-    copy(t.state[m, node], s)
-    t.first_edge[m, node] = NONE
-    t.num_edges[m, node] = 0
+    copy(t.state[node], s)
+    t.first_edge[node] = NONE
+    t.num_edges[node] = 0
     result = rules.result(s)
     if result == ONGOING:
-        t.kind[m, node] = rules.to_play(s)
-        t.value[m, node] = np.nan
-        t.completion[m, node] = 0
-        t.resolved[m, node] = 0
+        t.kind[node] = rules.to_play(s)
+        t.value[node] = np.nan
+        t.completion[node] = 0
+        t.resolved[node] = 0
     else:  # (v, c, r) = (f_t, f_b, 1)
-        t.kind[m, node] = TERMINAL
-        t.value[m, node] = result
-        t.completion[m, node] = result
-        t.resolved[m, node] = 1
+        t.kind[node] = TERMINAL
+        t.value[node] = result
+        t.completion[node] = result
+        t.resolved[node] = 1
 
 
 @inline
@@ -127,87 +161,87 @@ def equal(a, b):
 
 
 @jit
-def expand(t, m, node, leaves, settings, d_seed, work):
+def expand(t, node, leaves, settings, d_seed, work):
     """Give `node` its children. Returns how many of them are new and go on, or FULL and does nothing.
 
     These are written to `leaves`, to be valued in a batch, unless native code can value them itself.
     """
-    s = t.state[m, node]
-    chance = t.kind[m, node] == CHANCE
+    s = t.state[node]
+    chance = t.kind[node] == CHANCE
     if chance:
         n = rules.outcomes(s, work.p)
     else:
         n = rules.legal_actions(s, work.actions)
     room = 1 + settings.determinized * MAX_JUMPS
-    if t.edges[m] + n * room > t.child.shape[1] or t.nodes[m] + n * room > t.kind.shape[1]:
+    if t.edges[0] + n * room > len(t.child) or t.nodes[0] + n * room > len(t.kind):
         return FULL
     if chance and settings.determinized:
-        jump(t, m, node, d_seed, work)
+        jump(t, node, d_seed, work)
     else:
-        add_edges(t, m, node, n, settings, d_seed, work)
-    return value_children(t, m, node, leaves, settings, work)
+        add_edges(t, node, n, settings, d_seed, work)
+    return value_children(t, node, leaves, settings, work)
 
 
 @jit
-def add_edges(t, m, node, n, settings, d_seed, work):
+def add_edges(t, node, n, settings, d_seed, work):
     """Edges from `node` by its actions or outcomes, which `work` holds."""
-    chance = t.kind[m, node] == CHANCE
-    first = t.edges[m]
-    t.edges[m] = first + n
-    t.first_edge[m, node] = first
-    t.num_edges[m, node] = n
+    chance = t.kind[node] == CHANCE
+    first = t.edges[0]
+    t.edges[0] = first + n
+    t.first_edge[node] = first
+    t.num_edges[node] = n
     for i in range(n):
-        copy(work.state, t.state[m, node])
+        copy(work.state, t.state[node])
         if chance:
             rules.apply_outcome(work.state, i)
         else:
             rules.apply_action(work.state, work.actions[i])
-        child = find_or_add(t, m, work.state)
+        child = find_or_add(t, work.state)
         if settings.determinized:
             for _ in range(MAX_JUMPS):
-                if t.kind[m, child] == CHANCE:
-                    child = jump(t, m, child, d_seed, work)
-        t.child[m, first + i] = child
-        t.choice[m, first + i] = i if chance else work.actions[i]
-        t.p[m, first + i] = work.p[i] if chance else 0.0
-        t.visits[m, first + i] = 0
+                if t.kind[child] == CHANCE:
+                    child = jump(t, child, d_seed, work)
+        t.child[first + i] = child
+        t.choice[first + i] = i if chance else work.actions[i]
+        t.p[first + i] = work.p[i] if chance else 0.0
+        t.visits[first + i] = 0
 
 
 @jit
-def value_children(t, m, node, leaves, settings, work):
+def value_children(t, node, leaves, settings, work):
     """Value the new children of `node`, or list them in `leaves`; returns how many there are."""
     new = 0
-    for edge in range(t.first_edge[m, node], t.first_edge[m, node] + t.num_edges[m, node]):
-        child = t.child[m, edge]
-        if np.isnan(t.value[m, child]):
-            t.value[m, child] = 0.0
+    for edge in range(t.first_edge[node], t.first_edge[node] + t.num_edges[node]):
+        child = t.child[edge]
+        if np.isnan(t.value[child]):
+            t.value[child] = 0.0
             if settings.evaluator == OUTSIDE:
                 leaves[new] = child
             else:
-                t.value[m, child] = leaf_value(
-                    t.state[m, child], settings.evaluator, settings.seed, settings.games, work
+                t.value[child] = leaf_value(
+                    t.state[child], settings.evaluator, settings.seed, settings.games, work
                 )
             new += 1
     return new
 
 
 @jit
-def jump(t, m, node, d_seed, work):
+def jump(t, node, d_seed, work):
     """The state that `d` resolves a chance node to; the node gets this one edge."""
-    if t.first_edge[m, node] == NONE:
-        s = t.state[m, node]
+    if t.first_edge[node] == NONE:
+        s = t.state[node]
         outcome = resolve(s, d_seed, work)
         copy(work.state, s)
         rules.apply_outcome(work.state, outcome)
-        edge = t.edges[m]
-        t.edges[m] = edge + 1
-        t.first_edge[m, node] = edge
-        t.num_edges[m, node] = 1
-        t.child[m, edge] = find_or_add(t, m, work.state)
-        t.choice[m, edge] = outcome
-        t.p[m, edge] = 1.0
-        t.visits[m, edge] = 0
-    return i64(t.child[m, t.first_edge[m, node]])
+        edge = t.edges[0]
+        t.edges[0] = edge + 1
+        t.first_edge[node] = edge
+        t.num_edges[node] = 1
+        t.child[edge] = find_or_add(t, work.state)
+        t.choice[edge] = outcome
+        t.p[edge] = 1.0
+        t.visits[edge] = 0
+    return i64(t.child[t.first_edge[node]])
 
 
 @jit
@@ -226,47 +260,47 @@ def skip_chance(s, d_seed, work):
 
 
 @inline
-def better(t, m, a, b, sign, completion, count):
+def better(t, a, b, sign, completion, count):
     """Is edge `a` better than edge `b` for the player `sign`, by (c, v, n)? 1, 0 or -1 (a tie is 0).
 
     `count` is 1 where more visits are better, -1 where fewer are, 0 where they do not matter.
     """
-    x, y = t.child[m, a], t.child[m, b]
-    if completion and t.completion[m, x] != t.completion[m, y]:
-        return 1 if sign * t.completion[m, x] > sign * t.completion[m, y] else -1
-    if t.value[m, x] != t.value[m, y]:
-        return 1 if sign * t.value[m, x] > sign * t.value[m, y] else -1
-    if count != 0 and t.visits[m, a] != t.visits[m, b]:
-        return 1 if count * t.visits[m, a] > count * t.visits[m, b] else -1
+    x, y = t.child[a], t.child[b]
+    if completion and t.completion[x] != t.completion[y]:
+        return 1 if sign * t.completion[x] > sign * t.completion[y] else -1
+    if t.value[x] != t.value[y]:
+        return 1 if sign * t.value[x] > sign * t.value[y] else -1
+    if count != 0 and t.visits[a] != t.visits[b]:
+        return 1 if count * t.visits[a] > count * t.visits[b] else -1
     return 0
 
 
 @jit
-def best_edge(t, m, node, completion):
+def best_edge(t, node, completion):
     """The best action by (c, v, n), the first of equals."""
-    first = i64(t.first_edge[m, node])
-    sign = t.kind[m, node]
+    first = i64(t.first_edge[node])
+    sign = t.kind[node]
     best = first
-    for edge in range(first + 1, first + t.num_edges[m, node]):
-        if better(t, m, edge, best, sign, completion, 1) > 0:
+    for edge in range(first + 1, first + t.num_edges[node]):
+        if better(t, edge, best, sign, completion, 1) > 0:
             best = edge
     return best
 
 
 @jit
-def explore_edge(t, m, node, completion, rng):
+def explore_edge(t, node, completion, rng):
     """The action to go down by: the best of the unresolved, the less visited of equals, then any.
 
     Without completion all actions count, and equals are drawn from at random.
     """
-    first = i64(t.first_edge[m, node])
-    sign = t.kind[m, node]
+    first = i64(t.first_edge[node])
+    sign = t.kind[node]
     best = NONE
     ties = 0
-    for edge in range(first, first + t.num_edges[m, node]):
-        if completion and t.resolved[m, t.child[m, edge]]:
+    for edge in range(first, first + t.num_edges[node]):
+        if completion and t.resolved[t.child[edge]]:
             continue
-        order = 1 if best == NONE else better(t, m, edge, best, sign, completion, -completion)
+        order = 1 if best == NONE else better(t, edge, best, sign, completion, -completion)
         if order > 0:
             best = edge
             ties = 1
@@ -278,60 +312,61 @@ def explore_edge(t, m, node, completion, rng):
 
 
 @jit
-def sample_edge(t, m, node, completion, rng):
+def sample_edge(t, node, completion, rng):
     """An outcome by its probability; with completion among the unresolved ones."""
-    first = i64(t.first_edge[m, node])
+    first = i64(t.first_edge[node])
     total = 0.0
-    for edge in range(first, first + t.num_edges[m, node]):
-        if not (completion and t.resolved[m, t.child[m, edge]]):
-            total += t.p[m, edge]
+    for edge in range(first, first + t.num_edges[node]):
+        if not (completion and t.resolved[t.child[edge]]):
+            total += t.p[edge]
     u = uniform(rng) * total
     last = NONE
-    for edge in range(first, first + t.num_edges[m, node]):
-        if not (completion and t.resolved[m, t.child[m, edge]]):
+    for edge in range(first, first + t.num_edges[node]):
+        if not (completion and t.resolved[t.child[edge]]):
             last = edge
-            u -= t.p[m, edge]
+            u -= t.p[edge]
             if u < 0.0:
                 break
     return last
 
 
 @jit
-def backup(t, m, node, completion):
+def backup(t, node, completion):
     """v(s) from the children: max, min, or the mean by probability; with completion c(s) and r(s)."""
-    first = i64(t.first_edge[m, node])
-    last = first + t.num_edges[m, node]
-    if t.kind[m, node] == CHANCE:
+    first = i64(t.first_edge[node])
+    last = first + t.num_edges[node]
+    if t.kind[node] == CHANCE:
         v = 0.0
         lowest, highest = 1, -1  # of c over the outcomes
         for edge in range(first, last):
-            child = t.child[m, edge]
-            v += t.p[m, edge] * t.value[m, child]
-            lowest = min(lowest, i64(t.completion[m, child]))
-            highest = max(highest, i64(t.completion[m, child]))
-        t.value[m, node] = v
+            child = t.child[edge]
+            v += t.p[edge] * t.value[child]
+            lowest = min(lowest, i64(t.completion[child]))
+            highest = max(highest, i64(t.completion[child]))
+        t.value[node] = v
         if completion:  # sure only if sure after every outcome
-            t.completion[m, node] = lowest if lowest == highest else 0
+            t.completion[node] = lowest if lowest == highest else 0
     else:
-        best = t.child[m, best_edge(t, m, node, completion)]
-        t.value[m, node] = t.value[m, best]
+        best = t.child[best_edge(t, node, completion)]
+        t.value[node] = t.value[best]
         if completion:
-            t.completion[m, node] = t.completion[m, best]
+            t.completion[node] = t.completion[best]
     if completion:
         resolved = 1
         for edge in range(first, last):
-            resolved = min(resolved, i64(t.resolved[m, t.child[m, edge]]))
-        t.resolved[m, node] = 1 if t.completion[m, node] != 0 else resolved
+            resolved = min(resolved, i64(t.resolved[t.child[edge]]))
+        t.resolved[node] = 1 if t.completion[node] != 0 else resolved
 
 
 @jit
-def rehash(t):
+def rehash(trees):
     """Fill the slots anew, for trees that were moved to a larger store."""
-    mask = t.slots.shape[1] - 1
-    for m in range(len(t.nodes)):
-        t.slots[m, :] = NONE
-        for node in range(t.nodes[m]):
-            slot = i64(hash_state(t.state[m, node], 0) & u64(mask))
-            while t.slots[m, slot] != NONE:
+    for m in range(len(trees.nodes)):
+        t = tree_of(trees, m)
+        mask = len(t.slots) - 1
+        t.slots[:] = NONE
+        for node in range(t.nodes[0]):
+            slot = i64(hash_state(t.state[node], 0) & u64(mask))
+            while t.slots[slot] != NONE:
                 slot = (slot + 1) & mask
-            t.slots[m, slot] = node
+            t.slots[slot] = node

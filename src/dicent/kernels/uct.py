@@ -11,14 +11,15 @@ from .generator import bits, draw, open_stream
 from .jit import copy, i64, jit
 from .matches import DONE, SEARCHING, STUFFED
 from .playout import playout
-from .simulation import credit, open_node, visit_child
-from .tree import FULL, TERMINAL, sample_edge
+from .simulation import credit, open_node, statistics_of, visit_child
+from .tree import FULL, TERMINAL, sample_edge, tree_of
 
 
 @jit
-def advance(t, c, y, first, last, exploration, settings, work, steps):
+def advance(trees, c, statistics, first, last, exploration, settings, work, steps):
     """Let matches `first` to `last` make up to `steps` simulations each."""
     for m in range(first, last):
+        t, y = tree_of(trees, m), statistics_of(statistics, m)
         for _ in range(steps):
             if c.status[m] == SEARCHING:
                 simulate(t, c, y, m, exploration, settings, work)
@@ -30,53 +31,53 @@ def simulate(t, c, y, m, exploration, settings, work):
     if c.evaluations[m] > 0 and (c.nodes[m] >= c.max_nodes[m] or c.evaluations[m] >= c.max_evaluations[m]):
         c.status[m] = DONE
         return
-    before = t.nodes[m]
+    before = t.nodes[0]
     node = c.root[m]
     c.path[m, 0] = node
     c.length[m] = 1
-    while t.kind[m, node] != TERMINAL and c.length[m] < c.path.shape[1]:
-        opened = t.first_edge[m, node] == NONE
-        if opened and open_node(t, y, m, node, settings, c.d_seed[m], work) == FULL:
+    while t.kind[node] != TERMINAL and c.length[m] < c.path.shape[1]:
+        opened = t.first_edge[node] == NONE
+        if opened and open_node(t, y, node, settings, c.d_seed[m], work) == FULL:
             break
-        if t.kind[m, node] == CHANCE:
-            edge = sample_edge(t, m, node, 0, c.rng[m])
+        if t.kind[node] == CHANCE:
+            edge = sample_edge(t, node, 0, c.rng[m])
         elif opened and node != c.root[m]:
             break
         else:
-            edge = select(t, y, m, node, exploration, c.rng[m])
-        child = visit_child(t, y, m, node, edge, work)
+            edge = select(t, y, node, exploration, c.rng[m])
+        child = visit_child(t, y, node, edge, work)
         if child == FULL:
             c.status[m] = STUFFED
             break
-        y.edge[m, c.length[m] - 1] = edge
+        y.edge[c.length[m] - 1] = edge
         c.path[m, c.length[m]] = child
         c.length[m] += 1
         node = child
-    credit(t, c, y, m, rollout(t, m, node, settings, c.rng[m], work))
-    c.nodes[m] += max(1, t.nodes[m] - before)
+    credit(t, c, y, m, rollout(t, node, settings, c.rng[m], work))
+    c.nodes[m] += max(1, t.nodes[0] - before)
     c.evaluations[m] += 1
     if c.depth[m] >= c.max_depth[m]:
         c.status[m] = DONE
 
 
 @jit
-def select(t, y, m, node, exploration, rng):
+def select(t, y, node, exploration, rng):
     """An action that was never tried, any of them; else the one with the largest UCB1."""
-    first = i64(t.first_edge[m, node])
-    last = first + t.num_edges[m, node]
-    sign = t.kind[m, node]
+    first = i64(t.first_edge[node])
+    last = first + t.num_edges[node]
+    sign = t.kind[node]
     best = NONE
     untried = 0
     most = -1e300
-    log = math.log(max(1, y.through[m, node]))
+    log = math.log(max(1, y.through[node]))
     for edge in range(first, last):
-        n = t.visits[m, edge]
+        n = t.visits[edge]
         if n == 0:
             untried += 1
             if draw(rng, untried) == 0:
                 best = edge
         elif untried == 0:
-            upper = sign * y.total[m, edge] / n + exploration * math.sqrt(log / n)
+            upper = sign * y.total[edge] / n + exploration * math.sqrt(log / n)
             if upper > most:
                 most = upper
                 best = edge
@@ -84,16 +85,16 @@ def select(t, y, m, node, exploration, rng):
 
 
 @jit
-def rollout(t, m, node, settings, rng, work):
+def rollout(t, node, settings, rng, work):
     """The mean result of random games from a node."""
-    if t.kind[m, node] == TERMINAL:
-        return t.value[m, node]
+    if t.kind[node] == TERMINAL:
+        return t.value[node]
     total = 0
     for _ in range(settings.games):
         key = bits(rng)
         open_stream(work.rng[DICE], key, 0, DICE)
         open_stream(work.rng[CHOICE], key, 0, CHOICE)
-        copy(work.rollout, t.state[m, node])
+        copy(work.rollout, t.state[node])
         result, _, _ = playout(
             work.rollout, work.rolled, work.rolled_p, work.rng[DICE], work.rng[CHOICE], work.max_steps
         )

@@ -1,14 +1,19 @@
 """Expectiminimax by iterative deepening; plain minimax on games without chance."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from dicent.binding import Bound
+from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator
-from dicent.game import Game
+from dicent.game import Game, State
 from dicent.kernels.leaf import OUTSIDE
+from dicent.search.analysis import Analysis
 from dicent.search.group import Group
+from dicent.search.limit import Limit
+from dicent.search.star import StarRun
 from dicent.search.tree_search import TreeSearch
 
 MAX_DEPTH = 500
@@ -17,14 +22,27 @@ MAX_DEPTH = 500
 class Expectiminimax(TreeSearch):
     """Full width, one ply deeper each time, every ply counted (`kernels/expectiminimax.py`).
 
-    `largest` is the largest batch to ask of the evaluator.
+    `largest` is the largest batch to ask of the evaluator. With `prune` the search goes depth first,
+    with Star1 and Star2 (`kernels/star.py`): the same values from fewer nodes, for evaluators that
+    native code runs itself.
     """
 
     path_length = 1
 
-    def __init__(self, evaluator: Evaluator, largest: int = 4096, seed: int = 0) -> None:
+    def __init__(self, evaluator: Evaluator, largest: int = 4096, prune: bool = False, seed: int = 0) -> None:
         super().__init__(evaluator, completion=True, seed=seed)
+        if prune and evaluator.native[0] == OUTSIDE:
+            raise DicentError(f"prune=True needs a native evaluator, and {type(evaluator).__name__} is none")
         self.largest = largest
+        self.prune = prune
+
+    def stream(
+        self, state: State, limit: Limit, after: Analysis | None = None, every: float = 0.2
+    ) -> Iterator[Analysis]:
+        """See `Search.stream`."""
+        if self.prune and not self.determinized:
+            return StarRun(self.evaluator, state, limit).analyses()
+        return super().stream(state, limit, after, every)
 
     def batch(self, game: Game) -> int:
         """The most leaves that a member waits for at once."""
@@ -43,8 +61,7 @@ class Expectiminimax(TreeSearch):
         """Layer 0 is the root; an earlier tree is of no use, since its layers begin elsewhere."""
         state = group.states[m]
         assert state is not None
-        group.bound.kernel("tree.clear")(group.tree, m)
-        group.matches.root[m] = group.bound.kernel("tree.find_or_add")(group.tree, m, state.cells.copy())
+        group.matches.root[m] = group.bound.kernel("tree.plant")(group.tree, m, state.cells.copy())
         group.extra.start[m, :2] = 0, 1
         group.extra.depth[m] = 0
         group.extra.cursor[m] = 0

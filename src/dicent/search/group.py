@@ -60,10 +60,9 @@ class Group:
     def begin(self, m: int, state: State, limit: Limit, seed: int = 0, keep: bool = False) -> None:
         """Let member `m` search `state`; with `keep` in the tree that it has, where that helps."""
         c, t = self.matches, self.tree
-        node = self.bound.kernel("matches.find")(t, m, state.cells.copy()) if keep else NONE
+        node = self.bound.kernel("tree.find")(t, m, state.cells.copy()) if keep else NONE
         if node == NONE:
-            self.bound.kernel("tree.clear")(t, m)
-            node = self.bound.kernel("tree.find_or_add")(t, m, state.cells.copy())
+            node = self.bound.kernel("tree.plant")(t, m, state.cells.copy())
         self.states[m] = state
         c.root[m] = node
         for counter in (c.length, c.fresh, c.before, c.nodes, c.evaluations, c.depth, c.waiting):

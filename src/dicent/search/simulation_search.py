@@ -21,8 +21,7 @@ class SimulationSearch(TreeSearch):
         """An earlier tree is dropped: its statistics belong to another root."""
         state = group.states[m]
         assert state is not None
-        group.bound.kernel("tree.clear")(group.tree, m)
-        group.matches.root[m] = group.bound.kernel("tree.find_or_add")(group.tree, m, state.cells.copy())
+        group.matches.root[m] = group.bound.kernel("tree.plant")(group.tree, m, state.cells.copy())
         self.statistics(group).through[m, 0] = 0
 
     def statistics(self, group: Group) -> Any:
@@ -45,9 +44,7 @@ class SimulationSearch(TreeSearch):
 
     def settle(self, group: Group) -> None:
         """Nodes get the means of their simulations as values."""
-        group.bound.kernel("simulation.summarise")(
-            group.tree, group.matches, self.statistics(group), 0, group.size
-        )
+        group.bound.kernel("simulation.summarise")(group.tree, self.statistics(group), 0, group.size)
 
     def edge_value(self, group: Group, m: int, edge: int) -> float:
         """The mean of the simulations through an edge; 0 where there was none."""

@@ -89,7 +89,7 @@ class TreeSearch(Search):
     def cost(self) -> int:
         """How long a step of this search takes, in steps of the fastest."""
         kind, _, games = self.evaluator.native
-        return 1 + 20 * games if kind == ROLLOUT else 1
+        return 1 + games if kind == ROLLOUT else 1
 
     def batch(self, game: Game) -> int:
         """The most leaves that a member waits for at once."""
