@@ -12,8 +12,8 @@ import numpy as np
 from .constants import CHANCE, NONE
 from .jit import i64, jit
 from .matches import DONE, SEARCHING, STUFFED, WAITING
-from .simulation import credit, open_node, statistics_of, visit_child
-from .tree import FULL, TERMINAL, sample_edge, tree_of
+from .simulation import credit, open_node, roll_edge, statistics_of, visit_child
+from .tree import FULL, TERMINAL, tree_of
 
 
 @jit
@@ -42,7 +42,7 @@ def simulate(t, c, y, m, exploration, fraction, settings, work):
             c.status[m] = STUFFED
             break
         if t.kind[node] == CHANCE:
-            edge = sample_edge(t, node, 0, c.rng[m])
+            edge = roll_edge(t, node, c.rng[m])
         elif opened:
             c.leaves[m, 0] = node
             c.waiting[m] = 1

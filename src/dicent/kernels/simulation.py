@@ -11,6 +11,7 @@ import numpy as np
 
 from . import rules
 from .constants import CHANCE, NONE
+from .generator import uniform
 from .jit import copy, i64, inline, jit
 from .tree import FULL, TERMINAL, fill_node, resolve, tree_of
 
@@ -74,6 +75,19 @@ def visit_child(t, y, node, edge, work):
         y.through[child] = 0
         t.child[edge] = child
     return i64(t.child[edge])
+
+
+@inline
+def roll_edge(t, node, rng):
+    """An outcome by its probability."""
+    first = i64(t.first_edge[node])
+    u = uniform(rng)
+    total = 0.0
+    edge = first
+    for i in range(first, first + t.num_edges[node] - 1):
+        total += t.p[i]
+        edge += u >= total
+    return edge
 
 
 @jit

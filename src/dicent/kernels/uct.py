@@ -11,8 +11,8 @@ from .generator import bits, draw, open_stream
 from .jit import copy, i64, jit
 from .matches import DONE, SEARCHING, STUFFED
 from .playout import playout
-from .simulation import credit, open_node, statistics_of, visit_child
-from .tree import FULL, TERMINAL, sample_edge, tree_of
+from .simulation import credit, open_node, roll_edge, statistics_of, visit_child
+from .tree import FULL, TERMINAL, tree_of
 
 
 @jit
@@ -40,7 +40,7 @@ def simulate(t, c, y, m, exploration, settings, work):
         if opened and open_node(t, y, node, settings, c.d_seed[m], work) == FULL:
             break
         if t.kind[node] == CHANCE:
-            edge = sample_edge(t, node, 0, c.rng[m])
+            edge = roll_edge(t, node, c.rng[m])
         elif opened and node != c.root[m]:
             break
         else:
