@@ -34,6 +34,7 @@ bench: $(READY)  ## Speeds of this machine
 
 golden: $(READY)  ## Write the golden playthroughs anew, to be read in the diff
 	$(BIN)/python tests/golden.py
+	$(BIN)/python tests/golden_trees.py
 
 clean:  ## Remove the virtual environment
 	rm -rf $(VENV)

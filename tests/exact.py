@@ -1,17 +1,23 @@
-"""Exact values by brute force in plain Python, for tests to hold searches against."""
+"""What searches are held against: brute force in plain Python, promises of every analysis, games by hand."""
 
+import math
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import pytest
 
 import dicent
-from dicent import MAX
+from dicent import CHANCE, MAX, MIN, ONGOING
 
 
 class Exact:
     """Values for MAX with best play by both sides, each state worked out once.
 
-    `outcome` says what chance does where it is resolved beforehand; without it chance is a mean.
+    `outcome` says what chance does where that is settled beforehand; otherwise chance is a mean.
     """
 
     def __init__(self, outcome: Callable[[dicent.State], int] | None = None) -> None:
@@ -50,3 +56,168 @@ def value_at_horizon(state: dicent.State, depth: int, evaluator: dicent.Evaluato
         )
     values = [value_at_horizon(state.apply(a), depth - 1, evaluator) for a in state.legal_actions]
     return max(values) if state.to_play == MAX else min(values)
+
+
+class Judge(dicent.Evaluator):
+    """The values that a table gives to states by their text; keeps the batches it was asked for."""
+
+    def __init__(self, values: dict[str, float]) -> None:
+        self.values = values
+        self.asked: list[list[str]] = []
+
+    def evaluate(self, game: dicent.Game, states: npt.NDArray[np.signedinteger]) -> npt.NDArray[np.float64]:
+        self.asked.append([str(game.state(state)) for state in states])
+        return np.array([self.values[text] for text in self.asked[-1]])
+
+
+class Asked(dicent.PolicyEvaluator):
+    """Values from outside of native code, random or all alike, and Ctrl-C after some calls."""
+
+    def __init__(self, calls: float = math.inf, value: float | None = None) -> None:
+        self.calls = calls
+        self.value = value
+
+    def evaluate(self, game: dicent.Game, states: Any) -> Any:
+        self.calls -= 1
+        if self.calls < 0:
+            raise KeyboardInterrupt
+        if self.value is not None:
+            return np.full(len(states), self.value)
+        return dicent.RandomEvaluator(1).evaluate(game, states)
+
+    def evaluate_with_policy(self, game: dicent.Game, states: Any) -> Any:
+        return self.evaluate(game, states), np.zeros((len(states), game.num_actions), np.float32)
+
+
+def check_usable(analysis: dicent.Analysis) -> None:
+    """An analysis says something about every move, with values that are numbers and legal variations."""
+    state = analysis.state
+    assert -1.000001 <= analysis.value <= 1.000001  # not NaN either
+    assert 0 <= analysis.win <= 1
+    assert sorted(move.action for move in analysis.moves) == sorted(state.legal_actions)
+    for move in analysis.moves:
+        assert move.text == state.game.format_action(state, move.action)
+        assert -1.000001 <= move.value <= 1.000001
+        assert move.win == pytest.approx((1 + state.to_play * move.value) / 2, abs=1e-6)
+        assert move.pv[:1] in ((move.text,), ())
+        after = state
+        for text in move.pv:
+            if text.startswith("["):
+                after = after.apply_outcome(after.game.parse_outcome(after, text.strip("[]")))
+            else:
+                after = after.apply(after.game.parse_action(after, text))
+
+
+def without_time(analysis: dicent.Analysis) -> dicent.Analysis:
+    return replace(analysis, time=0.0)
+
+
+def written_out(folder: Path, table: str) -> tuple[dicent.Game, Judge]:
+    """A game whose states stand in a table, the first one the start, and a judge of its states.
+
+    A line is a state's name, who is to play (max, min or chance), what the state is judged to be
+    worth, and the states it leads to: `name`, or `name=result` where the game ends, and for chance
+    `name:probability`.
+    """
+    lines = [line.split() for line in table.strip().splitlines()]
+    to_play = {name: {"max": MAX, "min": MIN, "chance": CHANCE}[kind] for name, kind, *_ in lines}
+    children: dict[str, list[str]] = {name: [] for name in to_play}
+    probabilities: dict[str, list[float]] = {name: [] for name in to_play}
+    results: dict[str, int] = {}
+    for name, _, _, *leads_to in lines:
+        for item in leads_to:
+            child, _, probability = item.partition(":")
+            child, _, result = child.partition("=")
+            children[name].append(child)
+            probabilities[name].append(float(probability or 0))
+            if result:
+                results[child] = int(result)
+    names = [*to_play, *results]
+    width = max(map(len, children.values()))
+    source = SOURCE.format(
+        names=names,
+        to_play=[to_play.get(name, MAX) for name in names],
+        results=[results.get(name, ONGOING) for name in names],
+        counts=[len(children.get(name, ())) for name in names],
+        children=[_padded([names.index(c) for c in children.get(name, ())], width) for name in names],
+        probabilities=[_padded(probabilities.get(name, []), width) for name in names],
+        width=width,
+        outcomes=width if CHANCE in to_play.values() else 0,
+    )
+    path = folder / "written_out.py"
+    path.write_text(source, encoding="utf-8")
+    return dicent.load(path), Judge({name: float(judged) for name, _, judged, *_ in lines})
+
+
+def _padded(numbers: list[int] | list[float], width: int) -> list[float]:
+    return [*numbers, *[0] * (width - len(numbers))]
+
+
+SOURCE = '''"""A game whose states are written out one by one."""
+
+import numpy as np
+
+NAME = "written-out"
+NAMES = {names}
+TO_PLAY = np.array({to_play})
+RESULTS = np.array({results})
+COUNTS = np.array({counts})
+CHILDREN = np.array({children})
+PROBABILITIES = np.array({probabilities}, np.float64)
+STATE_SIZE = 1
+NUM_ACTIONS = {width}
+NUM_OUTCOMES = {outcomes}
+INPUT_SHAPE = (1, 1, 1)
+
+
+def initial(s, rng):
+    s[0] = 0
+
+
+def to_play(s):
+    return TO_PLAY[s[0]]
+
+
+def legal_actions(s, out):
+    for a in range(COUNTS[s[0]]):
+        out[a] = a
+    return COUNTS[s[0]]
+
+
+def apply_action(s, a):
+    s[0] = CHILDREN[s[0], a]
+
+
+def outcomes(s, p):
+    for o in range(COUNTS[s[0]]):
+        p[o] = PROBABILITIES[s[0], o]
+    return COUNTS[s[0]]
+
+
+def apply_outcome(s, o):
+    s[0] = CHILDREN[s[0], o]
+
+
+def result(s):
+    return RESULTS[s[0]]
+
+
+def encode(s, planes):
+    planes[0, 0, 0] = s[0]
+
+
+def format_state(s):
+    return NAMES[s[0]]
+
+
+def parse_state(text, s):
+    s[0] = NAMES.index(text)
+
+
+def format_action(s, a):
+    return NAMES[CHILDREN[s[0], a]]
+
+
+def format_outcome(s, o):
+    return NAMES[CHILDREN[s[0], o]]
+'''

@@ -7,16 +7,14 @@ computes something else.
 import hashlib
 import importlib.util
 import os
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from statistics import median
 
 import numpy as np
 
+from dicent.bench_search import search_rows, search_signature
+from dicent.bench_tools import Row, in_turn, ratio, start
 from dicent.game import State
 from dicent.node_counts import perft
 from dicent.playout import playouts
@@ -26,26 +24,17 @@ EWN_START = "ABC2/DE3/F3f/3de/2abc 1 -"
 EWN_ROLLED = "ABC2/DE3/F3a/3bc/2def 2 2"
 
 
-@dataclass(frozen=True)
-class Row:
-    """One measurement: what, how much, in which unit, and beside what it stands."""
-
-    name: str
-    value: float
-    unit: str
-    note: str = ""
-
-
 def bench(rounds: int = 5, scale: float = 1.0) -> Iterator[Row]:
     """Measure, a row at a time. `scale` shrinks the work; `rounds` are taken in turn, medians kept."""
     yield from _playout_rows(rounds, scale)
     yield from _scaling_rows(rounds, scale)
     yield from _perft_rows(rounds, scale)
+    yield from search_rows(rounds, scale)
     yield from _start_rows()
 
 
 def signature() -> str:
-    """A hash of what playouts and perft compute, the same on every machine."""
+    """A hash of what playouts, perft and searches compute, the same on every machine."""
     digest = hashlib.sha256()
     for name in ("ewn", "ewn-paper", "dice-nim", "tic-tac-toe", "connect-four"):
         game = make(name)
@@ -53,23 +42,7 @@ def signature() -> str:
         counts = perft(game.initial_state(1), 5)
         for array in (random.results, random.plies, random.legal, counts.counts):
             digest.update(np.ascontiguousarray(array, np.int64).tobytes())
-    return digest.hexdigest()[:12]
-
-
-def _timed(work: Callable[[], float]) -> float:
-    """How much of its work a function does in a second."""
-    begin = time.perf_counter()
-    done = work()
-    return done / (time.perf_counter() - begin)
-
-
-def _in_turn(rounds: int, *works: Callable[[], float]) -> list[list[float]]:
-    """Speeds of several functions, taken in turn so that a busy machine slows them alike."""
-    speeds: list[list[float]] = [[] for _ in works]
-    for _ in range(rounds):
-        for kept, work in zip(speeds, works, strict=True):
-            kept.append(_timed(work))
-    return speeds
+    return digest.hexdigest()[:12] + search_signature()
 
 
 def _playout_rows(rounds: int, scale: float) -> Iterator[Row]:
@@ -88,13 +61,13 @@ def _playout_rows(rounds: int, scale: float) -> Iterator[Row]:
     works = [ours, plain]
     if importlib.util.find_spec("pyspiel") is not None:
         works.append(_openspiel_rollouts(max(100, int(20_000 * scale)), plies))
-    speeds = _in_turn(rounds, *works)
+    speeds = in_turn(rounds, *works)
     unit = "M decisions/s"
     yield Row("EWN playouts, one thread", median(speeds[0]) / 1e6, unit)
-    yield Row("  the same rules as plain Python", median(speeds[1]) / 1e6, unit, _ratio(speeds[0], speeds[1]))
+    yield Row("  the same rules as plain Python", median(speeds[1]) / 1e6, unit, ratio(speeds[0], speeds[1]))
     name = "  OpenSpiel's C++ rollouts"
     if len(speeds) == 3:
-        yield Row(name, median(speeds[2]) / 1e6, unit, _ratio(speeds[0], speeds[2]))
+        yield Row(name, median(speeds[2]) / 1e6, unit, ratio(speeds[0], speeds[2]))
     else:
         yield Row(name, float("nan"), unit, "not installed: pip install open_spiel")
 
@@ -121,11 +94,6 @@ def _openspiel_rollouts(rollouts: int, plies: float) -> Callable[[], float]:
     return work
 
 
-def _ratio(ours: list[float], theirs: list[float]) -> str:
-    ratios = sorted(a / b for a, b in zip(ours, theirs, strict=True))
-    return f"ours is {median(ratios):.1f} times as fast ({ratios[0]:.1f} to {ratios[-1]:.1f})"
-
-
 def _scaling_rows(rounds: int, scale: float) -> Iterator[Row]:
     ewn = make("ewn")
     games = max(256, int(400_000 * scale))
@@ -135,7 +103,7 @@ def _scaling_rows(rounds: int, scale: float) -> Iterator[Row]:
         lambda n=n: float(playouts(ewn, games, seed=1, threads=n).plies.sum())  # type: ignore[misc]
         for n in counts
     ]
-    speeds = _in_turn(rounds, *works)
+    speeds = in_turn(rounds, *works)
     for n, speed in zip(counts[1:], speeds[1:], strict=True):
         ratio = median(a / b for a, b in zip(speed, speeds[0], strict=True))
         yield Row(
@@ -154,11 +122,10 @@ def _perft_rows(rounds: int, scale: float) -> Iterator[Row]:
     ]
     for title, state, depth in positions:
         perft(state, 1)
-        [speeds] = _in_turn(rounds, lambda s=state, d=depth: float(sum(perft(s, d).nodes)))  # type: ignore[misc]
+        [speeds] = in_turn(rounds, lambda s=state, d=depth: float(sum(perft(s, d).nodes)))  # type: ignore[misc]
         yield Row(f"{title} perft, depth {depth}", median(speeds) / 1e6, "M nodes/s")
 
 
-STARTED = "import time; t = time.perf_counter(); import dicent; {work}; print(time.perf_counter() - t)"
 WORKS = {
     "first playout": "dicent.playouts(dicent.make('ewn'), 1)",
     "first perft": "dicent.perft(dicent.make('ewn').initial_state(1), 2)",
@@ -172,15 +139,4 @@ def _start_rows() -> Iterator[Row]:
         for heat in ("cold", "warm"):
             for name, work in WORKS.items():
                 note = "compiles" if heat == "cold" else "loads what the cold start compiled"
-                yield Row(f"{heat} start to {name}", _start(work, cache), "s", note)
-
-
-def _start(work: str, cache: str) -> float:
-    done = subprocess.run(
-        [sys.executable, "-c", STARTED.format(work=work)],
-        env={**os.environ, "DICENT_CACHE": cache},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return float(done.stdout)
+                yield Row(f"{heat} start to {name}", start(work, cache), "s", note)

@@ -2,7 +2,7 @@
 
 from . import rules
 from .constants import CHOICE, DICE, ONGOING
-from .generator import FIRST, MASK, mix, open_stream
+from .generator import FIRST, GOLDEN, MASK, mix, open_stream
 from .jit import copy, i64, inline, jit, u64
 from .playout import playout
 
@@ -16,7 +16,7 @@ ROLLOUT = 3  # the mean result of random games
 @inline
 def hash_state(s, salt):
     """64 bits that depend on every number of a state and on `salt`."""
-    h = u64(salt)
+    h = mix((u64(salt) + GOLDEN) & MASK)
     for i in range(len(s)):
         h = ((h ^ u64(s[i])) * FIRST) & MASK
         h = h ^ (h >> u64(32))

@@ -11,8 +11,8 @@ import numpy as np
 
 from .constants import CHANCE, NONE
 from .jit import i64, jit
-from .matches import DONE, SEARCHING, STUFFED, WAITING
-from .simulation import credit, open_node, roll_edge, statistics_of, visit_child
+from .matches import DONE, SEARCHING, WAITING
+from .simulation import credit, give_up, open_node, roll_edge, statistics_of, visit_child
 from .tree import FULL, TERMINAL, tree_of
 
 
@@ -22,8 +22,9 @@ def advance(trees, c, statistics, first, last, exploration, fraction, settings, 
     for m in range(first, last):
         t, y = tree_of(trees, m), statistics_of(statistics, m)
         for _ in range(steps):
-            if c.status[m] == SEARCHING:
-                simulate(t, c, y, m, exploration, fraction, settings, work)
+            if c.status[m] != SEARCHING:
+                break
+            simulate(t, c, y, m, exploration, fraction, settings, work)
 
 
 @jit
@@ -39,8 +40,8 @@ def simulate(t, c, y, m, exploration, fraction, settings, work):
     while t.kind[node] != TERMINAL and c.length[m] < c.path.shape[1]:
         opened = t.first_edge[node] == NONE
         if opened and open_node(t, y, node, settings, c.d_seed[m], work) == FULL:
-            c.status[m] = STUFFED
-            break
+            give_up(c, m)
+            return
         if t.kind[node] == CHANCE:
             edge = roll_edge(t, node, c.rng[m])
         elif opened:
@@ -52,8 +53,8 @@ def simulate(t, c, y, m, exploration, fraction, settings, work):
             edge = select(t, y, node, exploration, fraction if node == c.root[m] else 0.0)
         child = visit_child(t, y, node, edge, work)
         if child == FULL:
-            c.status[m] = STUFFED
-            break
+            give_up(c, m)
+            return
         y.edge[c.length[m] - 1] = edge
         c.path[m, c.length[m]] = child
         c.length[m] += 1

@@ -13,6 +13,7 @@ from . import rules
 from .constants import CHANCE, NONE
 from .generator import uniform
 from .jit import copy, i64, inline, jit
+from .matches import STUFFED
 from .tree import FULL, TERMINAL, fill_node, resolve, tree_of
 
 
@@ -88,6 +89,13 @@ def roll_edge(t, node, rng):
         total += t.p[i]
         edge += u >= total
     return edge
+
+
+@inline
+def give_up(c, m):
+    """End a search whose store is full, and drop the simulation under way."""
+    c.status[m] = STUFFED
+    c.length[m] = 0
 
 
 @jit

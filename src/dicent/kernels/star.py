@@ -1,9 +1,9 @@
-"""Expectiminimax depth first, with alpha-beta at decisions and Star1 and Star2 at chance (Ballard).
+"""Expectiminimax depth first, with alpha-beta at decisions and Star1 at chance (Ballard 1983).
 
 Values lie in [-1, 1]. At a chance node a window [alpha, beta] for the mean gives each outcome a window
-of its own, since the outcomes not yet searched can add no more than their bounds (Star1); probing one
-action after each outcome first makes these bounds tighter (Star2). The value found is that of the
-full-width search, in fewer nodes; it takes an evaluator that native code runs itself.
+of its own, since the outcomes not yet searched can add no more than their bounds. The value found is
+that of the full-width search, in fewer nodes; it takes an evaluator that native code runs itself. The
+recursion is a loop over a stack in arrays, so that it can pause.
 """
 
 from typing import NamedTuple
@@ -16,130 +16,193 @@ from .jit import copy, i64, jit, u64
 from .leaf import hash_state, leaf_value
 from .tree import equal
 
-LEAST, MOST = -1.0, 1.0
+LEAST, MOST = -1.0, 1.0  # of any value
+WORTHWHILE = 3  # plies from which on the table saves more than it costs
 
 
 class Star(NamedTuple):
-    """Memory for a search of up to D plies, with a table of T states (T a power of two)."""
+    """A line of up to D plies, and a table of T states (T a power of two)."""
 
-    states: np.ndarray  # [D + 1, S]  the line of play
-    actions: np.ndarray  # [D + 1, A]  legal actions on the line, in the order to be tried
-    p: np.ndarray  # [D + 1, O]
-    low: np.ndarray  # [D + 1, O]  what each outcome is worth at least
-    high: np.ndarray  # [D + 1, O]  and at most
+    state: np.ndarray  # [D + 1, S]
+    actions: np.ndarray  # [D + 1, A]  legal actions, in the order to be tried
+    p: np.ndarray  # [D + 1, O]  probabilities of outcomes
+    width: np.ndarray  # [D + 1]  how many children there are; NONE at a node just reached
+    child: np.ndarray  # [D + 1]  the one that is searched
+    alpha: np.ndarray  # [D + 1]  the window
+    beta: np.ndarray  # [D + 1]
+    value: np.ndarray  # [D + 1]  best so far, or the sum over the outcomes so far
+    best: np.ndarray  # [D + 1]  the best action so far
+    rest: np.ndarray  # [D + 1]  probability of the outcomes not yet searched
     key: np.ndarray  # [T, S]  the table: states,
     depth: np.ndarray  # [T]  how deep they were searched (0: an empty place),
     lower: np.ndarray  # [T]  the bounds found,
     upper: np.ndarray  # [T]
-    best: np.ndarray  # [T]  and the best action
+    advice: np.ndarray  # [T]  and the best action
     counts: np.ndarray  # [2]  nodes and evaluations so far
-    stop: np.ndarray  # [1]  set from outside to end the search
     kind: int  # of the evaluator
     seed: int
     games: int
 
 
 @jit
-def value(w, work, ply, depth, alpha, beta):
-    """The value of the state on line `ply`, `depth` plies deep: exact inside the window, else a bound."""
-    s = w.states[ply]
-    w.counts[0] += 1
-    result = rules.result(s)
-    if result != ONGOING:
-        return float(result)
-    if depth == 0 or w.stop[0] != 0:
-        w.counts[1] += 1
-        return leaf_value(s, w.kind, w.seed, w.games, work)
+def search(w, work, depth, level, returned, steps):
+    """Search on from `level` for at most `steps` steps; returns the level and the value found there.
 
-    if rules.to_play(s) == CHANCE:
-        n = rules.outcomes(s, w.p[ply])
-        # 1. Bounds of each outcome: by one action after it (Star2), or those of any value (Star1).
-        for o in range(n):
-            w.low[ply, o] = LEAST
-            w.high[ply, o] = MOST
-            child = w.states[ply + 1]
-            copy(child, s)
-            rules.apply_outcome(child, o)
-            if depth > 2 and rules.result(child) == ONGOING and rules.to_play(child) != CHANCE:
-                rules.legal_actions(child, w.actions[ply + 1])
-                first = find_best(w, child)
-                copy(w.states[ply + 2], child)
-                rules.apply_action(w.states[ply + 2], w.actions[ply + 1, 0] if first == NONE else first)
-                if rules.to_play(child) == MAX:
-                    w.low[ply, o] = max(LEAST, value(w, work, ply + 2, depth - 2, LEAST, MOST))
-                else:
-                    w.high[ply, o] = min(MOST, value(w, work, ply + 2, depth - 2, LEAST, MOST))
-        rest_low, rest_high = 0.0, 0.0
-        for o in range(n):
-            rest_low += w.p[ply, o] * w.low[ply, o]
-            rest_high += w.p[ply, o] * w.high[ply, o]
-        # 2. Each outcome in its own window.
-        total = 0.0
-        for o in range(n):
-            p = w.p[ply, o]
-            rest_low -= p * w.low[ply, o]
-            rest_high -= p * w.high[ply, o]
-            a = (alpha - total - rest_high) / p
-            b = (beta - total - rest_low) / p
-            if w.high[ply, o] <= a:
-                return total + p * w.high[ply, o] + rest_high
-            if w.low[ply, o] >= b:
-                return total + p * w.low[ply, o] + rest_low
-            copy(w.states[ply + 1], s)
-            rules.apply_outcome(w.states[ply + 1], o)
-            v = value(w, work, ply + 1, depth - 1, max(LEAST, a), min(MOST, b))
-            if v <= a:
-                return total + p * v + rest_high
-            if v >= b:
-                return total + p * v + rest_low
-            total += p * v
-        return total
-
-    # 3. A decision: bounds from the table may do; else the best action of an earlier search first.
-    slot = i64(hash_state(s, 0) & u64(len(w.depth) - 1))
-    known = w.depth[slot] > 0 and equal(w.key[slot], s)
-    if known and w.depth[slot] == depth:
-        if w.lower[slot] >= beta or w.lower[slot] == w.upper[slot]:
-            return w.lower[slot]
-        if w.upper[slot] <= alpha:
-            return w.upper[slot]
-    n = rules.legal_actions(s, w.actions[ply])
-    if known:
-        to_front(w.actions[ply], n, w.best[slot])
-    low, high = alpha, beta
-    sign = 1.0 if rules.to_play(s) == MAX else -1.0
-    best = -sign * 2.0
-    chosen = NONE
-    for i in range(n):
-        action = w.actions[ply, i]
-        copy(w.states[ply + 1], s)
-        rules.apply_action(w.states[ply + 1], action)
-        v = value(w, work, ply + 1, depth - 1, low, high)
-        if sign * v > sign * best:
-            best = v
-            chosen = action
-        if sign > 0.0:
-            low = max(low, best)
-        else:
-            high = min(high, best)
-        if low >= high:
+    A level of -1 says that the value is that of the root, `depth` plies deep.
+    """
+    v = returned
+    for _ in range(steps):
+        if level < 0:
             break
-    if w.stop[0] == 0:
-        copy(w.key[slot], s)
-        w.depth[slot] = depth
-        w.best[slot] = chosen
-        w.lower[slot] = best if best > alpha else LEAST
-        w.upper[slot] = best if best < beta else MOST
-    return best
+        if w.width[level] == NONE:
+            done, v = enter(w, work, level, depth - level)
+        else:
+            done, v = take(w, level, v)
+        if not done:
+            done, v = next_child(w, level)
+        if done:
+            leave(w, level, depth - level, v)
+            level -= 1
+        else:
+            level += 1
+            w.width[level] = NONE
+    return level, v
 
 
 @jit
-def find_best(w, s):
-    """The best action of a state by an earlier search, or NONE."""
-    slot = i64(hash_state(s, 0) & u64(len(w.depth) - 1))
-    if w.depth[slot] > 0 and equal(w.key[slot], s):
-        return i64(w.best[slot])
-    return NONE
+def enter(w, work, level, depth):
+    """A node just reached: is its value known at once? Else list its children."""
+    s = w.state[level]
+    w.counts[0] += 1
+    w.child[level] = NONE
+    result = rules.result(s)
+    if result != ONGOING:
+        return True, float(result)
+    if depth == 0:
+        w.counts[1] += 1
+        return True, leaf_value(s, w.kind, w.seed, w.games, work)
+    if depth == 1:
+        return True, look_ahead(w, work, s, level)
+    if rules.to_play(s) == CHANCE:
+        w.width[level] = rules.outcomes(s, w.p[level])
+        w.value[level] = 0.0
+        w.rest[level] = 1.0
+        return False, 0.0
+    slot = slot_of(w, s) if depth >= WORTHWHILE else 0
+    known = depth >= WORTHWHILE and w.depth[slot] > 0 and equal(w.key[slot], s)
+    if known and w.depth[slot] == depth:
+        if w.lower[slot] >= w.beta[level] or w.lower[slot] == w.upper[slot]:
+            return True, w.lower[slot]
+        if w.upper[slot] <= w.alpha[level]:
+            return True, w.upper[slot]
+    w.width[level] = rules.legal_actions(s, w.actions[level])
+    if known:
+        to_front(w.actions[level], w.width[level], w.advice[slot])
+    w.value[level] = 2.0 * LEAST if rules.to_play(s) == MAX else 2.0 * MOST
+    w.best[level] = NONE
+    return False, 0.0
+
+
+@jit
+def look_ahead(w, work, s, level):
+    """The value of a state one ply deep, without the ado of the stack."""
+    child = w.state[level + 1]
+    player = rules.to_play(s)
+    if player == CHANCE:
+        n = rules.outcomes(s, w.p[level])
+    else:
+        n = rules.legal_actions(s, w.actions[level])
+    total = 0.0
+    best = -2.0
+    for i in range(n):
+        copy(child, s)
+        if player == CHANCE:
+            rules.apply_outcome(child, i)
+        else:
+            rules.apply_action(child, w.actions[level, i])
+        result = rules.result(child)
+        if result == ONGOING:
+            w.counts[1] += 1
+            v = leaf_value(child, w.kind, w.seed, w.games, work)
+        else:
+            v = float(result)
+        if player == CHANCE:
+            total += w.p[level, i] * v
+        else:
+            best = max(best, player * v)
+    w.counts[0] += n
+    return total if player == CHANCE else player * best
+
+
+@jit
+def next_child(w, level):
+    """Go to the next child, in its window; or find that the node is done."""
+    s = w.state[level]
+    w.child[level] += 1
+    i = w.child[level]
+    if i == w.width[level]:
+        return True, w.value[level]
+    copy(w.state[level + 1], s)
+    if rules.to_play(s) != CHANCE:
+        rules.apply_action(w.state[level + 1], w.actions[level, i])
+        low, high = w.alpha[level], w.beta[level]
+        if rules.to_play(s) == MAX:
+            low = max(low, w.value[level])
+        else:
+            high = min(high, w.value[level])
+    else:
+        rules.apply_outcome(w.state[level + 1], i)
+        p = w.p[level, i]
+        w.rest[level] -= p
+        low = (w.alpha[level] - w.value[level] - MOST * w.rest[level]) / p
+        high = (w.beta[level] - w.value[level] - LEAST * w.rest[level]) / p
+        if low >= MOST:  # not even the best outcomes reach alpha
+            return True, w.value[level] + MOST * (p + w.rest[level])
+        if high <= LEAST:
+            return True, w.value[level] + LEAST * (p + w.rest[level])
+    w.alpha[level + 1] = low
+    w.beta[level + 1] = high
+    return False, 0.0
+
+
+@jit
+def take(w, level, v):
+    """Take in the value of the child that was searched; does it decide the node's?"""
+    s = w.state[level]
+    i = w.child[level]
+    if rules.to_play(s) == CHANCE:
+        w.value[level] += w.p[level, i] * v
+        if v <= w.alpha[level + 1]:
+            return True, w.value[level] + MOST * w.rest[level]
+        if v >= w.beta[level + 1]:
+            return True, w.value[level] + LEAST * w.rest[level]
+        return False, 0.0
+    sign = 1.0 if rules.to_play(s) == MAX else -1.0
+    if sign * v > sign * w.value[level]:
+        w.value[level] = v
+        w.best[level] = w.actions[level, i]
+    cut = w.value[level] >= w.beta[level] if sign > 0.0 else w.value[level] <= w.alpha[level]
+    return cut, w.value[level]
+
+
+@jit
+def leave(w, level, depth, v):
+    """Keep what was found out about a decision in the table."""
+    s = w.state[level]
+    if depth < WORTHWHILE or w.width[level] == NONE or rules.to_play(s) == CHANCE:
+        return
+    slot = slot_of(w, s)
+    copy(w.key[slot], s)
+    w.depth[slot] = depth
+    w.advice[slot] = w.best[level]
+    w.lower[slot] = v if v > w.alpha[level] else LEAST
+    w.upper[slot] = v if v < w.beta[level] else MOST
+
+
+@jit
+def slot_of(w, s):
+    """The place of a state in the table; what stood there before is written over."""
+    return i64(hash_state(s, 0) & u64(len(w.depth) - 1))
 
 
 @jit
@@ -150,10 +213,3 @@ def to_front(actions, n, action):
             actions[i] = actions[0]
             actions[0] = action
             return
-
-
-@jit
-def root_value(w, work, s, depth):
-    """The exact value of a state, `depth` plies deep."""
-    copy(w.states[0], s)
-    return value(w, work, 0, depth, 2 * LEAST, 2 * MOST)

@@ -9,9 +9,9 @@ import math
 from .constants import CHANCE, CHOICE, DICE, NONE, ONGOING
 from .generator import bits, draw, open_stream
 from .jit import copy, i64, jit
-from .matches import DONE, SEARCHING, STUFFED
+from .matches import DONE, SEARCHING
 from .playout import playout
-from .simulation import credit, open_node, roll_edge, statistics_of, visit_child
+from .simulation import credit, give_up, open_node, roll_edge, statistics_of, visit_child
 from .tree import FULL, TERMINAL, tree_of
 
 
@@ -21,8 +21,9 @@ def advance(trees, c, statistics, first, last, exploration, settings, work, step
     for m in range(first, last):
         t, y = tree_of(trees, m), statistics_of(statistics, m)
         for _ in range(steps):
-            if c.status[m] == SEARCHING:
-                simulate(t, c, y, m, exploration, settings, work)
+            if c.status[m] != SEARCHING:
+                break
+            simulate(t, c, y, m, exploration, settings, work)
 
 
 @jit
@@ -38,7 +39,8 @@ def simulate(t, c, y, m, exploration, settings, work):
     while t.kind[node] != TERMINAL and c.length[m] < c.path.shape[1]:
         opened = t.first_edge[node] == NONE
         if opened and open_node(t, y, node, settings, c.d_seed[m], work) == FULL:
-            break
+            give_up(c, m)
+            return
         if t.kind[node] == CHANCE:
             edge = roll_edge(t, node, c.rng[m])
         elif opened and node != c.root[m]:
@@ -47,8 +49,8 @@ def simulate(t, c, y, m, exploration, settings, work):
             edge = select(t, y, node, exploration, c.rng[m])
         child = visit_child(t, y, node, edge, work)
         if child == FULL:
-            c.status[m] = STUFFED
-            break
+            give_up(c, m)
+            return
         y.edge[c.length[m] - 1] = edge
         c.path[m, c.length[m]] = child
         c.length[m] += 1

@@ -23,7 +23,7 @@ class Expectiminimax(TreeSearch):
     """Full width, one ply deeper each time, every ply counted (`kernels/expectiminimax.py`).
 
     `largest` is the largest batch to ask of the evaluator. With `prune` the search goes depth first,
-    with Star1 and Star2 (`kernels/star.py`): the same values from fewer nodes, for evaluators that
+    with alpha-beta and Star1 (`kernels/star.py`): the same values from fewer nodes, for evaluators that
     native code runs itself.
     """
 

@@ -80,7 +80,7 @@ class Group:
     def step(self) -> bool:
         """Advance every member that searches, and value what waits; is any of them still searching?"""
         self._in_threads(self._advance)
-        self._evaluate()
+        self.value_waiting()
         status = self.matches.status
         if self.size == 1 and status[0] == STUFFED and self.tree.kind.shape[1] < MAX_NODES:
             self.tree = grown(self.bound, self.tree)
@@ -108,7 +108,8 @@ class Group:
         steps = max(32, STEPS // max(1, (last - first) * self.search.cost()))
         self.search.advance(self, first, last, work, steps)
 
-    def _evaluate(self) -> None:
+    def value_waiting(self) -> None:
+        """Ask the evaluator for whatever waits."""
         waiting = self.matches.waiting
         total = int(waiting.sum())
         if total == 0:
@@ -193,11 +194,15 @@ class Group:
                 break
             if t.kind[m, node] == CHANCE and state.is_chance:
                 edge = max(edges, key=lambda e: (t.visits[m, e], t.p[m, e]))
+                if t.child[m, edge] == NONE:
+                    break
                 outcome = int(t.choice[m, edge])
                 texts.append(f"[{self.game.format_outcome(state, outcome)}]")
                 state = state.apply_outcome(outcome)
             elif state.to_play == t.kind[m, node]:
                 edge = max(edges, key=lambda e: self.search.order(self, m, node, e))
+                if t.child[m, edge] == NONE:
+                    break  # never tried
                 action = int(t.choice[m, edge])
                 texts.append(self.game.format_action(state, action))
                 state = state.apply(action)

@@ -36,8 +36,10 @@ class Puct(SimulationSearch):
             raise DicentError(
                 f"Puct needs an evaluator with a policy, and {type(evaluator).__name__} has none"
             )
-        if not 0 <= noise <= 1 or not alpha > 0 or not temperature >= 0:
-            raise DicentError("Puct: noise is from 0 to 1, alpha positive, temperature 0 or more")
+        if not (exploration >= 0 and 0 <= noise <= 1 and alpha > 0 and temperature >= 0):
+            raise DicentError(
+                "Puct: exploration is 0 or more, noise from 0 to 1, alpha positive, temperature 0 or more"
+            )
         self.policy = evaluator
         self.exploration, self.noise, self.alpha = float(exploration), float(noise), float(alpha)
         self.temperature = temperature
@@ -61,7 +63,7 @@ class Puct(SimulationSearch):
         values, logits = self.policy.evaluate_with_policy(group.game, states)
         group.bound.kernel("puct.absorb")(
             *(group.tree, group.matches, self.statistics(group), 0, group.size, offsets),
-            *(np.asarray(values, np.float64), np.asarray(logits, np.float32)),
+            *(np.asarray(values, np.float64), np.asarray(logits, np.float64)),
         )
 
     def play(self, state: State, limit: Limit | None = None) -> int:
@@ -70,8 +72,8 @@ class Puct(SimulationSearch):
         if self.temperature == 0 or not state.legal_actions:
             return super().play(state, limit)
         moves = self.analyse(state, limit).moves
-        weights = np.array([move.visits for move in moves], np.float64) ** (1 / self.temperature)
-        chosen = np.random.default_rng([self.seed, *state.cells.tobytes()]).choice(
-            len(moves), p=weights / weights.sum()
-        )
+        visits = np.array([move.visits for move in moves], np.float64)
+        weights = (visits / visits.max()) ** (1 / self.temperature)
+        rng = np.random.default_rng([self.seed % 2**63, *state.cells.tobytes()])
+        chosen = rng.choice(len(moves), p=weights / weights.sum())
         return moves[int(chosen)].action

@@ -1,6 +1,5 @@
 """The pruned form of Expectiminimax: depth first in native code, for evaluators that run there."""
 
-import threading
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -10,12 +9,14 @@ import numpy as np
 from dicent.binding import Bound, bind
 from dicent.evaluate.base import Evaluator
 from dicent.game import Cells, State
+from dicent.kernels.constants import NONE
 from dicent.search.analysis import Analysis, MoveInfo, OutcomeInfo, point_of_view, win_probability
 from dicent.search.limit import Limit
 from dicent.stores import new_work
 
 MAX_DEPTH = 60
-TABLE = 1 << 18
+TABLE = 1 << 16
+STEPS = 200_000  # nodes to a call of the kernel, well under 50 ms
 
 
 class StarRun:
@@ -27,6 +28,7 @@ class StarRun:
         self.bound = bind(state.game)
         self.memory = _memory(self.bound, evaluator)
         self.work = new_work(self.bound)
+        self.kernel = self.bound.kernel("star.search")
         self.interrupted = False
 
     def analyses(self) -> Iterator[Analysis]:
@@ -34,11 +36,8 @@ class StarRun:
         if self.state.result is not None:
             yield self._report([], 0)
             return
-        choices = (
-            [o for o, _ in self.state.outcomes] if self.state.is_chance else list(self.state.legal_actions)
-        )
         for depth in range(1, min(MAX_DEPTH, self.limit.depth or MAX_DEPTH) + 1):
-            values = self._search(choices, depth)
+            values = self._search(depth)
             if values is None:
                 return
             yield self._report(values, depth)
@@ -55,45 +54,49 @@ class StarRun:
         )
         return any(most is not None and used >= most for used, most in budgets)
 
-    def _search(self, choices: list[int], depth: int) -> list[Any] | None:
-        """The value of each choice, with those of its outcomes; None if the limit came first."""
+    def _search(self, depth: int) -> list[Any] | None:
+        """Each choice, the state after it, its value, and the values of chance's outcomes there.
+
+        None if the limit came first; the first depth is always finished.
+        """
+        state, chance = self.state, self.state.is_chance
+        choices = [o for o, _ in state.outcomes] if chance else list(state.legal_actions)
+        afters = [state.apply_outcome(c) if chance else state.apply(c) for c in choices]
+        parts, depths = [], []
+        for after in afters:
+            apart = after.is_chance and depth > 1 and not chance
+            parts.append([after.apply_outcome(o) for o, _ in after.outcomes] if apart else [after])
+            depths += [depth - 2 if apart else depth - 1] * len(parts[-1])
+        values = self._values([s.cells for part in parts for s in part], depths, patient=depth == 1)
+        if values is None:
+            return None
         answers: list[Any] = []
-        for choice in choices:
-            after = self.state.apply_outcome(choice) if self.state.is_chance else self.state.apply(choice)
-            inner = None
-            if after.is_chance and depth > 1 and not self.state.is_chance:
-                parts = [
-                    self._value(after.apply_outcome(o).cells, depth - 2, depth) for o, _ in after.outcomes
-                ]
-                if None in parts:
-                    return None
-                inner = [float(part) for part in parts if part is not None]
-                value: float | None = sum(p * v for (_, p), v in zip(after.outcomes, inner, strict=True))
+        for choice, after, part in zip(choices, afters, parts, strict=True):
+            inner, values = values[: len(part)], values[len(part) :]
+            if part[0] is after:
+                answers.append((choice, after, inner[0], []))
             else:
-                value = self._value(after.cells, depth - 1, depth)
-            if value is None:
-                return None
-            answers.append((choice, after, value, inner))
+                mean = sum(p * v for (_, p), v in zip(after.outcomes, inner, strict=True))
+                answers.append((choice, after, mean, inner))
         return answers
 
-    def _value(self, cells: Cells, depth: int, whole: int) -> float | None:
-        """A value from native code, which runs in a thread of its own so that it can be stopped."""
-        answer: list[float] = []
-        kernel = self.bound.kernel("star.root_value")
-        thread = threading.Thread(
-            target=lambda: answer.append(float(kernel(self.memory, self.work, cells.copy(), depth)))
-        )
-        thread.start()
-        while thread.is_alive():
-            try:
-                thread.join(0.02 if whole > 1 else None)
-            except KeyboardInterrupt:
-                self.interrupted = True
-            if (whole > 1 and self._spent()) or self.interrupted:
-                self.memory.stop[0] = 1
-        stopped = bool(self.memory.stop[0])
-        self.memory.stop[0] = 0
-        return None if stopped and whole > 1 else answer[0]
+    def _values(self, cells: list[Cells], depths: list[int], patient: bool) -> list[float] | None:
+        """The exact value of each state, searched as deep as `depths` says."""
+        values = []
+        for state, depth in zip(cells, depths, strict=True):
+            self.memory.state[0] = state
+            self.memory.width[0] = NONE
+            self.memory.alpha[0], self.memory.beta[0] = -2.0, 2.0
+            level, value = 0, 0.0
+            while level >= 0:
+                if not patient and (self._spent() or self.interrupted):
+                    return None
+                try:
+                    level, value = self.kernel(self.memory, self.work, depth, level, value, STEPS)
+                except KeyboardInterrupt:
+                    self.interrupted = True
+            values.append(float(value))
+        return values
 
     def _report(self, values: list[Any], depth: int) -> Analysis:
         state, game = self.state, self.state.game
@@ -110,7 +113,7 @@ class StarRun:
             text = game.format_action(state, action)
             by_outcome = tuple(
                 OutcomeInfo(o, game.format_outcome(after, o), p, x)
-                for (o, p), x in zip(after.outcomes, inner or [], strict=False)
+                for (o, p), x in zip(after.outcomes, inner, strict=False)
             )
             win = win_probability(v, state.to_play)
             moves.append(MoveInfo(action, text, v, win, 0, after.result is not None, (text,), by_outcome))
@@ -136,20 +139,25 @@ class StarRun:
 def _memory(bound: Bound, evaluator: Evaluator) -> Any:
     game, lines = bound.game, MAX_DEPTH + 3
     kind, seed, games = evaluator.native
-    outcomes = max(1, game.num_outcomes)
+    numbers = [np.zeros(lines, np.int64) for _ in range(3)]
+    values = [np.zeros(lines, np.float64) for _ in range(4)]
     return bound.module("star").Star(
-        states=np.zeros((lines, game.state_size), game.state_dtype),
+        state=np.zeros((lines, game.state_size), game.state_dtype),
         actions=np.zeros((lines, game.num_actions), np.int64),
-        p=np.zeros((lines, outcomes), np.float64),
-        low=np.zeros((lines, outcomes), np.float64),
-        high=np.zeros((lines, outcomes), np.float64),
+        p=np.zeros((lines, max(1, game.num_outcomes)), np.float64),
+        width=numbers[0],
+        child=numbers[1],
+        alpha=values[0],
+        beta=values[1],
+        value=values[2],
+        best=numbers[2],
+        rest=values[3],
         key=np.zeros((TABLE, game.state_size), game.state_dtype),
         depth=np.zeros(TABLE, np.int16),
         lower=np.zeros(TABLE, np.float64),
         upper=np.zeros(TABLE, np.float64),
-        best=np.zeros(TABLE, np.int32),
+        advice=np.zeros(TABLE, np.int32),
         counts=np.zeros(2, np.int64),
-        stop=np.zeros(1, np.int64),
         kind=kind,
         seed=seed,
         games=games,

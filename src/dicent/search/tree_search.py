@@ -79,6 +79,7 @@ class TreeSearch(Search):
                     yield group.analysis(0, shown - begin)
         except KeyboardInterrupt:
             interrupted = True
+            group.value_waiting()  # no leaf may stay without its value
         group.settle()
         yield group.analysis(0, time.perf_counter() - begin, interrupted)
 
