@@ -14,14 +14,20 @@ def blocks(document: Path) -> list[str]:
 
 
 def test_the_readmes_code_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
-    [code] = blocks(ROOT / "README.md")
-    exec(compile(code, "README.md", "exec"), {})
-    printed = capsys.readouterr().out.splitlines()
-    promised = [
-        line.rpartition("# ")[2] for line in code.splitlines() if line.startswith("print") and "#" in line
-    ]
-    assert promised == printed[: len(promised)]
-    assert "for the first player" in printed[-1]
+    for code in blocks(ROOT / "README.md"):
+        exec(compile(code, "README.md", "exec"), {})
+        printed = capsys.readouterr().out.splitlines()
+        lines = [line for line in code.splitlines() if line.startswith("print")]
+        assert len(printed) == len(lines)
+        for line, text in zip(lines, printed, strict=True):
+            promised = line.partition("  # ")[2].strip()
+            assert text == promised if promised else text
+
+
+@pytest.mark.parametrize("document", ["docs/search.md", "docs/your-own-search.md"])
+def test_the_code_of_documents_runs(document: str) -> None:
+    for code in blocks(ROOT / document):
+        exec(compile(code, document, "exec"), {"__name__": "document"})
 
 
 def test_the_tutorials_game_is_the_built_in_one(tmp_path: Path) -> None:

@@ -123,6 +123,7 @@ def end_iteration(t, c, m, completion):
         if t.first_edge[c.path[m, i]] != NONE:
             backup(t, c.path[m, i], completion)
     c.length[m] = 0
+    c.iterations[m] += 1
     added = t.nodes[0] - c.before[m]
     c.nodes[m] += max(1, added)
     if added == 0:  # counts as an evaluation too, so that every budget ends

@@ -23,6 +23,7 @@ class Matches(NamedTuple):
     length: np.ndarray  # [M]  of the path; 0 between iterations
     fresh: np.ndarray  # [M]  1 when the last node of the path has just been expanded
     before: np.ndarray  # [M]  nodes of the tree when the iteration began
+    iterations: np.ndarray  # [M]  finished so far
     nodes: np.ndarray  # [M]  spent so far
     evaluations: np.ndarray  # [M]
     depth: np.ndarray  # [M]  the deepest path so far

@@ -65,7 +65,16 @@ class Group:
             node = self.bound.kernel("tree.plant")(t, m, state.cells.copy())
         self.states[m] = state
         c.root[m] = node
-        for counter in (c.length, c.fresh, c.before, c.nodes, c.evaluations, c.depth, c.waiting):
+        for counter in (
+            c.length,
+            c.fresh,
+            c.before,
+            c.iterations,
+            c.nodes,
+            c.evaluations,
+            c.depth,
+            c.waiting,
+        ):
             counter[m] = 0
         c.max_nodes[m] = ENDLESS if limit.nodes is None else limit.nodes
         c.max_evaluations[m] = ENDLESS if limit.evaluations is None else limit.evaluations
