@@ -12,7 +12,7 @@ import numpy as np
 
 from . import rules
 from .constants import CHANCE, MAX, NONE, ONGOING
-from .jit import copy, i64, jit, u64
+from .jit import copy, i64, inline, jit, u64
 from .leaf import hash_state, leaf_value
 from .tree import equal
 
@@ -82,9 +82,11 @@ def enter(w, work, level, depth):
         w.counts[1] += 1
         return True, leaf_value(s, w.kind, w.seed, w.games, work)
     if depth == 1:
-        return True, look_ahead(w, work, s, level)
+        return True, one_ply(w, work, level)
+    if depth == 2:
+        return True, two_plies(w, work, level)
     if rules.to_play(s) == CHANCE:
-        w.width[level] = rules.outcomes(s, w.p[level])
+        w.width[level] = list_children(w, level)
         w.value[level] = 0.0
         w.rest[level] = 1.0
         return False, 0.0
@@ -95,7 +97,7 @@ def enter(w, work, level, depth):
             return True, w.lower[slot]
         if w.upper[slot] <= w.alpha[level]:
             return True, w.upper[slot]
-    w.width[level] = rules.legal_actions(s, w.actions[level])
+    w.width[level] = list_children(w, level)
     if known:
         to_front(w.actions[level], w.width[level], w.advice[slot])
     w.value[level] = 2.0 * LEAST if rules.to_play(s) == MAX else 2.0 * MOST
@@ -103,29 +105,57 @@ def enter(w, work, level, depth):
     return False, 0.0
 
 
-@jit
-def look_ahead(w, work, s, level):
-    """The value of a state one ply deep, without the ado of the stack."""
-    child = w.state[level + 1]
-    player = rules.to_play(s)
-    if player == CHANCE:
-        n = rules.outcomes(s, w.p[level])
+@inline
+def list_children(w, level):
+    """How many children the state on a level has; its actions or probabilities are written down."""
+    s = w.state[level]
+    if rules.to_play(s) == CHANCE:
+        return rules.outcomes(s, w.p[level])
+    return rules.legal_actions(s, w.actions[level])
+
+
+@inline
+def make_child(w, level, i):
+    """Make child `i` of the state on a level, one level below."""
+    s = w.state[level]
+    copy(w.state[level + 1], s)
+    if rules.to_play(s) == CHANCE:
+        rules.apply_outcome(w.state[level + 1], i)
     else:
-        n = rules.legal_actions(s, w.actions[level])
-    total = 0.0
-    best = -2.0
+        rules.apply_action(w.state[level + 1], w.actions[level, i])
+
+
+@jit
+def one_ply(w, work, level):
+    """The value of a state one ply deep, without the ado of the stack."""
+    player = rules.to_play(w.state[level])
+    n = list_children(w, level)
+    total, best = 0.0, 2.0 * LEAST
     for i in range(n):
-        copy(child, s)
-        if player == CHANCE:
-            rules.apply_outcome(child, i)
-        else:
-            rules.apply_action(child, w.actions[level, i])
-        result = rules.result(child)
+        make_child(w, level, i)
+        result = rules.result(w.state[level + 1])
+        v = float(result)
         if result == ONGOING:
             w.counts[1] += 1
-            v = leaf_value(child, w.kind, w.seed, w.games, work)
+            v = leaf_value(w.state[level + 1], w.kind, w.seed, w.games, work)
+        if player == CHANCE:
+            total += w.p[level, i] * v
         else:
-            v = float(result)
+            best = max(best, player * v)
+    w.counts[0] += n
+    return total if player == CHANCE else player * best
+
+
+@jit
+def two_plies(w, work, level):
+    """The same two plies deep."""
+    player = rules.to_play(w.state[level])
+    n = list_children(w, level)
+    total, best = 0.0, 2.0 * LEAST
+    for i in range(n):
+        make_child(w, level, i)
+        result = rules.result(w.state[level + 1])
+        v = float(result) if result != ONGOING else one_ply(w, work, level + 1)
         if player == CHANCE:
             total += w.p[level, i] * v
         else:
@@ -142,16 +172,14 @@ def next_child(w, level):
     i = w.child[level]
     if i == w.width[level]:
         return True, w.value[level]
-    copy(w.state[level + 1], s)
+    make_child(w, level, i)
     if rules.to_play(s) != CHANCE:
-        rules.apply_action(w.state[level + 1], w.actions[level, i])
         low, high = w.alpha[level], w.beta[level]
         if rules.to_play(s) == MAX:
             low = max(low, w.value[level])
         else:
             high = min(high, w.value[level])
     else:
-        rules.apply_outcome(w.state[level + 1], i)
         p = w.p[level, i]
         w.rest[level] -= p
         low = (w.alpha[level] - w.value[level] - MOST * w.rest[level]) / p
