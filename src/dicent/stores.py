@@ -49,7 +49,7 @@ def new_tree(bound: Bound, matches: int, nodes: int) -> Any:
 
 def new_matches(bound: Bound, matches: int, depth: int, leaves: int) -> Any:
     """What a group keeps for each of its searches."""
-    counter = [np.zeros(matches, np.int64) for _ in range(14)]
+    counter = [np.zeros(matches, np.int64) for _ in range(15)]
     return bound.module("matches").Matches(
         status=counter[0],
         root=counter[1],
@@ -57,6 +57,7 @@ def new_matches(bound: Bound, matches: int, depth: int, leaves: int) -> Any:
         length=counter[2],
         fresh=counter[3],
         before=counter[4],
+        grew=counter[14],
         iterations=counter[13],
         nodes=counter[5],
         evaluations=counter[6],

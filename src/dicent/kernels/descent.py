@@ -36,6 +36,7 @@ def search(t, c, m, unbounded, settings, work, steps):
                 c.status[m] = DONE
                 return
             c.before[m] = t.nodes[0]
+            c.grew[m] = 0
             push(c, m, c.root[m])
 
         # 2. A terminal state, or one that is resolved, ends the iteration.
@@ -54,6 +55,7 @@ def search(t, c, m, unbounded, settings, work, steps):
                 c.status[m] = STUFFED if new == FULL else DONE
                 return
             c.fresh[m] = 1
+            c.grew[m] = 1
             c.evaluations[m] += new
             if new > 0 and settings.evaluator == OUTSIDE:
                 c.waiting[m] = new
@@ -128,4 +130,5 @@ def end_iteration(t, c, m, completion):
     c.nodes[m] += max(1, added)
     if added == 0:  # counts as an evaluation too, so that every budget ends
         c.evaluations[m] += 1
+    if not c.grew[m]:
         c.patience[m] -= 1

@@ -23,6 +23,7 @@ class Matches(NamedTuple):
     length: np.ndarray  # [M]  of the path; 0 between iterations
     fresh: np.ndarray  # [M]  1 when the last node of the path has just been expanded
     before: np.ndarray  # [M]  nodes of the tree when the iteration began
+    grew: np.ndarray  # [M]  1 when the iteration has expanded a state
     iterations: np.ndarray  # [M]  finished so far
     nodes: np.ndarray  # [M]  spent so far
     evaluations: np.ndarray  # [M]
@@ -30,7 +31,7 @@ class Matches(NamedTuple):
     max_nodes: np.ndarray  # [M]
     max_evaluations: np.ndarray  # [M]
     max_depth: np.ndarray  # [M]
-    patience: np.ndarray  # [M]  iterations without a new node after which to stop
+    patience: np.ndarray  # [M]  iterations that expand nothing after which to stop
     leaves: np.ndarray  # [M, L]  nodes that wait for a value
     waiting: np.ndarray  # [M]  how many
     rng: np.ndarray  # [M, 2]  the search's own random stream

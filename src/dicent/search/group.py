@@ -7,6 +7,7 @@ the states that wait go to the evaluator in one batch; kernels take the values i
 from __future__ import annotations
 
 import os
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from dicent.search.tree_search import TreeSearch
 
 ENDLESS = 2**62
-STEPS = 20_000  # states on paths to a call of a kernel, well under 50 ms
+TURN = 0.02  # seconds to a call of a kernel, which sees neither the clock nor Ctrl-C
+MOST_STEPS = 100_000  # and what it may do in them at the most
 MAX_NODES = 1 << 25  # of a tree that grows; about 3 GB for EWN
 PV_LENGTH = 20
 
@@ -55,6 +57,8 @@ class Group:
         self.threads = max(1, min(size, threads or os.cpu_count() or 1))
         self.works = [new_work(self.bound) for _ in range(self.threads)]
         self._bounds = np.linspace(0, size, self.threads + 1).astype(int).tolist()
+        self._steps_a_second = 10_000.0  # a cautious guess; it may double with each step
+        self._steps = 0
         self._pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
 
     def begin(self, m: int, state: State, limit: Limit, seed: int = 0, keep: bool = False) -> None:
@@ -86,9 +90,16 @@ class Group:
         self.search.begin(self, m)
         c.status[m] = DONE if t.kind[m, node] == TERMINAL else SEARCHING
 
-    def step(self) -> bool:
-        """Advance every member that searches, and value what waits; is any of them still searching?"""
+    def step(self, seconds: float = TURN) -> bool:
+        """Advance every member that searches, and value what waits; is any of them still searching?
+
+        Native code runs for about `seconds`, which shorter steps before have taught how to fill.
+        """
+        begin = time.perf_counter()
+        self._steps = max(8, min(MOST_STEPS, int(self._steps_a_second * seconds)))
         self._in_threads(self._advance)
+        taken = time.perf_counter() - begin
+        self._steps_a_second = min(2 * self._steps_a_second, self._steps / taken)
         self.value_waiting()
         status = self.matches.status
         if self.size == 1 and status[0] == STUFFED and self.tree.kind.shape[1] < MAX_NODES:
@@ -114,8 +125,7 @@ class Group:
             list(self._pool.map(lambda part: work(*part), parts))
 
     def _advance(self, first: int, last: int, work: Any) -> None:
-        steps = max(32, STEPS // max(1, (last - first) * self.search.cost()))
-        self.search.advance(self, first, last, work, steps)
+        self.search.advance(self, first, last, work, self._steps)
 
     def value_waiting(self) -> None:
         """Ask the evaluator for whatever waits."""

@@ -14,9 +14,9 @@ from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator
 from dicent.game import Game, State
 from dicent.kernels.constants import CHANCE
-from dicent.kernels.leaf import OUTSIDE, ROLLOUT
+from dicent.kernels.leaf import OUTSIDE
 from dicent.search.analysis import Analysis
-from dicent.search.group import Group
+from dicent.search.group import TURN, Group
 from dicent.search.limit import Limit
 from dicent.stores import new_work
 
@@ -72,7 +72,7 @@ class TreeSearch(Search):
         group.begin(0, state, limit, self.seed, keep)
         interrupted, shown = False, begin
         try:
-            while group.step() and time.perf_counter() < deadline:
+            while group.step(min(TURN, deadline - time.perf_counter())) and time.perf_counter() < deadline:
                 if time.perf_counter() - shown >= every:
                     group.settle()
                     shown = time.perf_counter()
@@ -86,11 +86,6 @@ class TreeSearch(Search):
     def settings(self) -> tuple[int, int, int, int, int]:
         """What kernels need to know: completion, determinized, and the evaluator's kind."""
         return (int(self.completion), self.determinized, *self.evaluator.native)
-
-    def cost(self) -> int:
-        """How long a step of this search takes, in steps of the fastest."""
-        kind, _, games = self.evaluator.native
-        return 1 + games if kind == ROLLOUT else 1
 
     def batch(self, game: Game) -> int:
         """The most leaves that a member waits for at once."""
