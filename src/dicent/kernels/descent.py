@@ -112,18 +112,23 @@ def push(c, m, node):
 
 @jit
 def settle(trees, c, first, last, completion):
-    """Back up the iterations that are under way, so that the trees can be read."""
+    """Back up the iterations under way, so that the trees can be read; they go on all the same."""
     for m in range(first, last):
-        if c.length[m] > 0:
-            end_iteration(tree_of(trees, m), c, m, completion)
+        back_up_path(tree_of(trees, m), c, m, completion)
+
+
+@jit
+def back_up_path(t, c, m, completion):
+    """New values for the states on the path, from its end to the root."""
+    for i in range(c.length[m] - 1, -1, -1):
+        if t.first_edge[c.path[m, i]] != NONE:
+            backup(t, c.path[m, i], completion)
 
 
 @jit
 def end_iteration(t, c, m, completion):
     """Back up the values along the path, from its end to the root, and count what was added."""
-    for i in range(c.length[m] - 1, -1, -1):
-        if t.first_edge[c.path[m, i]] != NONE:
-            backup(t, c.path[m, i], completion)
+    back_up_path(t, c, m, completion)
     c.length[m] = 0
     c.iterations[m] += 1
     added = t.nodes[0] - c.before[m]

@@ -69,7 +69,9 @@ def finish(t, c, y, m, value):
     credit(t, c, y, m, value)
     c.nodes[m] += max(1, t.nodes[0] - c.before[m])
     c.evaluations[m] += 1
-    if c.depth[m] >= c.max_depth[m]:
+    if t.nodes[0] == c.before[m] and c.evaluations[m] > 1:  # the first one values the root
+        c.patience[m] -= 1
+    if c.depth[m] >= c.max_depth[m] or c.patience[m] == 0:
         c.status[m] = DONE
 
 

@@ -359,6 +359,12 @@ def backup(t, node, completion):
 
 
 @jit
+def refresh(trees, m, node, completion):
+    """Back up one node, which may have changed below since."""
+    backup(tree_of(trees, m), node, completion)
+
+
+@jit
 def rehash(trees):
     """Fill the slots anew, for trees that were moved to a larger store."""
     for m in range(len(trees.nodes)):

@@ -32,7 +32,7 @@ def simulate(t, c, y, m, exploration, settings, work):
     if c.evaluations[m] > 0 and (c.nodes[m] >= c.max_nodes[m] or c.evaluations[m] >= c.max_evaluations[m]):
         c.status[m] = DONE
         return
-    before = t.nodes[0]
+    c.before[m] = t.nodes[0]
     node = c.root[m]
     c.path[m, 0] = node
     c.length[m] = 1
@@ -56,9 +56,11 @@ def simulate(t, c, y, m, exploration, settings, work):
         c.length[m] += 1
         node = child
     credit(t, c, y, m, rollout(t, node, settings, c.rng[m], work))
-    c.nodes[m] += max(1, t.nodes[0] - before)
+    c.nodes[m] += max(1, t.nodes[0] - c.before[m])
     c.evaluations[m] += 1
-    if c.depth[m] >= c.max_depth[m]:
+    if t.nodes[0] == c.before[m]:
+        c.patience[m] -= 1
+    if c.depth[m] >= c.max_depth[m] or c.patience[m] == 0:
         c.status[m] = DONE
 
 

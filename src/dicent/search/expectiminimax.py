@@ -66,6 +66,10 @@ class Expectiminimax(TreeSearch):
         group.extra.depth[m] = 0
         group.extra.cursor[m] = 0
 
+    def is_backed_up(self, group: Group, m: int, node: int) -> bool:
+        """Layers up to the depth that was finished."""
+        return bool(node < group.extra.start[m, group.extra.depth[m]])
+
     def advance(self, group: Group, first: int, last: int, work: Any, steps: int) -> None:
         """Run the kernel on members `first` to `last`."""
         group.bound.kernel("expectiminimax.advance")(

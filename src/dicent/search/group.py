@@ -67,6 +67,8 @@ class Group:
         node = self.bound.kernel("tree.find")(t, m, state.cells.copy()) if keep else NONE
         if node == NONE:
             node = self.bound.kernel("tree.plant")(t, m, state.cells.copy())
+        elif t.first_edge[m, node] != NONE:
+            self.bound.kernel("tree.refresh")(t, m, node, int(self.search.completion))
         self.states[m] = state
         c.root[m] = node
         for counter in (
@@ -80,9 +82,9 @@ class Group:
             c.waiting,
         ):
             counter[m] = 0
-        c.max_nodes[m] = ENDLESS if limit.nodes is None else limit.nodes
-        c.max_evaluations[m] = ENDLESS if limit.evaluations is None else limit.evaluations
-        c.max_depth[m] = ENDLESS if limit.depth is None else max(1, limit.depth)
+        c.max_nodes[m] = min(ENDLESS, ENDLESS if limit.nodes is None else limit.nodes)
+        c.max_evaluations[m] = min(ENDLESS, ENDLESS if limit.evaluations is None else limit.evaluations)
+        c.max_depth[m] = min(ENDLESS, ENDLESS if limit.depth is None else max(1, limit.depth))
         only_depth = limit.nodes is None and limit.evaluations is None and limit.time is None
         c.patience[m] = 1 if only_depth else ENDLESS
         open_stream(c.rng[m], seed, 0, SEARCH)
@@ -115,6 +117,11 @@ class Group:
     def settle(self) -> None:
         """Make the trees readable between two steps."""
         self.search.settle(self)
+
+    def is_readable(self, m: int = 0) -> bool:
+        """Settle, and say whether member `m` knows enough to name a move."""
+        self.settle()
+        return self.matches.status[m] == DONE or self.search.is_readable(self, m)
 
     def _in_threads(self, work: Any) -> None:
         parts = zip(self._bounds[:-1], self._bounds[1:], self.works, strict=True)
@@ -165,7 +172,9 @@ class Group:
 
     def _edges(self, m: int, node: int) -> range:
         first = int(self.tree.first_edge[m, node])
-        return range(first, first + int(self.tree.num_edges[m, node])) if first != NONE else range(0)
+        if first == NONE or not self.search.is_backed_up(self, m, node):
+            return range(0)
+        return range(first, first + int(self.tree.num_edges[m, node]))
 
     def _moves(self, m: int, root: int, state: State) -> tuple[MoveInfo, ...]:
         t = self.tree

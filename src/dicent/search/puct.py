@@ -73,7 +73,7 @@ class Puct(SimulationSearch):
             return super().play(state, limit)
         moves = self.analyse(state, limit).moves
         visits = np.array([move.visits for move in moves], np.float64)
-        weights = (visits / visits.max()) ** (1 / self.temperature)
+        weights = (visits / max(1.0, visits.max())) ** (1 / self.temperature)
         rng = np.random.default_rng([self.seed % 2**63, *state.cells.tobytes()])
         chosen = rng.choice(len(moves), p=weights / weights.sum())
         return moves[int(chosen)].action

@@ -42,6 +42,12 @@ class SimulationSearch(TreeSearch):
         group.extra = new
         return new
 
+    def is_readable(self, group: Group, m: int) -> bool:
+        """Has any action of the root been tried?"""
+        root = group.matches.root[m]
+        first = group.tree.first_edge[m, root]
+        return bool(group.tree.visits[m, first : first + group.tree.num_edges[m, root]].any())
+
     def settle(self, group: Group) -> None:
         """Nodes get the means of their simulations as values."""
         group.bound.kernel("simulation.summarise")(group.tree, self.statistics(group), 0, group.size)

@@ -36,11 +36,15 @@ class StarRun:
         if self.state.result is not None:
             yield self._report([], 0)
             return
-        for depth in range(1, min(MAX_DEPTH, self.limit.depth or MAX_DEPTH) + 1):
+        deepest = MAX_DEPTH if self.limit.depth is None else max(1, min(MAX_DEPTH, self.limit.depth))
+        finished: list[Any] = []
+        for depth in range(1, deepest + 1):
             values = self._search(depth)
-            if values is None:
+            if values is None:  # what was spent on this depth counts, what it found does not
+                yield self._report(finished, depth - 1)
                 return
-            yield self._report(values, depth)
+            finished = values
+            yield self._report(finished, depth)
             if self._spent() or self.interrupted:
                 return
 

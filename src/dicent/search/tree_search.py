@@ -65,22 +65,23 @@ class TreeSearch(Search):
         """See `Search.stream`."""
         begin = time.perf_counter()
         deadline = begin + (float("inf") if limit.time is None else limit.time)
-        keep = after is not None and after.tree is not None and after.tree.search is self
-        group = (
-            after.tree if keep and after is not None and after.tree is not None else Group(self, state.game)
-        )
+        group = after.tree if after is not None else None
+        keep = group is not None and group.search is self and group.game == state.game
+        if group is None or not keep:
+            group = Group(self, state.game)
         group.begin(0, state, limit, self.seed, keep)
         interrupted, shown = False, begin
         try:
             while group.step(min(TURN, deadline - time.perf_counter())) and time.perf_counter() < deadline:
                 if time.perf_counter() - shown >= every:
-                    group.settle()
                     shown = time.perf_counter()
-                    yield group.analysis(0, shown - begin)
+                    if group.is_readable():
+                        yield group.analysis(0, shown - begin)
         except KeyboardInterrupt:
             interrupted = True
             group.value_waiting()  # no leaf may stay without its value
-        group.settle()
+        while not group.is_readable():  # there must be a move to play, whatever the limit
+            group.step()
         yield group.analysis(0, time.perf_counter() - begin, interrupted)
 
     def settings(self) -> tuple[int, int, int, int, int]:
@@ -117,6 +118,14 @@ class TreeSearch(Search):
 
     def settle(self, group: Group) -> None:
         """Make the trees readable between two steps."""
+
+    def is_readable(self, group: Group, m: int) -> bool:
+        """Does the root have a value?"""
+        return not bool(np.isnan(group.tree.value[m, group.matches.root[m]]))
+
+    def is_backed_up(self, group: Group, m: int, node: int) -> bool:
+        """Does the value of an expanded node come from its children?"""
+        return True
 
     def edge_value(self, group: Group, m: int, edge: int) -> float:
         """The value of an action or outcome, for MAX."""
