@@ -1,4 +1,4 @@
-"""What searches are held against: brute force in plain Python, promises of every analysis, games by hand."""
+"""For tests of searches: brute force, all searches by name, what every analysis promises, games by hand."""
 
 import math
 from collections.abc import Callable
@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 
 import dicent
-from dicent import CHANCE, MAX, MIN, ONGOING
+from dicent import CHANCE, MAX, MIN, ONGOING, Descent, Determinized, Expectiminimax, Puct, Unbounded
 
 
 class Exact:
@@ -71,7 +71,7 @@ class Judge(dicent.Evaluator):
 
 
 class Asked(dicent.PolicyEvaluator):
-    """Values from outside of native code, random or all alike, and Ctrl-C after some calls."""
+    """Values from outside of native code, random or all alike, and one Ctrl-C after some calls."""
 
     def __init__(self, calls: float = math.inf, value: float | None = None) -> None:
         self.calls = calls
@@ -79,7 +79,7 @@ class Asked(dicent.PolicyEvaluator):
 
     def evaluate(self, game: dicent.Game, states: Any) -> Any:
         self.calls -= 1
-        if self.calls < 0:
+        if self.calls == -1:
             raise KeyboardInterrupt
         if self.value is not None:
             return np.full(len(states), self.value)
@@ -87,6 +87,32 @@ class Asked(dicent.PolicyEvaluator):
 
     def evaluate_with_policy(self, game: dicent.Game, states: Any) -> Any:
         return self.evaluate(game, states), np.zeros((len(states), game.num_actions), np.float32)
+
+
+# Searches by name: those that ask an evaluator in Python, those with a tree, and all.
+ASKING: dict[str, Callable[[Asked], dicent.Search]] = {
+    "asking descent": lambda asked: Descent(asked),
+    "asking unbounded": lambda asked: Unbounded(asked),
+    "asking expectiminimax": lambda asked: Expectiminimax(asked),
+    "puct": lambda asked: Puct(asked),
+}
+TREES: dict[str, Callable[[], dicent.Search]] = {
+    "descent": lambda: Descent(dicent.RandomEvaluator(1)),
+    "plain descent": lambda: Descent(dicent.RandomEvaluator(1), completion=False),
+    "unbounded": lambda: Unbounded(dicent.RandomEvaluator(1)),
+    "plain unbounded": lambda: Unbounded(dicent.RandomEvaluator(1), completion=False),
+    "safe unbounded": lambda: Unbounded(dicent.RandomEvaluator(1), decision="safe"),
+    "determinized descent": lambda: Determinized(Descent(dicent.RandomEvaluator(1)), 1),
+    "expectiminimax": lambda: Expectiminimax(dicent.RandomEvaluator(1)),
+    "uct": lambda: dicent.Uct(),
+    **{name: lambda build=build: build(Asked()) for name, build in ASKING.items()},  # type: ignore[misc]
+}
+ALL = TREES | {
+    "pruned expectiminimax": lambda: Expectiminimax(dicent.RandomEvaluator(1), prune=True),
+    "greedy": lambda: dicent.Greedy(dicent.RandomEvaluator(1)),
+    "random": lambda: dicent.Random(1),
+}
+BY_VISITS = ("uct", "puct", "safe unbounded")
 
 
 def check_usable(analysis: dicent.Analysis) -> None:
@@ -106,6 +132,17 @@ def check_usable(analysis: dicent.Analysis) -> None:
                 after = after.apply_outcome(after.game.parse_outcome(after, text.strip("[]")))
             else:
                 after = after.apply(after.game.parse_action(after, text))
+
+
+def check_order(name: str, analysis: dicent.Analysis) -> None:
+    """The best move stands first, and says what the position is worth."""
+    if name in BY_VISITS:
+        visits = [move.visits for move in analysis.moves if not move.proved]
+        assert visits == sorted(visits, reverse=True)
+    elif analysis.moves:
+        values = [analysis.state.to_play * move.value for move in analysis.moves]
+        assert values == sorted(values, reverse=True)
+        assert analysis.value == analysis.moves[0].value
 
 
 def without_time(analysis: dicent.Analysis) -> dicent.Analysis:

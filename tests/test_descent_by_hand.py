@@ -289,6 +289,19 @@ def test_plain_descent_stalls_where_completion_finds_the_win(tmp_path: Path) -> 
     assert game.format_action(game.initial_state(), completed.best) == "deep"
 
 
+@pytest.mark.parametrize("limit", [Limit(nodes=50), Limit(evaluations=50), Limit(depth=9), Limit(time=0.02)])
+@pytest.mark.parametrize("search", [Descent, Unbounded])
+def test_every_limit_ends_a_search_that_stalls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, search: type[Descent], limit: Limit
+) -> None:
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    game, judge = written_out(tmp_path, HIDDEN)
+    analysis = search(judge, completion=False).analyse(game.initial_state(), limit)
+    assert (analysis.value, analysis.moves[0].text) == (0, "draw")
+    assert limit.nodes in (None, analysis.nodes)
+    assert limit.evaluations in (None, analysis.evaluations)
+
+
 def test_a_hidden_win_of_the_second_player_is_found_too(tmp_path: Path) -> None:
     game, judge = written_out(tmp_path, HIDDEN_LOSS)
     analysis = searched(Descent(judge), game, 200).analysis()

@@ -1,8 +1,10 @@
 """What every search promises: budgets, roots of all kinds, being watched, being stopped, going on."""
 
+import _thread
 import math
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -11,9 +13,9 @@ import pytest
 import torch
 
 import dicent
-from dicent import Analysis, Descent, Determinized, DicentError, Expectiminimax, Limit, Puct, Unbounded
+from dicent import Analysis, Descent, Determinized, DicentError, Limit, Puct
 
-from .exact import Asked, check_usable, without_time, written_out
+from .exact import ALL, ASKING, TREES, Asked, check_order, check_usable, without_time, written_out
 
 START = "ABC2/DE3/F3f/3de/2abc 1 2"
 EXPANSION = 12  # nodes that one expansion adds at the most, with a determinization two for each action
@@ -30,25 +32,6 @@ def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
 
 
-ASKING: dict[str, Callable[[Asked], dicent.Search]] = {
-    "asking descent": lambda asked: Descent(asked),
-    "asking unbounded": lambda asked: Unbounded(asked),
-    "asking expectiminimax": lambda asked: Expectiminimax(asked),
-    "puct": lambda asked: Puct(asked),
-}
-TREES: dict[str, Callable[[], dicent.Search]] = {
-    "descent": lambda: Descent(dicent.RandomEvaluator(1)),
-    "plain descent": lambda: Descent(dicent.RandomEvaluator(1), completion=False),
-    "unbounded": lambda: Unbounded(dicent.RandomEvaluator(1)),
-    "plain unbounded": lambda: Unbounded(dicent.RandomEvaluator(1), completion=False),
-    "safe unbounded": lambda: Unbounded(dicent.RandomEvaluator(1), decision="safe"),
-    "determinized descent": lambda: Determinized(Descent(dicent.RandomEvaluator(1)), 1),
-    "expectiminimax": lambda: Expectiminimax(dicent.RandomEvaluator(1)),
-    "uct": lambda: dicent.Uct(),
-    **{name: lambda build=build: build(Asked()) for name, build in ASKING.items()},  # type: ignore[misc]
-}
-ALL = TREES | {"greedy": lambda: dicent.Greedy(dicent.RandomEvaluator(1)), "random": lambda: dicent.Random(1)}
-BY_VISITS = ("uct", "puct", "safe unbounded")
 every_search = pytest.mark.parametrize("name", list(ALL))
 every_tree = pytest.mark.parametrize("name", list(TREES))
 
@@ -57,17 +40,6 @@ def states(*games: str) -> Iterator[dicent.State]:
     for game in games or STATES:
         for text in STATES[game]:
             yield dicent.make(game).parse(text)
-
-
-def check_order(name: str, analysis: Analysis) -> None:
-    """The best move stands first, and says what the position is worth."""
-    if name in BY_VISITS:
-        visits = [move.visits for move in analysis.moves if not move.proved]
-        assert visits == sorted(visits, reverse=True)
-    elif analysis.moves:
-        values = [analysis.state.to_play * move.value for move in analysis.moves]
-        assert values == sorted(values, reverse=True)
-        assert analysis.value == analysis.moves[0].value
 
 
 # Budgets
@@ -94,6 +66,17 @@ def test_depth(name: str, depth: int) -> None:
         check_order(name, analysis)
         beyond = name in ("uct", "puct")  # a simulation goes on through chance to a decision
         assert analysis.proved or max(1, depth) <= analysis.depth <= max(1, depth) + beyond
+
+
+@pytest.mark.parametrize(
+    ("kind", "budget", "beyond"),
+    [("nodes", 40, EXPANSION), ("evaluations", 40, EXPANSION), ("depth", 0, 1), ("depth", 3, 0)],
+)
+def test_limits_of_a_search_that_prunes(kind: str, budget: int, beyond: int) -> None:
+    for state in states("ewn"):
+        analysis = ALL["pruned expectiminimax"]().analyse(state, Limit(time=2, **{kind: budget}))
+        check_usable(analysis)
+        assert budget <= getattr(analysis, kind) <= budget + beyond
 
 
 @every_search
@@ -146,7 +129,6 @@ def test_limits_without_end(endless: Any) -> None:
     [
         ({}, "at least one of time, nodes, evaluations and depth"),
         ({"nodes": -1}, r"Limit\(nodes=-1\): it must be a number of 0 or more"),
-        ({"time": -0.5}, r"Limit\(time=-0.5\)"),
         ({"time": math.nan}, r"Limit\(time=nan\)"),
         ({"nodes": "many"}, r"Limit\(nodes='many'\)"),
         ({"nodes": True}, r"Limit\(nodes=True\)"),
@@ -157,16 +139,6 @@ def test_limits_without_end(endless: Any) -> None:
 def test_bad_limits(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(DicentError, match=message):
         Limit(**wrong)
-
-
-@pytest.mark.parametrize("limit", [Limit(nodes=50), Limit(evaluations=50), Limit(depth=9), Limit(time=0.02)])
-@pytest.mark.parametrize("search", [Descent, Unbounded])
-def test_a_search_that_finds_nothing_new_ends(tmp_path: Path, search: type[Descent], limit: Limit) -> None:
-    game, judge = written_out(tmp_path, "r max 0.0 draw=0 deep\ndeep min -0.5 dx=1 dy=-1")
-    analysis = search(judge, completion=False).analyse(game.initial_state(), limit)
-    assert (analysis.value, analysis.moves[0].text) == (0, "draw")
-    assert limit.nodes in (None, analysis.nodes)
-    assert limit.evaluations in (None, analysis.evaluations)
 
 
 # Roots of all kinds
@@ -256,11 +228,6 @@ def test_wins_at_chance_states_are_for_who_moves_next(tmp_path: Path) -> None:
     assert (analysis.value, analysis.win) == (0.5, 0.75)  # either may move next, so for MAX
 
 
-def test_draws_count_half() -> None:
-    analysis = Descent(Asked()).analyse(dicent.make("tic-tac-toe").parse("XOX/XOO/O.X 1"), Limit(nodes=50))
-    assert (analysis.value, analysis.win, analysis.moves[0].win) == (0, 0.5, 0.5)
-
-
 # Full stores
 
 
@@ -323,13 +290,23 @@ def test_ctrl_c_returns_what_is_known(name: str, calls: int) -> None:
         assert not ASKING[name](Asked()).analyse(state, Limit(nodes=10)).interrupted
 
 
+def test_ctrl_c_ends_a_search_that_prunes() -> None:
+    search, state = ALL["pruned expectiminimax"](), dicent.make("ewn").parse(START)
+    threading.Timer(0.3, _thread.interrupt_main).start()
+    try:
+        analysis = search.analyse(state, Limit(time=30))
+    except KeyboardInterrupt:
+        pytest.fail("nothing came back")
+    assert analysis.interrupted
+    assert analysis.time < 20
+    check_usable(analysis)
+
+
 @asking
 @pytest.mark.parametrize("calls", [1, 2, 3, 4])
 def test_values_that_did_not_come_are_not_made_up(name: str, calls: int) -> None:
-    asked = Asked(calls, value=0.5)
-    search, state = ASKING[name](asked), dicent.make("tic-tac-toe").initial_state()
+    search, state = ASKING[name](Asked(calls, value=0.5)), dicent.make("tic-tac-toe").initial_state()
     stopped = search.analyse(state, Limit(nodes=1000))
-    asked.calls = math.inf
     for analysis in (stopped, search.analyse(state, Limit(nodes=30, depth=3), after=stopped)):
         assert {move.value for move in analysis.moves if move.visits or name != "puct"} <= {0.5}
 
