@@ -186,7 +186,7 @@ def test_bench_for_programs(answer: Answer) -> None:
     ]
     assert all(rows[name]["value"] > 0 for name in [*measured, *starts])
     assert all(set(row) == {"name", "value", "unit", "note"} for row in rows.values())
-    assert re.fullmatch(r"[0-9a-f]{12}", report["signature"])
+    assert re.fullmatch(r"[0-9a-f]{24}", report["signature"])
 
 
 def test_bench_for_people(output: Output, monkeypatch: pytest.MonkeyPatch) -> None:

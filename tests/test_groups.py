@@ -307,3 +307,25 @@ def test_what_waited_when_a_search_was_interrupted_gets_its_values_later() -> No
     nodes = leaves(second.tree, 0)
     values = RandomEvaluator(1).evaluate(EWN, second.tree.tree.state[0, nodes])
     assert np.array_equal(second.tree.tree.value[0, nodes], values)
+
+
+@pytest.mark.parametrize("name", ["descent", "unbounded", "uct"])
+def test_the_first_size_of_a_store_does_not_matter(name: str) -> None:
+    """A search whose store has to grow finds what it finds with room from the beginning."""
+    searches = {
+        "descent": dicent.Descent(dicent.RandomEvaluator(1)),
+        "unbounded": dicent.Unbounded(dicent.RandomEvaluator(1)),
+        "uct": dicent.Uct(seed=1),
+    }
+    state = dicent.make("ewn").parse("A4/1BC2/D1f2/2ae1/3c1 1 3")
+    found = []
+    for nodes in (32, 4096):
+        group = dicent.Group(searches[name], state.game, 1, nodes)
+        group.begin(0, state, dicent.Limit(nodes=400))
+        group.run()
+        group.settle()
+        analysis = group.analysis()
+        found.append(
+            (analysis.value, analysis.nodes, [(m.action, m.value, m.visits) for m in analysis.moves])
+        )
+    assert found[0] == found[1]

@@ -50,9 +50,12 @@ def search(t, c, m, unbounded, settings, work, steps):
             new = NONE
             if s == c.root[m] or not is_spent(t, c, m):
                 new = expand(t, s, c.leaves[m], settings, c.d_seed[m], work)
-            if new < 0:  # no budget, or no room
+            if new == FULL:  # the path is kept: a larger store can go on from here
+                c.status[m] = STUFFED
+                return
+            if new == NONE:
                 end_iteration(t, c, m, completion)
-                c.status[m] = STUFFED if new == FULL else DONE
+                c.status[m] = DONE
                 return
             c.fresh[m] = 1
             c.grew[m] = 1

@@ -11,8 +11,8 @@ import numpy as np
 
 from .constants import CHANCE, NONE
 from .jit import i64, jit
-from .matches import DONE, SEARCHING, WAITING
-from .simulation import credit, give_up, open_node, roll_edge, statistics_of, visit_child
+from .matches import DONE, SEARCHING, STUFFED, WAITING
+from .simulation import credit, give_up, has_room, open_node, roll_edge, statistics_of, visit_child
 from .tree import FULL, TERMINAL, tree_of
 
 
@@ -32,6 +32,9 @@ def simulate(t, c, y, m, exploration, fraction, settings, work):
     """One simulation, up to the value that its last state waits for."""
     if c.evaluations[m] > 1 and (c.nodes[m] >= c.max_nodes[m] or c.evaluations[m] >= c.max_evaluations[m]):
         c.status[m] = DONE
+        return
+    if not has_room(t):
+        c.status[m] = STUFFED
         return
     c.before[m] = t.nodes[0]
     node = c.root[m]

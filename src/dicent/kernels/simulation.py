@@ -16,6 +16,8 @@ from .jit import copy, i64, inline, jit
 from .matches import STUFFED
 from .tree import FULL, TERMINAL, fill_node, resolve, tree_of
 
+SPARE = 4  # nodes that a simulation may add, more only where chance plays several times in a row
+
 
 class Statistics(NamedTuple):
     """Beside the tree: what simulations have brought."""
@@ -92,8 +94,15 @@ def roll_edge(t, node, rng):
 
 
 @inline
+def has_room(t):
+    """Is there room for a simulation? One that ran out of it halfway would be lost."""
+    widest = max(rules.NUM_ACTIONS, rules.NUM_OUTCOMES)
+    return t.nodes[0] + SPARE <= len(t.kind) and t.edges[0] + SPARE * widest <= len(t.child)
+
+
+@inline
 def give_up(c, m):
-    """End a search whose store is full, and drop the simulation under way."""
+    """End a search whose store is full all the same, and drop the simulation under way."""
     c.status[m] = STUFFED
     c.length[m] = 0
 

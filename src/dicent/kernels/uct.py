@@ -9,9 +9,9 @@ import math
 from .constants import CHANCE, CHOICE, DICE, NONE, ONGOING
 from .generator import bits, draw, open_stream
 from .jit import copy, i64, jit
-from .matches import DONE, SEARCHING
+from .matches import DONE, SEARCHING, STUFFED
 from .playout import playout
-from .simulation import credit, give_up, open_node, roll_edge, statistics_of, visit_child
+from .simulation import credit, give_up, has_room, open_node, roll_edge, statistics_of, visit_child
 from .tree import FULL, TERMINAL, tree_of
 
 
@@ -31,6 +31,9 @@ def simulate(t, c, y, m, exploration, settings, work):
     """One simulation."""
     if c.evaluations[m] > 0 and (c.nodes[m] >= c.max_nodes[m] or c.evaluations[m] >= c.max_evaluations[m]):
         c.status[m] = DONE
+        return
+    if not has_room(t):
+        c.status[m] = STUFFED
         return
     c.before[m] = t.nodes[0]
     node = c.root[m]

@@ -15,7 +15,7 @@ class Determinized(Search):
     `d` gives each chance state one outcome, with the game's probability, from a hash of `seed` and
     the state: always the same for the same seed, and nothing is stored. In self-play the dice of the
     match come from the same `d`; against others the seed is the player's own, so that it cannot see
-    the real dice.
+    the real dice. Random rollouts beyond the tree roll freely.
     """
 
     def __init__(self, inner: TreeSearch, seed: int = 0) -> None:

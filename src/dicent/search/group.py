@@ -160,7 +160,7 @@ class Group:
             win=win_probability(value, point_of_view(state)),
             proved=bool(t.resolved[m, root]),
             depth=int(c.depth[m]),
-            nodes=int(c.nodes[m]),
+            nodes=int(c.nodes[m] + (t.nodes[m] - c.before[m] if c.length[m] > 0 else 0)),
             evaluations=int(c.evaluations[m]),
             time=seconds,
             moves=self._moves(m, root, state),

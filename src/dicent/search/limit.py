@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from numbers import Integral, Real
 
 from dicent.errors import DicentError
 
@@ -25,9 +26,9 @@ class Limit:
         if not given:
             raise DicentError("a Limit needs at least one of time, nodes, evaluations and depth")
         for name, value in given.items():
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 0:
+            if isinstance(value, bool) or not isinstance(value, Real) or not float(value) >= 0:
                 raise DicentError(f"Limit({name}={value!r}): it must be a number of 0 or more")
-            if name != "time" and not (isinstance(value, int) or math.isinf(value)):
+            if name != "time" and not (isinstance(value, Integral) or math.isinf(value)):
                 raise DicentError(f"Limit({name}={value!r}): it must be a whole number")
 
     def __repr__(self) -> str:

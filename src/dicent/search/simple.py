@@ -55,10 +55,16 @@ class Random(Search):
             j = draw(rng, i + 1)
             order[i], order[j] = order[j], order[i]
         value = float(state.result or 0)
-        moves = tuple(MoveInfo(a, state.game.format_action(state, a), 0.0, 0.5, 0, False) for a in order)
+        texts = [state.game.format_action(state, a) for a in order]
+        moves = tuple(
+            MoveInfo(a, text, 0.0, 0.5, 0, False, (text,)) for a, text in zip(order, texts, strict=True)
+        )
+        outcomes = tuple(
+            OutcomeInfo(o, state.game.format_outcome(state, o), p, 0.0) for o, p in state.outcomes
+        )
         win = win_probability(value, point_of_view(state))
         seconds = time.perf_counter() - begin
-        yield Analysis(state, value, win, state.result is not None, 0, 0, 0, seconds, moves)
+        yield Analysis(state, value, win, state.result is not None, 0, 0, 0, seconds, moves, outcomes)
 
 
 def _one_ply(state: State, ahead: list[State], values: list[float], asked: int, seconds: float) -> Analysis:

@@ -58,6 +58,14 @@ class StarRun:
         )
         return any(most is not None and used >= most for used, most in budgets)
 
+    def _steps(self) -> int:
+        """How far the kernel may go before the budget is looked at again."""
+        nodes, evaluations = (int(count) for count in self.memory.counts)
+        left = [STEPS]
+        left += [self.limit.nodes - nodes] if self.limit.nodes is not None else []
+        left += [self.limit.evaluations - evaluations] if self.limit.evaluations is not None else []
+        return max(1, int(min(left)))
+
     def _search(self, depth: int) -> list[Any] | None:
         """Each choice, the state after it, its value, and the values of chance's outcomes there.
 
@@ -96,7 +104,7 @@ class StarRun:
                 if not patient and (self._spent() or self.interrupted):
                     return None
                 try:
-                    level, value = self.kernel(self.memory, self.work, depth, level, value, STEPS)
+                    level, value = self.kernel(self.memory, self.work, depth, level, value, self._steps())
                 except KeyboardInterrupt:
                     self.interrupted = True
             values.append(float(value))
