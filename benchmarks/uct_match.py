@@ -1,6 +1,6 @@
 """Uct against OpenSpiel's C++ MCTSBot at EWN, with equal time a move.
 
-    python benchmarks/uct_match.py [games] [milliseconds]
+    python benchmarks/uct_match.py [games] [milliseconds] [milliseconds for OpenSpiel]
 
 Games come in pairs with the same start and sides swapped; both search with one rollout a simulation.
 """
@@ -13,21 +13,10 @@ import time
 import pyspiel
 
 import dicent
+from dicent.bench_tools import openspiel_text
 
+EWN = dicent.make("ewn")
 DIRECTIONS = {"right": 0, "left": 0, "down": 1, "up": 1, "diag": 2}
-
-
-def our_state(state: pyspiel.State, die: int, mover: int) -> dicent.State:
-    """OpenSpiel's position as ours: black stands at the top left and is MAX."""
-    letters = {"b": "ABCDEF", "w": "abcdef"}
-    rows = []
-    for line in str(state).strip().splitlines():
-        cells = [cell for cell in line.split("|") if cell]
-        row = "".join("." if c == "__" else letters[c[0]][int(c[1]) - 1] for c in cells)
-        for run in range(5, 0, -1):
-            row = row.replace("." * run, str(run))
-        rows.append(row)
-    return dicent.make("ewn").parse(f"{'/'.join(rows)} {mover} {die}")
 
 
 def their_action(state: pyspiel.State, action: int) -> int:
@@ -39,7 +28,7 @@ def their_action(state: pyspiel.State, action: int) -> int:
     raise AssertionError("the rules disagree")
 
 
-def play(seed: int, ours: int, seconds: float, spent: list[list[float]]) -> int:
+def play(seed: int, ours: int, seconds: float, theirs: float, spent: list[list[float]]) -> int:
     """One game; 1 if we, playing side `ours` (0 top left, 1 bottom right), win."""
     game = pyspiel.load_game("einstein_wurfelt_nicht")
     rng = random.Random(seed)
@@ -54,14 +43,14 @@ def play(seed: int, ours: int, seconds: float, spent: list[list[float]]) -> int:
             continue
         begin = time.perf_counter()
         if state.current_player() == ours:
-            position = our_state(state, die, ours + 1)
+            position = EWN.parse(openspiel_text(state, die))
             action = their_action(state, search.play(position, dicent.Limit(time=seconds)))
             spent[0].append(time.perf_counter() - begin)
         else:
             evaluator = pyspiel.RandomRolloutEvaluator(1, rng.randrange(2**31))
             bot = pyspiel.MCTSBot(
                 *(game, evaluator, 1.4, 10**9, 1000, True, rng.randrange(2**31), False),
-                max_wall_clock_time=seconds,
+                max_wall_clock_time=theirs,
             )
             action = bot.step(state)
             spent[1].append(time.perf_counter() - begin)
@@ -73,9 +62,10 @@ def main() -> None:
     """Play the match and print the score with a 95 % interval (Wilson)."""
     games = int(sys.argv[1]) if len(sys.argv) > 1 else 400
     seconds = (float(sys.argv[2]) if len(sys.argv) > 2 else 10.0) / 1000
+    theirs = float(sys.argv[3]) / 1000 if len(sys.argv) > 3 else seconds
     spent: list[list[float]] = [[], []]
-    play(0, 0, 0.001, [[], []])  # compiles
-    wins = sum(play(i // 2, i % 2, seconds, spent) for i in range(games))
+    play(0, 0, 0.001, 0.001, [[], []])  # compiles
+    wins = sum(play(i // 2, i % 2, seconds, theirs, spent) for i in range(games))
     z, share = 1.96, wins / games
     centre = (share + z * z / (2 * games)) / (1 + z * z / games)
     half = z * math.sqrt(share * (1 - share) / games + z * z / (4 * games**2)) / (1 + z * z / games)

@@ -3,11 +3,12 @@
 import hashlib
 import importlib.util
 import os
+import random
 from collections.abc import Callable, Iterator
 from statistics import median
 from typing import Any
 
-from dicent.bench_tools import Row, in_turn, ratio, start
+from dicent.bench_tools import Row, in_turn, openspiel_text, ratio, start
 from dicent.evaluate.native import ConstantEvaluator, RandomEvaluator
 from dicent.game import State
 from dicent.registry import make
@@ -131,38 +132,54 @@ def _descent_rows(rounds: int, scale: float) -> Iterator[Row]:
 
 
 def _expectiminimax_rows(rounds: int, scale: float) -> Iterator[Row]:
-    state = make("ewn").parse(ROLLED)
     decisions = 5 if scale >= 1 else 3
+    limit = Limit(depth=2 * decisions - 1)  # OpenSpiel does not count the rolls between
     search = Expectiminimax(ConstantEvaluator(), prune=True)
-    limit = Limit(depth=2 * decisions - 1)
-    search.analyse(state, limit)
+    theirs = _openspiel_expectiminimax(decisions) if importlib.util.find_spec("pyspiel") else None
+    state = make("ewn").parse(ROLLED if theirs is None else theirs[0])
+    value = search.analyse(state, limit).value
 
     def ours() -> float:
         search.analyse(state, limit)
         return 1.0
 
     works: list[Callable[[], float]] = [ours]
-    if importlib.util.find_spec("pyspiel") is not None:
-        works.append(_openspiel_expectiminimax(decisions))
+    if theirs is not None:
+        assert abs(theirs[1] - value) < 1e-9, f"OpenSpiel finds {theirs[1]}, we find {value}"
+        works.append(theirs[2])
     speeds = in_turn(max(1, rounds // 2), *works)
-    yield Row(f"Expectiminimax, {decisions} decisions deep", 1e3 / median(speeds[0]), "ms")
+    yield Row(
+        f"Expectiminimax, {decisions} decisions deep", 1e3 / median(speeds[0]), "ms", f"value {value:+.4f}"
+    )
     if len(speeds) == 2:
         yield Row("  OpenSpiel's in Python", 1e3 / median(speeds[1]), "ms", ratio(speeds[0], speeds[1]))
 
 
-def _openspiel_expectiminimax(decisions: int) -> Callable[[], float]:
+def _openspiel_expectiminimax(decisions: int) -> tuple[str, float, Callable[[], float]]:
+    """A position in the middle of a game, its value for MAX as OpenSpiel finds it, and the work."""
     import pyspiel
     from open_spiel.python.algorithms.minimax import expectiminimax
 
     state = pyspiel.load_game("einstein_wurfelt_nicht").new_initial_state()
-    for outcome in (0, 0, 1):
-        state.apply_action(outcome)
+    rng, die, moves = random.Random(4), 0, 0
+    while moves < 6 or state.is_chance_node():
+        if state.is_chance_node():
+            die = 1 + rng.randrange(6)
+            state.apply_action(rng.randrange(720) if len(state.history()) < 2 else die - 1)
+        else:
+            state.apply_action(rng.choice(state.legal_actions()))
+            moves += 1
+    player = state.current_player()
+
+    def value() -> float:
+        found, _ = expectiminimax(state, decisions, lambda _: 0.0, player)
+        return float(found) if player == 0 else -float(found)
 
     def work() -> float:
-        expectiminimax(state, decisions, lambda _: 0.0, 1)
+        value()
         return 1.0
 
-    return work
+    return openspiel_text(state, die), value(), work
 
 
 def _network_rows(rounds: int, scale: float) -> Iterator[Row]:

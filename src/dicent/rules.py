@@ -10,6 +10,7 @@ import keyword
 from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import TypeVar
@@ -176,7 +177,7 @@ def execute(
     loading = _Loading(chosen)
     token = _loading.set(loading)
     try:
-        exec(compile(source, filename, "exec"), module.__dict__)
+        exec(_code(source, filename), module.__dict__)
     except GameError:
         raise
     except Exception as error:
@@ -189,6 +190,11 @@ def execute(
         known = ", ".join(loading.declared) or "none"
         raise GameError(f"unknown option {', '.join(unknown)}; known options: {known}")
     return tuple(loading.declared.values())
+
+
+@lru_cache(maxsize=256)
+def _code(source: str, filename: str) -> CodeType:
+    return compile(source, filename, "exec")
 
 
 def _complete(module: ModuleType, path: Path) -> None:

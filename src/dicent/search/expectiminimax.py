@@ -14,7 +14,7 @@ from dicent.search.analysis import Analysis
 from dicent.search.group import Group
 from dicent.search.limit import Limit
 from dicent.search.star import StarRun
-from dicent.search.tree_search import TreeSearch
+from dicent.search.tree_search import Search, TreeSearch
 
 MAX_DEPTH = 500
 
@@ -43,6 +43,10 @@ class Expectiminimax(TreeSearch):
         if self.prune and not self.determinized:
             return StarRun(self.evaluator, state, limit).analyses()
         return super().stream(state, limit, after, every)
+
+    def play(self, state: State, limit: Limit) -> int:
+        """The action that the search would play."""
+        return Search.play(self, state, limit) if self.prune else super().play(state, limit)
 
     def batch(self, game: Game) -> int:
         """The most leaves that a member waits for at once."""

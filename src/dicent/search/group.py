@@ -170,6 +170,12 @@ class Group:
             tree=self,
         )
 
+    def best_action(self, m: int = 0) -> int:
+        """The action that member `m` would play."""
+        root = int(self.matches.root[m])
+        edge = max(self._edges(m, root), key=lambda e: self.search.order(self, m, root, e))
+        return int(self.tree.choice[m, edge])
+
     def _edges(self, m: int, node: int) -> range:
         first = int(self.tree.first_edge[m, node])
         if first == NONE or not self.search.is_backed_up(self, m, node):

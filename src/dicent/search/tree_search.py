@@ -63,6 +63,21 @@ class TreeSearch(Search):
         self, state: State, limit: Limit, after: Analysis | None = None, every: float = 0.2
     ) -> Iterator[Analysis]:
         """See `Search.stream`."""
+        for group, seconds, interrupted in self._run(state, limit, after, every):
+            yield group.analysis(0, seconds, interrupted)
+
+    def play(self, state: State, limit: Limit) -> int:
+        """The action that the search would play; as `analyse`, without the trouble of a report."""
+        if not state.legal_actions:
+            return super().play(state, limit)
+        for group, _, _ in self._run(state, limit, None, float("inf")):
+            searched = group
+        return searched.best_action()
+
+    def _run(
+        self, state: State, limit: Limit, after: Analysis | None, every: float
+    ) -> Iterator[tuple[Group, float, bool]]:
+        """Search, and hand out the group whenever it can be read; also the time, and about Ctrl-C."""
         begin = time.perf_counter()
         deadline = begin + (float("inf") if limit.time is None else limit.time)
         group = after.tree if after is not None else None
@@ -76,13 +91,13 @@ class TreeSearch(Search):
                 if time.perf_counter() - shown >= every:
                     shown = time.perf_counter()
                     if group.is_readable():
-                        yield group.analysis(0, shown - begin)
+                        yield group, shown - begin, False
         except KeyboardInterrupt:
             interrupted = True
             group.value_waiting()  # no leaf may stay without its value
         while not group.is_readable():  # there must be a move to play, whatever the limit
             group.step()
-        yield group.analysis(0, time.perf_counter() - begin, interrupted)
+        yield group, time.perf_counter() - begin, interrupted
 
     def settings(self) -> tuple[int, int, int, int, int]:
         """What kernels need to know: completion, determinized, and the evaluator's kind."""
