@@ -16,6 +16,7 @@ import dicent
 from dicent.bench_tools import openspiel_text
 
 EWN = dicent.make("ewn")
+rate = [100_000.0]  # OpenSpiel's simulations a second
 DIRECTIONS = {"right": 0, "left": 0, "down": 1, "up": 1, "diag": 2}
 
 
@@ -48,12 +49,13 @@ def play(seed: int, ours: int, seconds: float, theirs: float, spent: list[list[f
             spent[0].append(time.perf_counter() - begin)
         else:
             evaluator = pyspiel.RandomRolloutEvaluator(1, rng.randrange(2**31))
-            bot = pyspiel.MCTSBot(
-                *(game, evaluator, 1.4, 10**9, 1000, True, rng.randrange(2**31), False),
-                max_wall_clock_time=theirs,
-            )
+            # By simulations, as many as the time allowed last: its own clock crashes now and then.
+            simulations = max(1, int(rate[0] * theirs))
+            seeds = rng.randrange(2**31), False
+            bot = pyspiel.MCTSBot(game, evaluator, 1.4, simulations, 1000, True, *seeds)
             action = bot.step(state)
             spent[1].append(time.perf_counter() - begin)
+            rate[0] = min(200_000, simulations / spent[1][-1])  # a solved root ends early
         state.apply_action(action)
     return int(state.returns()[ours] > 0)
 
