@@ -224,7 +224,7 @@ def _exhibition(state: dicent.State, seed: int | None, delay: float) -> None:
                     if state.result is None
                     else ""
                 )
-                screen.update(board(state, note), refresh=True)
+                screen.update(board(state, note.removesuffix("; ")), refresh=True)
                 if live:
                     time.sleep(delay)
             if state.result is not None:
