@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dicent.errors import GameError as GameError
     from dicent.errors import IllegalActionError as IllegalActionError
     from dicent.errors import IllegalOutcomeError as IllegalOutcomeError
+    from dicent.errors import NetworkFileError as NetworkFileError
     from dicent.errors import PositionError as PositionError
     from dicent.evaluate.base import Evaluator as Evaluator
     from dicent.evaluate.base import PolicyEvaluator as PolicyEvaluator
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from dicent.evaluate.native import Rollout as Rollout
     from dicent.evaluate.network import Function as Function
     from dicent.evaluate.network import Network as Network
+    from dicent.evaluate.network_file import load_network as load_network
+    from dicent.evaluate.terminal_value import TerminalValue as TerminalValue
     from dicent.evaluate.wrappers import Cached as Cached
     from dicent.evaluate.wrappers import Symmetric as Symmetric
     from dicent.game import Game as Game
@@ -68,6 +71,7 @@ _HOMES = {
         "GameError",
         "IllegalActionError",
         "IllegalOutcomeError",
+        "NetworkFileError",
         "PositionError",
     ),
     "dicent.game": ("Game", "State", "Symmetry"),
@@ -89,6 +93,8 @@ _HOMES = {
         "Function",
         "Network",
     ),
+    "dicent.evaluate.network_file": ("load_network",),
+    "dicent.evaluate.terminal_value": ("TerminalValue",),
     "dicent.evaluate.wrappers": (
         "Cached",
         "Symmetric",

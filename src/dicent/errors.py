@@ -23,3 +23,7 @@ class IllegalOutcomeError(DicentError):
 
 class ContractError(DicentError):
     """A game that breaks the contract; raised by `check_game`."""
+
+
+class NetworkFileError(DicentError):
+    """A file that holds no network, or a damaged one."""

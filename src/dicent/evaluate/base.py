@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 import numpy.typing as npt
 
+from dicent.evaluate.terminal_value import GAIN, GainMap, TerminalValue
 from dicent.game import Cells, Game
 from dicent.kernels.leaf import OUTSIDE
 
@@ -16,6 +17,13 @@ class Evaluator(ABC):
 
     # Kind, seed and number of games, for evaluators that kernels can run by themselves.
     native: tuple[int, int, int] = (OUTSIDE, 0, 0)
+    # What finished games are worth beside these values: every search with this evaluator uses it.
+    terminal: TerminalValue = GAIN
+    gain_map: GainMap | None = None  # from its values to expected results, where they are no gains
+
+    def gain(self, value: float) -> float:
+        """The expected result, from -1 to 1 for MAX, behind a value."""
+        return value if self.gain_map is None else self.gain_map(value)
 
     @abstractmethod
     def evaluate(self, game: Game, states: Cells) -> Values:

@@ -16,12 +16,16 @@ from dicent.game import Cells, Game
 if TYPE_CHECKING:
     import torch
 
+    from dicent.evaluate.network_file import Description
+
 
 class Network(PolicyEvaluator):
     """A torch module that maps planes [B, C, H, W] to values [B], or to values and logits [B, A].
 
     It runs in float32 on a CPU. `largest` is the largest batch that goes through it at once.
     """
+
+    description: Description | None = None  # of a network that comes from a file
 
     def __init__(self, module: torch.nn.Module, device: str = "cpu", largest: int = 16384) -> None:
         self.module = module.to(device).eval()

@@ -1,1 +1,25 @@
-"""Networks: torch modules."""
+"""Networks: torch modules, by the names that files and settings call them."""
+
+from typing import Any
+
+from torch import nn
+
+from dicent.errors import DicentError
+from dicent.nets.residual import ResidualNetwork
+
+KINDS: dict[str, type[nn.Module]] = {"residual": ResidualNetwork}
+
+
+def build(kind: str, settings: dict[str, Any]) -> nn.Module:
+    """The network of that kind with those settings, its weights fresh."""
+    if kind not in KINDS:
+        raise DicentError(f"there is no network {kind!r}; possible are {', '.join(KINDS)}")
+    return KINDS[kind](**settings)
+
+
+def kind_of(module: nn.Module) -> str:
+    """What files call a network; one of one's own is not known there."""
+    for name, kind in KINDS.items():
+        if type(module) is kind:
+            return name
+    raise DicentError(f"{type(module).__name__} is no network that files can describe: {', '.join(KINDS)}")

@@ -1,46 +1,15 @@
-"""The commands. Each prints for people, or with --json for programs."""
+"""Commands about games: games, check, perft, show, bench."""
 
-import json as json_module
 import math
-import os
-import sys
 import time
-from collections.abc import Callable
-from typing import Annotated
 
-import tyro
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 import dicent
+from dicent.cli.shared import GameText, Json, PositionText, app, position_of, print_json, progress_line
 from dicent.errors import DicentError
-
-GameText = Annotated[
-    str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME", help="A game's name or its file.")
-]
-PositionText = Annotated[
-    str,
-    tyro.conf.Positional,
-    tyro.conf.arg(metavar="POSITION", help="A position's text; a start position without it."),
-]
-Json = Annotated[bool, tyro.conf.arg(help="Print one line of JSON, for programs.")]
-app = tyro.extras.SubcommandApp()
-
-
-def _print_json(value: object) -> None:
-    print(json_module.dumps(value, ensure_ascii=False), flush=True)
-
-
-def _progress() -> Progress:
-    """A line on the error stream that shows that long work goes on."""
-    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
-    return Progress(*columns, console=Console(stderr=True), transient=True)
-
-
-def _position(game: dicent.Game, position: str, seed: int | None) -> dicent.State:
-    return game.parse(position) if position else game.initial_state(seed)
 
 
 @app.command
@@ -48,7 +17,7 @@ def games(json: Json = False) -> None:
     """List the games, their presets and their options."""
     listed = [dicent.make(name) for name in dicent.game_names()]
     if json:
-        _print_json([_game_facts(game) for game in listed])
+        print_json([_game_facts(game) for game in listed])
         return
     table = Table(box=None, pad_edge=False)
     for column in ("name", "what it is", "actions", "outcomes", "input"):
@@ -96,13 +65,13 @@ def check(game: GameText, /, positions: int = 2000, seed: int = 0, json: Json = 
         positions: How many positions to look at.
         seed: Which random games to play.
     """
-    with _progress() as progress:
+    with progress_line() as progress:
         task = progress.add_task("loading")
         report = dicent.check_game(
             dicent.make(game), positions, seed, lambda stage: progress.update(task, description=stage)
         )
     if json:
-        _print_json({"ok": True, "game": report.game, "positions": report.positions, "checks": report.checks})
+        print_json({"ok": True, "game": report.game, "positions": report.positions, "checks": report.checks})
         return
     console = Console(highlight=False)
     for line in report.checks:
@@ -126,16 +95,16 @@ def perft(
         depth: How many plies, the rolls of chance among them.
         seed: Which start position, where it is dealt.
     """
-    state = _position(dicent.make(game), position, seed)
+    state = position_of(dicent.make(game), position, seed)
     begin = time.perf_counter()
-    with _progress() as progress:
+    with progress_line() as progress:
         task = progress.add_task("counting")
         counts = dicent.perft(
             state, depth, progress=lambda c: progress.update(task, description=f"{sum(c.nodes):,} nodes")
         )
     seconds = time.perf_counter() - begin
     if json:
-        _print_json(
+        print_json(
             {
                 "game": state.game.name,
                 "position": str(state),
@@ -176,9 +145,9 @@ def show(
     """
     from dicent.terminal import board
 
-    state = _position(dicent.make(game), position, seed)
+    state = position_of(dicent.make(game), position, seed)
     if json:
-        _print_json(_state_facts(state))
+        print_json(_state_facts(state))
     elif play:
         _exhibition(state, seed, delay)
     else:
@@ -269,7 +238,7 @@ def bench(rounds: int = 5, scale: float = 1.0, json: Json = False) -> None:
     if rounds < 1 or not scale > 0:
         raise DicentError("rounds and scale must be positive")
     rows = []
-    with _progress() as progress:
+    with progress_line() as progress:
         task = progress.add_task("measuring")
         for row in measure(rounds, scale):
             rows.append(row)
@@ -281,7 +250,7 @@ def bench(rounds: int = 5, scale: float = 1.0, json: Json = False) -> None:
             {"name": row.name.strip(), "value": value, "unit": row.unit, "note": row.note}
             for row, value in zip(rows, values, strict=True)
         ]
-        _print_json({"rows": listed, "signature": sign})
+        print_json({"rows": listed, "signature": sign})
         return
     table = Table(box=None, pad_edge=False)
     for column in ("measured", "value", "unit", ""):
@@ -292,33 +261,3 @@ def bench(rounds: int = 5, scale: float = 1.0, json: Json = False) -> None:
     console = Console(highlight=False)
     console.print(table)
     console.print(f"signature {sign}")
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Run a command; returns the exit status."""
-    arguments = sys.argv[1:] if arguments is None else arguments
-    if arguments == ["--version"]:
-        print(f"dicent {dicent.__version__}")
-        return 0
-    return _guarded(lambda: app.cli(args=arguments, prog="dicent", config=(tyro.conf.FlagCreatePairsOff,)))
-
-
-def _guarded(command: Callable[[], object]) -> int:
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
-    try:
-        command()
-    except DicentError as error:
-        console.print(f"[bold red]error:[/] {escape(str(error))}")
-        return 1
-    except KeyboardInterrupt:
-        console.print("interrupted")
-        return 130
-    except BrokenPipeError:
-        # Whoever read our output has left; what is still in the buffer must go somewhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

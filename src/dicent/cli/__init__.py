@@ -1,0 +1,40 @@
+"""The commands. Each prints for people, or with --json for programs."""
+
+import os
+import sys
+from collections.abc import Callable
+
+import tyro
+from rich.console import Console
+from rich.markup import escape
+
+import dicent
+from dicent.cli import games as games  # each module adds its commands to the app
+from dicent.cli.shared import app
+from dicent.errors import DicentError
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command; returns the exit status."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments == ["--version"]:
+        print(f"dicent {dicent.__version__}")
+        return 0
+    return _guarded(lambda: app.cli(args=arguments, prog="dicent", config=(tyro.conf.FlagCreatePairsOff,)))
+
+
+def _guarded(command: Callable[[], object]) -> int:
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    try:
+        command()
+    except DicentError as error:
+        console.print(f"[bold red]error:[/] {escape(str(error))}")
+        return 1
+    except KeyboardInterrupt:
+        console.print("interrupted")
+        return 130
+    except BrokenPipeError:
+        # Whoever read our output has left; what is still in the buffer must go somewhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return 0

@@ -1,0 +1,117 @@
+"""Networks in files: safetensors with a description in their header. No pickle is ever loaded."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dicent.errors import NetworkFileError
+from dicent.evaluate.network import Network
+from dicent.evaluate.terminal_value import GAIN, GainMap, TerminalValue
+
+if TYPE_CHECKING:
+    import torch
+
+FORMAT = 1
+KEY = "dicent"  # of the description in the file's header
+FILE = "network.safetensors"  # what a network is called inside a run folder
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a file says of its network, beside the weights."""
+
+    game: str  # the text that names the game
+    terminal: TerminalValue = GAIN
+    gain_map: GainMap | None = None
+    training: dict[str, Any] = field(default_factory=dict)  # how it was made, for people
+
+
+def save_network(path: str | Path, module: torch.nn.Module, description: Description) -> None:
+    """Write a network to a file, atomically."""
+    from safetensors.torch import save
+
+    from dicent.nets import kind_of
+
+    terminal, points = description.terminal, description.gain_map
+    saved: dict[str, Any] = {"name": terminal.name, "horizon": terminal.horizon, "weight": terminal.weight}
+    if terminal.function is not None:
+        saved["table"] = terminal.table().tolist()  # says all that a function of one's own does
+    header = {
+        "format": FORMAT,
+        "network": kind_of(module),
+        "settings": module.settings,
+        "game": description.game,
+        "terminal": saved,
+        "gain_map": None if points is None else [points.values, points.gains],
+        "training": description.training,
+    }
+    weights = {name: tensor.detach().cpu().contiguous() for name, tensor in module.state_dict().items()}
+    write_atomically(Path(path), save(weights, {KEY: json.dumps(header)}))
+
+
+def load_network(path: str | Path, device: str = "cpu") -> Network:
+    """The network in a file, or the latest of a run folder, ready to evaluate."""
+    from safetensors import SafetensorError, safe_open
+
+    from dicent.nets import build
+
+    file = find_network(path)
+    try:
+        with safe_open(file, "pt") as opened:
+            header = json.loads((opened.metadata() or {})[KEY])
+            weights = {name: opened.get_tensor(name).float() for name in opened.keys()}  # noqa: SIM118
+        if header["format"] != FORMAT:
+            raise NetworkFileError(f"{file} has format {header['format']}; this version reads {FORMAT}")
+        module = build(header["network"], header["settings"])
+        module.load_state_dict(weights)
+    except OSError as error:
+        raise NetworkFileError(f"{file} cannot be read: {error}") from error
+    except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
+        if isinstance(error, NetworkFileError):
+            raise
+        raise NetworkFileError(f"{file} is no network of ours, or damaged: {error}") from error
+    network = Network(module, device)
+    network.description = _description(header)
+    network.terminal, network.gain_map = network.description.terminal, network.description.gain_map
+    return network
+
+
+def find_network(path: str | Path) -> Path:
+    """The file of a network: the file itself, or the latest checkpoint's in a run folder."""
+    path = Path(path)
+    if path.is_file():
+        return path
+    found = sorted(path.glob(f"checkpoints/*/{FILE}")) or sorted(path.glob(FILE))
+    if not found:
+        what = "is an empty run" if path.is_dir() else "does not exist"
+        raise NetworkFileError(f"{path} {what}: a network is a .safetensors file or the folder of a run")
+    return found[-1]
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file so that it is there whole or not at all, also after a loss of power."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with open(temporary, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _description(header: dict[str, Any]) -> Description:
+    saved = header["terminal"]
+    function = None
+    if "table" in saved:
+        table, last = saved["table"], len(saved["table"][0]) - 1
+        function = lambda result, ply: float(table[result + 1][min(ply, last)])  # noqa: E731
+    terminal = TerminalValue(saved["name"], saved["horizon"], saved["weight"], function)
+    points = header["gain_map"]
+    gain_map = None if points is None else GainMap(tuple(points[0]), tuple(points[1]))
+    return Description(header["game"], terminal, gain_map, header["training"])
