@@ -37,6 +37,7 @@ def new_tree(bound: Bound, matches: int, nodes: int) -> Any:
         resolved=np.empty((matches, nodes), np.int8),
         first_edge=np.empty((matches, nodes), np.int32),
         num_edges=np.empty((matches, nodes), np.int32),
+        ply=np.empty((matches, nodes), np.int16),
         child=np.empty((matches, edges), np.int32),
         choice=np.empty((matches, edges), np.int32),
         p=np.empty((matches, edges), np.float64),

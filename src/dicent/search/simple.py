@@ -7,7 +7,7 @@ import numpy as np
 
 from dicent.evaluate.base import Evaluator
 from dicent.game import State
-from dicent.kernels.constants import MAX, SEARCH
+from dicent.kernels.constants import SEARCH
 from dicent.kernels.generator import draw, open_stream
 from dicent.kernels.leaf import hash_state
 from dicent.search.analysis import Analysis, MoveInfo, OutcomeInfo, point_of_view, win_probability
@@ -22,19 +22,25 @@ class Greedy(Search):
         self.evaluator = evaluator
 
     def stream(
-        self, state: State, limit: Limit, after: Analysis | None = None, every: float = 0.2
+        self,
+        state: State,
+        limit: Limit,
+        after: Analysis | None = None,
+        every: float = 0.2,
+        ply: int = 0,
     ) -> Iterator[Analysis]:
         """One analysis; the limit does not matter."""
         begin = time.perf_counter()
         choices = [o for o, _ in state.outcomes] if state.is_chance else list(state.legal_actions)
         ahead = [state.apply_outcome(c) if state.is_chance else state.apply(c) for c in choices]
-        values = [float(s.result or 0) for s in ahead]
+        plies = ply if state.is_chance else ply + 1
+        values = [self.evaluator.terminal.value(s, plies) if s.result is not None else 0.0 for s in ahead]
         going = [i for i, s in enumerate(ahead) if s.result is None]
         if going:
             asked = self.evaluator.evaluate(state.game, np.array([ahead[i].cells for i in going]))
             for i, value in zip(going, asked, strict=True):
                 values[i] = float(value)
-        yield _one_ply(state, ahead, values, len(going), time.perf_counter() - begin)
+        yield _one_ply(state, ahead, values, len(going), time.perf_counter() - begin, self.evaluator)
 
 
 class Random(Search):
@@ -44,7 +50,12 @@ class Random(Search):
         self.seed = seed
 
     def stream(
-        self, state: State, limit: Limit, after: Analysis | None = None, every: float = 0.2
+        self,
+        state: State,
+        limit: Limit,
+        after: Analysis | None = None,
+        every: float = 0.2,
+        ply: int = 0,
     ) -> Iterator[Analysis]:
         """One analysis, its moves in random order; the limit does not matter."""
         begin = time.perf_counter()
@@ -67,7 +78,9 @@ class Random(Search):
         yield Analysis(state, value, win, state.result is not None, 0, 0, 0, seconds, moves, outcomes)
 
 
-def _one_ply(state: State, ahead: list[State], values: list[float], asked: int, seconds: float) -> Analysis:
+def _one_ply(
+    state: State, ahead: list[State], values: list[float], asked: int, seconds: float, evaluator: Evaluator
+) -> Analysis:
     game, sure = state.game, all(s.result is not None for s in ahead)
     outcomes: tuple[OutcomeInfo, ...] = ()
     moves: tuple[MoveInfo, ...] = ()
@@ -81,13 +94,14 @@ def _one_ply(state: State, ahead: list[State], values: list[float], asked: int, 
     elif state.legal_actions:
         player = state.to_play
         listed = [
-            MoveInfo(a, text, v, win_probability(v, player), 0, s.result is not None, (text,))
+            MoveInfo(a, text, v, win_probability(evaluator.gain(v), player), 0, s.result is not None, (text,))
             for a, s, v in zip(state.legal_actions, ahead, values, strict=True)
             for text in (game.format_action(state, a),)
         ]
         moves = tuple(sorted(listed, key=lambda move: player * move.value, reverse=True))
         value = moves[0].value
-        sure = sure or (moves[0].proved and value == (1 if player == MAX else -1))
+        best = ahead[state.legal_actions.index(moves[0].action)]
+        sure = sure or best.result == player
     depth = 1 if ahead else 0
-    win = win_probability(value, point_of_view(state))
+    win = win_probability(evaluator.gain(value), point_of_view(state))
     return Analysis(state, value, win, sure, depth, len(ahead), asked, seconds, moves, outcomes)
