@@ -90,16 +90,24 @@ class Group:
         Native code runs for about `seconds`, which shorter steps before have taught how to fill.
         """
         begin = time.perf_counter()
-        self._steps = max(8, min(MOST_STEPS, int(self._steps_a_second * seconds)))
-        self._in_threads(self._advance)
+        self.advance(max(8, min(MOST_STEPS, int(self._steps_a_second * seconds))))
         taken = time.perf_counter() - begin
         self._steps_a_second = min(2 * self._steps_a_second, self._steps / taken)
         self.value_waiting()
         status = self.matches.status
         if self.size == 1 and status[0] == STUFFED and self.tree.kind.shape[1] < MAX_NODES:
-            self.tree = grown(self.bound, self.tree)
+            self.grow()
             status[0] = SEARCHING
         return bool((status == SEARCHING).any())
+
+    def advance(self, steps: int) -> None:
+        """Let native code search for `steps` steps at the most, each member until it waits or ends."""
+        self._steps = steps
+        self._in_threads(lambda first, last, work: self.search.advance(self, first, last, work, steps))
+
+    def grow(self) -> None:
+        """Make room for twice as many nodes."""
+        self.tree = grown(self.bound, self.tree)
 
     def run(self) -> None:
         """Search until every member has ended."""
@@ -122,9 +130,6 @@ class Group:
                 work(*part)
         else:
             list(self._pool.map(lambda part: work(*part), parts))
-
-    def _advance(self, first: int, last: int, work: Any) -> None:
-        self.search.advance(self, first, last, work, self._steps)
 
     def value_waiting(self) -> None:
         """Ask the evaluator for whatever waits."""
