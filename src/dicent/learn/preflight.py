@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dicent.learn.components import make_self_play
-from dicent.learn.data import concatenate
+from dicent.learn.data import Finished, concatenate
 
 if TYPE_CHECKING:
     from dicent.learn.train import Training
@@ -39,7 +39,7 @@ def preflight(training: Training) -> Preflight:
     )
     play = make_self_play(few, training.game, training.search, own, itertools.count(), 1)[0]
     play.deal()
-    finished = []
+    finished: list[Finished] = []
     while not finished:
         play.advance()
         play.value_waiting()
