@@ -1,6 +1,8 @@
 """Commands about players: match."""
 
-from typing import Annotated
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 from rich.console import Console
@@ -9,7 +11,9 @@ from rich.table import Table
 
 import dicent
 from dicent.cli.shared import Json, app, print_json, progress_line
-from dicent.play.match import MatchResult, Standing
+
+if TYPE_CHECKING:
+    from dicent.play.match import MatchResult, Standing
 
 PlayerText = Annotated[
     str,

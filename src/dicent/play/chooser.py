@@ -53,10 +53,9 @@ def chooser_of(player: Player, game: Game, threads: int | None) -> Chooser:
     if isinstance(search, Greedy):
         return GroupChooser(Expectiminimax(search.evaluator), Limit(depth=1), game, threads)
     inner = search.inner if isinstance(search, Determinized) else search
-    alone = (
-        isinstance(inner, Puct) and inner.temperature > 0 or isinstance(inner, Expectiminimax) and inner.prune
-    )
-    if limit.time is None and isinstance(inner, TreeSearch) and not alone:
+    sampled = isinstance(inner, Puct) and inner.temperature > 0
+    pruned = isinstance(inner, Expectiminimax) and inner.prune
+    if limit.time is None and isinstance(inner, TreeSearch) and not (sampled or pruned):
         return GroupChooser(inner, limit, game, threads)
     return SingleChooser(search, limit, game)
 

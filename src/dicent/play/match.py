@@ -86,7 +86,8 @@ class MatchResult:
     @property
     def pairs(self) -> npt.NDArray[np.float64]:
         """A's share of each pair of games: 0, 1/4, 1/2, 3/4 or 1."""
-        return (self.results.reshape(-1, 2).sum(axis=1) / 2 + 1) / 2
+        shares: npt.NDArray[np.float64] = (self.results.reshape(-1, 2).sum(axis=1) / 2 + 1) / 2
+        return shares
 
     @cached_property
     def interval(self) -> Interval:
@@ -210,7 +211,7 @@ class _Match:
         while len(going):
             for side, chooser in enumerate(self.choosers):
                 mine = np.where(first_side == side, MAX, MIN)
-                which = going[(games.mover == mine)[going]]
+                which = going[((games.mover == mine) & (games.length < MAX_STEPS))[going]]
                 if len(which):
                     self._move(games, which, side, chooser)
                     games = self._roll(games)

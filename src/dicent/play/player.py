@@ -64,7 +64,7 @@ class Player:
     def network(self) -> Network | None:
         """The network that it plays by, if it has one."""
         search = self.search.inner if isinstance(self.search, Determinized) else self.search
-        evaluator = getattr(search, "evaluator", None)
+        evaluator: Any = getattr(search, "evaluator", None)
         while hasattr(evaluator, "evaluator"):  # wrappers
             evaluator = evaluator.evaluator
         return evaluator if isinstance(evaluator, Network) else None
@@ -87,6 +87,9 @@ class Player:
             raise PlayerError(f"the network of {self.name} has learned {self.game}, not {game.name}")
 
 
+LIMITS = {"time": "number", "nodes": "count", "evaluations": "count", "depth": "count"}
+
+
 @dataclass(frozen=True)
 class _Kind:
     """What a kind of player is made of."""
@@ -104,7 +107,7 @@ class _Kind:
         """Every field that it takes, with its type."""
         types = dict(self.settings)
         if self.default:
-            types |= {"time": "number", "nodes": "count", "evaluations": "count", "depth": "count"}
+            types |= LIMITS
         if self.has_evaluator:
             types |= {"net": "text", "rollout": "count", "random": "count", "device": "text"}
         return types
@@ -141,7 +144,7 @@ def parse_player(text: str) -> Player:
         raise PlayerError(f"{text!r}: nothing follows the colon")
     kind = KINDS[kind_name]
     fields = _fields(text, kind_name, kind, _split(rest))
-    limits = {key: fields.pop(key) for key in ("time", "nodes", "evaluations", "depth") if key in fields}
+    limits = {key: fields.pop(key) for key in LIMITS if key in fields}
     determinized = fields.pop("determinized", False)
     if kind.has_evaluator:
         fields["evaluator"] = _evaluator(text, kind_name, fields)
