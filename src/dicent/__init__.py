@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from dicent.errors import IllegalActionError as IllegalActionError
     from dicent.errors import IllegalOutcomeError as IllegalOutcomeError
     from dicent.errors import NetworkFileError as NetworkFileError
+    from dicent.errors import PlayerError as PlayerError
     from dicent.errors import PositionError as PositionError
+    from dicent.errors import RecordError as RecordError
     from dicent.evaluate.base import Evaluator as Evaluator
     from dicent.evaluate.base import PolicyEvaluator as PolicyEvaluator
     from dicent.evaluate.native import ConstantEvaluator as ConstantEvaluator
@@ -40,6 +42,13 @@ if TYPE_CHECKING:
     from dicent.nets.residual import ResidualNetwork as ResidualNetwork
     from dicent.node_counts import NodeCounts as NodeCounts
     from dicent.node_counts import perft as perft
+    from dicent.play.match import MatchResult as MatchResult
+    from dicent.play.match import play_match as play_match
+    from dicent.play.player import Player as Player
+    from dicent.play.player import parse_player as parse_player
+    from dicent.play.record import Record as Record
+    from dicent.play.record import read_records as read_records
+    from dicent.play.record import replay as replay
     from dicent.playout import Playouts as Playouts
     from dicent.playout import playouts as playouts
     from dicent.registry import game_names as game_names
@@ -72,7 +81,9 @@ _HOMES = {
         "IllegalActionError",
         "IllegalOutcomeError",
         "NetworkFileError",
+        "PlayerError",
         "PositionError",
+        "RecordError",
     ),
     "dicent.game": ("Game", "State", "Symmetry"),
     "dicent.kernels.constants": ("CHANCE", "MAX", "MIN", "ONGOING"),
@@ -100,6 +111,9 @@ _HOMES = {
         "Symmetric",
     ),
     "dicent.nets.residual": ("ResidualNetwork",),
+    "dicent.play.match": ("MatchResult", "play_match"),
+    "dicent.play.player": ("Player", "parse_player"),
+    "dicent.play.record": ("Record", "read_records", "replay"),
     "dicent.search.analysis": (
         "Analysis",
         "MoveInfo",

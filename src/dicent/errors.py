@@ -27,3 +27,11 @@ class ContractError(DicentError):
 
 class NetworkFileError(DicentError):
     """A file that holds no network, or a damaged one."""
+
+
+class PlayerError(DicentError):
+    """A text that describes no player, or a player that cannot play the game."""
+
+
+class RecordError(DicentError):
+    """A record that is no game, or not a legal one."""

@@ -11,6 +11,7 @@ from rich.markup import escape
 import dicent
 from dicent.cli import games as games  # each module adds its commands to the app
 from dicent.cli import learn
+from dicent.cli import play as play
 from dicent.cli.shared import app
 from dicent.errors import DicentError
 

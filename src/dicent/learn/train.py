@@ -58,7 +58,7 @@ class Status:
     evaluations_per_second: float = 0.0  # lately, while self-play ran
     self_play_seconds: float = 0.0
     learning_seconds: float = 0.0
-    strength: dict[str, Any] = field(default_factory=dict)  # as measured last
+    strength: dict[str, float] = field(default_factory=dict)  # as measured last
 
 
 Watch = Callable[[Status], object]
@@ -281,10 +281,11 @@ class Training:
         """Estimate the strength by a few games against the ladder."""
         self.measured += 1
         begin = time.monotonic()
-        found = measure(self.evaluator, self.game, self.config, self.measured)
+        config = self.config
+        found = measure(self.evaluator, self.game, config.ladder_games, config.seed + self.measured, 1)
         self._reserve = max(self._reserve, 1.2 * (time.monotonic() - begin) + 0.5)
         self.status.strength = found
-        self._log({"kind": "strength", **found})
+        self._log({"kind": "strength", "scores": found})
         self.watch(self.status)
 
     def _pretrain(self) -> None:

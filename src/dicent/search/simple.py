@@ -98,7 +98,10 @@ def _one_ply(
             for a, s, v in zip(state.legal_actions, ahead, values, strict=True)
             for text in (game.format_action(state, a),)
         ]
-        moves = tuple(sorted(listed, key=lambda move: player * move.value, reverse=True))
+        # A proved win comes before any promise, as in the other searches; a proved loss comes last.
+        order = [(np.sign(player * move.value) if move.proved else 0, player * move.value) for move in listed]
+        ranked = sorted(range(len(listed)), key=order.__getitem__, reverse=True)
+        moves = tuple(listed[i] for i in ranked)
         value = moves[0].value
         best = ahead[state.legal_actions.index(moves[0].action)]
         sure = sure or best.result == player
