@@ -80,6 +80,7 @@ class Config:
     threads: int | None = None  # that search; by default as many as suits the machine
     measurements: int = 5  # how often the strength is estimated during the run
     ladder_games: int = 60  # games against each player of the ladder, each time
+    record_every: int = 100  # matches of which one is kept as a record
     checkpoint_seconds: float = 60.0
     keep_checkpoints: int = 3
 

@@ -97,11 +97,11 @@ class RunFolder:
                 f"{self.path / name} cannot be written: {error}. Free some space, then go on"
             ) from error
 
-    def append(self, name: str, row: dict[str, Any]) -> None:
-        """Add a line of JSON to a file of the run."""
+    def append(self, name: str, line: str) -> None:
+        """Add a line to a file of the run."""
         try:
             with open(self.path / name, "a") as file:
-                file.write(json.dumps(row) + "\n")
+                file.write(line + "\n")
         except OSError as error:
             raise DicentError(
                 f"{self.path / name} cannot be written: {error}. Free some space, then go on"
@@ -120,9 +120,10 @@ class RunFolder:
 
     def cut(self, name: str, lines: int) -> None:
         """Keep the first lines only: what came after the checkpoint will come again."""
-        rows = self.read_lines(name)
-        if (self.path / name).exists():
-            self.write(name, "".join(json.dumps(row) + "\n" for row in rows[:lines]).encode())
+        path = self.path / name
+        if path.exists():
+            kept = path.read_bytes().splitlines(keepends=True)[:lines]
+            self.write(name, b"".join(kept))
 
     # Checkpoints
 

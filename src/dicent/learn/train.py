@@ -8,6 +8,7 @@ clock, so that the same seed gives the same run, also across a stop and a resume
 from __future__ import annotations
 
 import copy
+import json
 import math
 import time
 from collections import deque
@@ -33,7 +34,9 @@ from dicent.learn.gain_map import fit_gain_map
 from dicent.learn.ladder import measure
 from dicent.learn.learner import Learner
 from dicent.learn.preflight import Preflight, preflight
+from dicent.learn.report import write_report
 from dicent.learn.run_folder import Checkpoint, RunFolder
+from dicent.play.record import make_record
 
 FIRST_CHECKPOINT = 15.0  # seconds
 MOST_RESULTS = 5_000  # values with their results, for the map from values to win probabilities
@@ -187,6 +190,11 @@ class Training:
         self.since_update += 1
         for value in match.root_values:
             self.results.append((float(value), match.result))
+        if match.number % self.config.record_every == 0:
+            start, steps = self.game.state(match.start), match.chosen.tolist()
+            names = (self.config.search, self.config.search)
+            record = make_record(self.game, start, steps, names, self.config.seed, match.number)
+            self.append("games.jsonl", record.to_json())
 
     def _update_when_due(self) -> None:
         if self.config.waves:
@@ -270,11 +278,11 @@ class Training:
             "seconds": round(self.seconds(), 3),
             "evaluations_per_second": round(status.evaluations_per_second),
         }
-        self.append("metrics.jsonl", {**row, **counters})
+        self.append("metrics.jsonl", json.dumps({**row, **counters}))
 
-    def append(self, name: str, row: dict[str, Any]) -> None:
+    def append(self, name: str, line: str) -> None:
         """Add a line to a file of the run, and count it."""
-        self.folder.append(name, row)
+        self.folder.append(name, line)
         self.lines[name] += 1
 
     def _measure(self) -> None:
@@ -332,6 +340,7 @@ class Training:
         self.saved += 1
         self.folder.save(Checkpoint(state, files), status.phases, self.config.keep_checkpoints)
         self.network_path = find_network(self.folder.path)
+        write_report(self.folder, self.config)
         self._checkpointed = time.monotonic()
 
     def description(self) -> Description:
