@@ -300,13 +300,13 @@ def test_match_tells_programs_and_people_who_is_better(
     answer: Callable[..., Any], output: Callable[..., str], tmp_path: Path
 ) -> None:
     file = tmp_path / "games.jsonl"
-    facts = answer("match", "uct:100", "random", "--game", "dice-nim", "--games", "40", "--record", str(file))
+    facts = answer("match", "uct:100", "random", "--game", "ewn", "--games", "40", "--record", str(file))
     assert (facts["games"], facts["seed"], facts["players"]) == (40, 0, ["uct:100", "random"])
     assert facts["wins"] + facts["draws"] + facts["losses"] == 40
     assert facts["interval"][0] < facts["score"] < facts["interval"][1]
     assert facts["elo"] > 0
     assert len(list(dicent.read_records(file))) == 40
-    text = output("match", "uct:100", "random", "--game", "dice-nim", "--games", "40")
+    text = output("match", "uct:100", "random", "--game", "ewn", "--games", "40")
     assert f"{facts['score']:.1%}" in text
     assert "95 % confidence" in text
 

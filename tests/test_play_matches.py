@@ -190,7 +190,7 @@ def test_budgets_in_seconds_are_played_one_game_at_a_time() -> None:
     result = play_match(
         "uct:time=0.001",
         "random",
-        "dice-nim:stones=4",
+        "ewn",
         4,
         progress=lambda standing: seen.append(standing.games),
     )
