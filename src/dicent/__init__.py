@@ -39,6 +39,17 @@ if TYPE_CHECKING:
     from dicent.kernels.constants import MAX as MAX
     from dicent.kernels.constants import MIN as MIN
     from dicent.kernels.constants import ONGOING as ONGOING
+    from dicent.learn.config import Config as Config
+    from dicent.learn.config import preset as preset
+    from dicent.learn.replay import PlainReplay as PlainReplay
+    from dicent.learn.replay import Replay as Replay
+    from dicent.learn.replay import SmoothReplay as SmoothReplay
+    from dicent.learn.selection import EpsilonGreedy as EpsilonGreedy
+    from dicent.learn.selection import Ordinal as Ordinal
+    from dicent.learn.selection import Selection as Selection
+    from dicent.learn.selection import Softmax as Softmax
+    from dicent.learn.train import train as train
+    from dicent.nets.dense import DenseNetwork as DenseNetwork
     from dicent.nets.residual import ResidualNetwork as ResidualNetwork
     from dicent.node_counts import NodeCounts as NodeCounts
     from dicent.node_counts import perft as perft
@@ -110,6 +121,23 @@ _HOMES = {
         "Cached",
         "Symmetric",
     ),
+    "dicent.learn.config": (
+        "Config",
+        "preset",
+    ),
+    "dicent.learn.replay": (
+        "PlainReplay",
+        "Replay",
+        "SmoothReplay",
+    ),
+    "dicent.learn.selection": (
+        "EpsilonGreedy",
+        "Ordinal",
+        "Selection",
+        "Softmax",
+    ),
+    "dicent.learn.train": ("train",),
+    "dicent.nets.dense": ("DenseNetwork",),
     "dicent.nets.residual": ("ResidualNetwork",),
     "dicent.play.match": ("MatchResult", "play_match"),
     "dicent.play.player": ("Player", "parse_player"),

@@ -7,9 +7,12 @@ clock, so that the same seed gives the same run, also across a stop and a resume
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 import math
+import signal
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -90,8 +93,11 @@ def train(
     own = Own(search, selection, terminal, replay, module)
     with RunFolder(folder, warn) as run:
         training = Training(run.settle_config(config), run, own, watch)
-        announce(preflight(training))
-        training.run()
+        try:
+            announce(preflight(training))
+            training.run()
+        finally:
+            training.close()
         return training.network_path
 
 
@@ -151,16 +157,21 @@ class Training:
         for play in self.plays:
             play.deal()
             play.advance()
-        try:
-            while self.progress() < 1.0:
+        with _stop_signals() as stop:
+            while self.progress() < 1.0 and not stop:
                 self._turn()
-        finally:
-            self._learner_thread.shutdown()
-            self._evaluation_thread.shutdown()
+            if stop:  # a second signal ends it at once
+                self.save()
+                raise KeyboardInterrupt
         self._finish_phase()
         if self.config.measurements:
             self._measure()
         self.save()
+
+    def close(self) -> None:
+        """End the threads."""
+        self._learner_thread.shutdown()
+        self._evaluation_thread.shutdown()
 
     def _turn(self) -> None:
         """Each group once: the network judges one of them while the other searches."""
@@ -390,6 +401,30 @@ class Training:
         for i, play in enumerate(self.plays):
             start = f"{i}."
             play.load({name.removeprefix(start): a for name, a in saved.items() if name.startswith(start)})
+
+
+@contextlib.contextmanager
+def _stop_signals() -> Iterator[list[int]]:
+    """Collects Ctrl-C and requests to end, so that a run stops between two turns; the second one acts."""
+    stop: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+
+    def heard(number: int, frame: object) -> None:
+        stop.append(number)
+        restore()
+
+    before = {number: signal.signal(number, heard) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    try:
+        yield stop
+    finally:
+        restore()
 
 
 def _arrays(content: bytes) -> dict[str, Any]:
