@@ -27,3 +27,7 @@ class ContractError(DicentError):
 
 class NetworkFileError(DicentError):
     """A file that holds no network, or a damaged one."""
+
+
+class TableFileError(DicentError):
+    """A file is no endgame table, or a damaged or foreign one."""
