@@ -9,7 +9,8 @@ from rich.console import Console
 from rich.markup import escape
 
 import dicent
-from dicent.cli import games as games  # each module adds its commands to the app
+from dicent.cli import exact as exact  # each module adds its commands to the app
+from dicent.cli import games as games
 from dicent.cli.shared import app
 from dicent.errors import DicentError
 

@@ -29,6 +29,7 @@ class Tables:
     def __init__(self, game: Game, index: EwnIndex, data: Bytes, compiled: bool | None = None) -> None:
         self.game = game
         self.pieces = index.pieces
+        self.name = facts_of(game, index.pieces).name  # of the file
         self.positions = index.values  # that the table holds, after symmetry
         self.error = 2 * (index.size - 1) * index.pieces * UNIT
         self._index = index.arrays

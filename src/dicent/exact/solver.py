@@ -42,12 +42,14 @@ class Solver:
         self.game = game
         self.max_states = max_states
         self.bound = bind(game, compiled)
+        self._known: Any = None
+        self._line: Any = None
         self._forget()
 
     @property
     def states(self) -> int:
         """How many states are kept: chance states, and decisions that chance has not just led to."""
-        return int(self._known.count[0])
+        return int(self._known.filled[0])
 
     def known(self) -> tuple[Any, Any]:
         """The states kept [N, S] and their values [N]."""
@@ -96,8 +98,8 @@ class Solver:
     def _grow(self, state: State) -> None:
         if self.states >= self.max_states:
             raise DicentError(
-                f"{self.game.name} is too large to be solved from {state}: more than {self.max_states:,} states "
-                "follow. Start nearer to the end, or allow more with max_states"
+                f"{self.game.name} is too large to be solved from {state}: more than "
+                f"{self.max_states:,} states follow. Start nearer to the end, or allow more with max_states"
             )
         old, new = self._known, self._table(2 * len(self._known.value))
         move = self.bound.kernel("solve.move")
@@ -122,7 +124,7 @@ class Solver:
         return self.bound.module("solve").Known(
             state=np.empty((slots, self.game.state_size), self.game.state_dtype),
             value=np.full(slots, np.nan),
-            count=np.zeros(1, np.int64),
+            filled=np.zeros(1, np.int64),
         )
 
 

@@ -18,13 +18,12 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from dicent.binding import Bound, bind
 from dicent.errors import DicentError, TableFileError
-from dicent.exact.ewn_index import Arrangements, EwnIndex, Fill, Ints, Part, new_position
+from dicent.exact.ewn_index import EwnIndex, Fill, Part, new_position
 from dicent.exact.ewn_tables import Tables, built, facts_of, open_tables
 from dicent.exact.table_file import HEADER, WIDTH, Bytes, Facts, header, read_values, tables_folder
 from dicent.game import Game
@@ -88,7 +87,10 @@ class _Build:
     def run(self, threads: int) -> None:
         """Work out all parts that are not done, and finish the file."""
         self._open()
-        noted, values = time.perf_counter(), sum(p.stop - p.start for p in self.index.parts if self._is_done(p))
+        noted, values = (
+            time.perf_counter(),
+            sum(p.stop - p.start for p in self.index.parts if self._is_done(p)),
+        )
         with ThreadPoolExecutor(threads) as pool:
             try:
                 for total in range(2, self.index.pieces + 1):
@@ -159,36 +161,43 @@ class _Build:
 
     def _work_out(self, part: Part) -> Part:
         """All positions of a part, those nearest to the end first."""
-        sweeps = [self._sweep(fill) for fill in part.fills]
-        for total in range(2 * (self.index.size - 1) * part.pieces + 1):
+        sweeps = [_Sweep(self.bound, self.index, self.data, fill) for fill in part.fills]
+        for steps in range(2 * (self.index.size - 1) * part.pieces + 1):
             for sweep in sweeps:
-                for call in sweep(total):
+                for first in sweep.chunks(steps):
                     if self.stop.is_set():
                         raise InterruptedError
-                    call()
+                    sweep.work_out(steps, first)
         return part
 
-    def _sweep(self, fill: Fill) -> Callable[[int], Iterator[Callable[[], Any]]]:
-        """What works out the positions of a pair of classes with so many steps left, in short calls."""
-        index, kernel, q = self.index, self.bound.kernel("endgame.fill"), new_position(self.bound)
-        for side, c in enumerate((fill.a, fill.b)):
-            q.labels[side], q.count[side] = index.labels.classes[c].labels, index.labels.classes[c].count
-        rows: Arrangements = index.rows(fill.a)
-        others, starts = index.others(fill.b).by_distance
-        chunk = max(1, PAIRS // max(1, int(np.diff(starts).max())))
 
-        def calls(total: int) -> Iterator[Callable[[], Any]]:
-            left: Ints = total - rows.distance
-            if not ((left >= 0) & (left < len(starts) - 1)).any():
-                return
-            for first in range(0, len(rows.cells), chunk):
-                last = min(first + chunk, len(rows.cells))
-                yield lambda: kernel(
-                    *(index.arrays, self.data, q, rows.cells, rows.mask, rows.distance),
-                    *(others.cells, others.mask, starts, total, int(fill.both), first, last),
-                )
+class _Sweep:
+    """Works out the positions of a pair of classes, in short calls."""
 
-        return calls
+    def __init__(self, bound: Bound, index: EwnIndex, data: Bytes, fill: Fill) -> None:
+        self.kernel = bound.kernel("endgame.fill")
+        self.memory = index.arrays, data, new_position(bound)
+        for side, c in enumerate((index.labels.classes[fill.a], index.labels.classes[fill.b])):
+            self.memory[2].labels[side], self.memory[2].number[side] = c.labels, c.count
+        self.rows = index.rows(fill.a)
+        self.others, self.starts = index.others(fill.b).by_distance
+        self.both = int(fill.both)
+        self.chunk = max(1, PAIRS // int(np.diff(self.starts).max()))
+
+    def chunks(self, steps: int) -> range:
+        """The first rows of the calls for positions with so many steps left; none if there is no such row."""
+        left = steps - self.rows.distance
+        some = ((left >= 0) & (left < len(self.starts) - 1)).any()
+        return range(0, len(self.rows.cells) if some else 0, self.chunk)
+
+    def work_out(self, steps: int, first: int) -> None:
+        """One call."""
+        rows, others = self.rows, self.others
+        last = min(first + self.chunk, len(rows.cells))
+        self.kernel(
+            *(*self.memory, rows.cells, rows.mask, rows.distance),
+            *(others.cells, others.mask, self.starts, steps, self.both, first, last),
+        )
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from .jit import copy, i64, inline, jit
 
 SURE = (1 << 24) - 1  # how a sure win is written
 UNIT = 1.0 / SURE
-UNKNOWN = -1
+NOBODY = -1
 
 
 class Index(NamedTuple):
@@ -43,7 +43,7 @@ class Position(NamedTuple):
 
     cells: np.ndarray  # [2, K]  of each side's pieces by rank, MAX first
     labels: np.ndarray  # [2]  the set of each side
-    count: np.ndarray  # [2]
+    number: np.ndarray  # [2]  of pieces
     a: np.ndarray  # [K]  cells of the larger side, in the order of its class
     b: np.ndarray  # [K]  of the smaller side
     best: np.ndarray  # [K]  what moving each piece is worth
@@ -52,7 +52,7 @@ class Position(NamedTuple):
 @jit
 def locate(x, q, mover):
     """Where a position with side `mover` to roll lies in the table."""
-    larger = 0 if q.count[0] > q.count[1] or (q.count[0] == q.count[1] and mover == 0) else 1
+    larger = 0 if q.number[0] > q.number[1] or (q.number[0] == q.number[1] and mover == 0) else 1
     ca = x.label_class[q.labels[larger]]
     cb = x.label_class[q.labels[1 - larger]]
     row = place_larger(x, q, larger, ca)
@@ -69,7 +69,7 @@ def locate(x, q, mover):
 @inline
 def place_larger(x, q, larger, ca):
     """The entry of `place` for the larger side, whose cells in order, reflected if need be, go to `a`."""
-    n = q.count[larger]
+    n = q.number[larger]
     last = len(x.reflection) - 1
     flipped = x.flipped[q.labels[larger]]
     code = 0
@@ -87,7 +87,7 @@ def place_larger(x, q, larger, ca):
 @inline
 def place_smaller(x, q, larger, cb, reflected):
     """The smaller side's cells, as the larger side sees them, in the order of their class."""
-    n = q.count[1 - larger]
+    n = q.number[1 - larger]
     last = len(x.reflection) - 1
     flipped = x.flipped[q.labels[1 - larger]]
     for i in range(n):
@@ -102,23 +102,23 @@ def place_smaller(x, q, larger, cb, reflected):
 @inline
 def rank(x, q, larger, cb):
     """The number of the smaller side's arrangement among all on the cells left free, 0 first."""
-    na, nb = q.count[larger], q.count[1 - larger]
+    na, nb = q.number[larger], q.number[1 - larger]
     free = len(x.reflection) - 1 - na  # its target is not free either
     for i in range(na):
         free += q.a[i] == 0
     if x.symmetric[cb] and nb > 1:  # the outer two in either order
         low, high = digit(q, na, 0, 0), digit(q, na, 0, nb - 1)
-        number = high * (high - 1) // 2 + low
+        place = high * (high - 1) // 2 + low
         free -= 2
         for i in range(1, nb - 1):
-            number = number * free + digit(q, na, i, i) - (q.b[nb - 1] < q.b[i])
+            place = place * free + digit(q, na, i, i) - (q.b[nb - 1] < q.b[i])
             free -= 1
-        return number
-    number = 0
+        return place
+    place = 0
     for i in range(nb):
-        number = number * free + digit(q, na, i, i)
+        place = place * free + digit(q, na, i, i)
         free -= 1
-    return number
+    return place
 
 
 @inline
@@ -153,7 +153,7 @@ def write(data, i, value):
 @jit
 def expected(x, data, q, side):
     """The probability that `side` wins before its roll, from the values of the positions that follow."""
-    n = q.count[side]
+    n = q.number[side]
     for r in range(n):
         cell = q.cells[side, r]
         best = 0.0
@@ -176,29 +176,29 @@ def moved(x, data, q, side, r, to):
     """What it is worth to `side` to move its piece of rank `r` to the cell `to`."""
     if to == x.target[side]:
         return 1.0
-    for other in range(2):
-        for j in range(q.count[other]):
-            if q.cells[other, j] == to:
-                return captured(x, data, q, side, r, to, other, j)
-    cell = q.cells[side, r]
-    q.cells[side, r] = to
-    value = 1.0 - read(data, locate(x, q, 1 - side))
-    q.cells[side, r] = cell
-    return value
-
-
-@jit
-def captured(x, data, q, side, r, to, other, j):
-    """The same for a move that takes the piece of rank `j` of the side `other`."""
-    if other != side and q.count[other] == 1:
+    owner, j = find(q, to)
+    if owner == 1 - side and q.number[owner] == 1:
         return 1.0
     cell = q.cells[side, r]
     q.cells[side, r] = to
-    labels = take_off(q, other, j)
+    labels = 0
+    if owner >= 0:
+        labels = take_off(q, owner, j)
     value = 1.0 - read(data, locate(x, q, 1 - side))
-    put_back(q, other, j, labels, to)
+    if owner >= 0:
+        put_back(q, owner, j, labels, to)
     q.cells[side, r] = cell
     return value
+
+
+@inline
+def find(q, cell):
+    """The side and the rank of the piece on a cell; NOBODY and 0 if it is empty."""
+    for side in range(2):
+        for j in range(q.number[side]):
+            if q.cells[side, j] == cell:
+                return side, j
+    return NOBODY, 0
 
 
 @inline
@@ -209,8 +209,8 @@ def take_off(q, side, j):
     for _ in range(j):
         rest &= rest - 1  # without its lowest bit
     q.labels[side] = labels ^ (rest & -rest)
-    q.count[side] -= 1
-    for i in range(j, q.count[side]):
+    q.number[side] -= 1
+    for i in range(j, q.number[side]):
         q.cells[side, i] = q.cells[side, i + 1]
     return labels
 
@@ -218,10 +218,10 @@ def take_off(q, side, j):
 @inline
 def put_back(q, side, j, labels, cell):
     """Undo `take_off`."""
-    for i in range(q.count[side], j, -1):
+    for i in range(q.number[side], j, -1):
         q.cells[side, i] = q.cells[side, i - 1]
     q.cells[side, j] = cell
-    q.count[side] += 1
+    q.number[side] += 1
     q.labels[side] = labels
 
 
@@ -245,16 +245,15 @@ def fill(x, data, q, rows, mask, distance, others, other_mask, other_start, tota
         for j in range(other_start[left], other_start[left + 1]):
             if mask[i] & other_mask[j] == 0:
                 copy(q.cells[1, : others.shape[1]], others[j])
-                write(data, locate(x, q, 0), expected(x, data, q, 0))
-                if both:
-                    write(data, locate(x, q, 1), expected(x, data, q, 1))
+                for side in range(1 + both):
+                    write(data, locate(x, q, side), expected(x, data, q, side))
 
 
 @jit
 def set_position(x, q, s):
     """Read a state; is it in the table? The game must be under way."""
-    q.count[0] = 0
-    q.count[1] = 0
+    q.number[0] = 0
+    q.number[1] = 0
     total = 0
     for i in range(2 * rules.PIECES):
         total += s[i] != rules.OFF
@@ -265,10 +264,10 @@ def set_position(x, q, s):
         for piece in range(rules.PIECES):
             cell = i64(s[rules.PIECES * side + piece])
             if cell != rules.OFF:
-                q.cells[side, q.count[side]] = cell
-                q.count[side] += 1
+                q.cells[side, q.number[side]] = cell
+                q.number[side] += 1
                 q.labels[side] |= 1 << piece
-    return q.count[0] > 0 and q.count[1] > 0
+    return q.number[0] > 0 and q.number[1] > 0
 
 
 @jit
@@ -291,15 +290,16 @@ def probe(x, data, q, states, values, after, actions):
     """
     for i in range(len(states)):
         s = states[i]
-        if rules.result(s) != ONGOING or s[rules.DIE] == rules.TO_ROLL:
-            values[i] = state_value(x, data, q, s)
-        elif not set_position(x, q, s):
-            values[i] = np.nan
-        else:
-            values[i] = -2.0 * s[rules.MOVER]
-            for j in range(rules.legal_actions(s, actions)):
-                copy(after, s)
+        mover = i64(s[rules.MOVER])
+        rolled = s[rules.DIE] > 0 and rules.result(s) == ONGOING
+        values[i] = np.nan
+        if rolled and not set_position(x, q, s):
+            continue
+        n = rules.legal_actions(s, actions) if rolled else 1
+        for j in range(n):
+            copy(after, s)
+            if rolled:
                 rules.apply_action(after, actions[j])
-                value = state_value(x, data, q, after)
-                if s[rules.MOVER] * value > s[rules.MOVER] * values[i]:
-                    values[i] = value
+            value = state_value(x, data, q, after)
+            if j == 0 or mover * value > mover * values[i]:
+                values[i] = value

@@ -29,7 +29,7 @@ class Known(NamedTuple):
 
     state: np.ndarray  # [H, S]
     value: np.ndarray  # [H]  for MAX; NaN where there is no state, ON_PATH while it is worked out
-    count: np.ndarray  # [1]  states in it
+    filled: np.ndarray  # [1]  states in it
 
 
 class Line(NamedTuple):
@@ -92,11 +92,11 @@ def enter(known, line, level, most):
             line.width[level] = 0
             line.value[level] = value
             return PAUSED
-        if known.count[0] >= most:
+        if known.filled[0] >= most:
             return FULL
         copy(known.state[slot], s)
         known.value[slot] = ON_PATH
-        known.count[0] += 1
+        known.filled[0] += 1
     if chance:
         line.width[level] = rules.outcomes(s, line.p[level])
         line.value[level] = 0.0
@@ -156,4 +156,4 @@ def move(known, larger, first, last):
             slot = slot_of(larger, known.state[i])
             copy(larger.state[slot], known.state[i])
             larger.value[slot] = known.value[i]
-            larger.count[0] += 1
+            larger.filled[0] += 1

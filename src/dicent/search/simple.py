@@ -29,12 +29,16 @@ class Greedy(Search):
         choices = [o for o, _ in state.outcomes] if state.is_chance else list(state.legal_actions)
         ahead = [state.apply_outcome(c) if state.is_chance else state.apply(c) for c in choices]
         values = [float(s.result or 0) for s in ahead]
+        proved = [s.result is not None for s in ahead]
         going = [i for i, s in enumerate(ahead) if s.result is None]
         if going:
-            asked = self.evaluator.evaluate(state.game, np.array([ahead[i].cells for i in going]))
-            for i, value in zip(going, asked, strict=True):
-                values[i] = float(value)
-        yield _one_ply(state, ahead, values, len(going), time.perf_counter() - begin)
+            asked, exact = self.evaluator.evaluate_marked(
+                state.game, np.array([ahead[i].cells for i in going])
+            )
+            for k, i in enumerate(going):
+                values[i] = float(asked[k])
+                proved[i] = exact is not None and bool(exact[k])
+        yield _one_ply(state, proved, values, len(going), time.perf_counter() - begin)
 
 
 class Random(Search):
@@ -67,8 +71,8 @@ class Random(Search):
         yield Analysis(state, value, win, state.result is not None, 0, 0, 0, seconds, moves, outcomes)
 
 
-def _one_ply(state: State, ahead: list[State], values: list[float], asked: int, seconds: float) -> Analysis:
-    game, sure = state.game, all(s.result is not None for s in ahead)
+def _one_ply(state: State, proved: list[bool], values: list[float], asked: int, seconds: float) -> Analysis:
+    game, sure = state.game, all(proved)
     outcomes: tuple[OutcomeInfo, ...] = ()
     moves: tuple[MoveInfo, ...] = ()
     value = float(state.result or 0)
@@ -81,13 +85,13 @@ def _one_ply(state: State, ahead: list[State], values: list[float], asked: int, 
     elif state.legal_actions:
         player = state.to_play
         listed = [
-            MoveInfo(a, text, v, win_probability(v, player), 0, s.result is not None, (text,))
-            for a, s, v in zip(state.legal_actions, ahead, values, strict=True)
+            MoveInfo(a, text, v, win_probability(v, player), 0, exact, (text,))
+            for a, exact, v in zip(state.legal_actions, proved, values, strict=True)
             for text in (game.format_action(state, a),)
         ]
         moves = tuple(sorted(listed, key=lambda move: player * move.value, reverse=True))
         value = moves[0].value
         sure = sure or (moves[0].proved and value == (1 if player == MAX else -1))
-    depth = 1 if ahead else 0
+    depth = 1 if proved else 0
     win = win_probability(value, point_of_view(state))
-    return Analysis(state, value, win, sure, depth, len(ahead), asked, seconds, moves, outcomes)
+    return Analysis(state, value, win, sure, depth, len(proved), asked, seconds, moves, outcomes)
