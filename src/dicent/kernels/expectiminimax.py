@@ -17,7 +17,6 @@ from .leaf import OUTSIDE, hash_state
 from .matches import DONE, SEARCHING, STUFFED, WAITING
 from .tree import (
     FULL,
-    TERMINAL,
     backup,
     equal,
     new_node,
@@ -69,7 +68,7 @@ def search(t, c, y, m, settings, work, steps):
 
         # 3. Expand the next node, and value its children in a batch with others.
         node = y.cursor[m]
-        if t.kind[node] != TERMINAL:
+        if not t.resolved[node]:
             if c.waiting[m] + rules.NUM_ACTIONS + rules.NUM_OUTCOMES > y.largest:
                 c.status[m] = WAITING
                 return
