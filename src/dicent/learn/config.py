@@ -131,6 +131,14 @@ PRESETS: dict[str, dict[str, Any]] = {
         "waves": True,
         "overlap": False,
     },
+    "alphazero": {  # root states only, so each is used more often
+        "search": "puct",
+        "evaluations_per_move": 60,
+        "temperature": 0.5,
+        "duplication": 30.0,
+        "batch": 256,
+        "at_once": 128,
+    },
     "gpu": {
         "evaluations_per_move": 150,
         "replay_states": 4_000_000,
@@ -151,7 +159,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 
 def preset(name: str) -> Config:
-    """The settings of a preset: laptop, paper or gpu."""
+    """The settings of a preset: laptop, paper, alphazero or gpu."""
     if name not in PRESETS:
         raise DicentError(f"there is no preset {name!r}; possible are {', '.join(PRESETS)}")
     return Config(**PRESETS[name])
