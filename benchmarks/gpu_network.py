@@ -1,4 +1,4 @@
-"""How fast the paper's network is on a GPU by itself, in several ways: states a second, weights as they come."""
+"""How fast the paper's network is on a GPU by itself, in several ways, in states a second."""
 
 import copy
 import time

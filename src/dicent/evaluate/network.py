@@ -26,8 +26,9 @@ SMALLEST = 32  # states that are worth a thread
 class Network(PolicyEvaluator):
     """A torch module that maps planes [B, C, H, W] to values [B], or to values and logits [B, A].
 
-    It runs in float32 on a CPU and in half precision on a GPU. `largest` is the largest batch that goes through it at once. With
-    `threads` a batch is shared out evenly, each part to one thread; torch's own threads are another thing.
+    It runs in float32 on a CPU and in half precision on a GPU. `largest` is the largest batch that goes
+    through it at once. With `threads` a batch is shared out evenly, each part to one thread; torch's own
+    threads are another thing.
     """
 
     description: Description | None = None  # of a network that comes from a file
