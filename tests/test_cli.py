@@ -294,3 +294,24 @@ def test_brackets_in_a_position_are_printed(output: Output, edited: Edit) -> Non
     game = f"{path}:stones=2"
     assert output("show", game).count("[red] 2 1 -") == 2
     assert "[red] 2 1 -" in output("perft", game, "--depth", "0")
+
+
+def test_match_tells_programs_and_people_who_is_better(
+    answer: Callable[..., Any], output: Callable[..., str], tmp_path: Path
+) -> None:
+    file = tmp_path / "games.jsonl"
+    facts = answer("match", "uct:100", "random", "--game", "ewn", "--games", "40", "--record", str(file))
+    assert (facts["games"], facts["seed"], facts["players"]) == (40, 0, ["uct:100", "random"])
+    assert facts["wins"] + facts["draws"] + facts["losses"] == 40
+    assert facts["interval"][0] < facts["score"] < facts["interval"][1]
+    assert facts["elo"] > 0
+    assert len(list(dicent.read_records(file))) == 40
+    text = output("match", "uct:100", "random", "--game", "ewn", "--games", "40")
+    assert f"{facts['score']:.1%}" in text
+    assert "95 % confidence" in text
+
+
+def test_match_says_what_is_missing(complaint: Callable[..., str]) -> None:
+    assert "which game" in complaint("match", "random", "random")
+    assert "pairs" in complaint("match", "random", "random", "--game", "ewn", "--games", "3")
+    assert "did you mean uct" in complaint("match", "utc:5", "random", "--game", "ewn")

@@ -24,7 +24,7 @@ def test_the_readmes_code_prints_what_it_says(capsys: pytest.CaptureFixture[str]
             assert text == promised if promised else text
 
 
-@pytest.mark.parametrize("document", ["docs/search.md", "docs/your-own-search.md"])
+@pytest.mark.parametrize("document", ["docs/matches.md", "docs/search.md", "docs/your-own-search.md"])
 def test_the_code_of_documents_runs(document: str) -> None:
     for code in blocks(ROOT / document):
         exec(compile(code, document, "exec"), {"__name__": "document"})
@@ -48,7 +48,8 @@ def test_links_lead_to_files(document: Path) -> None:
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_commands_and_files_that_are_named_exist(document: Path) -> None:
     text = document.read_text(encoding="utf-8")
-    commands = {"games", "show", "check", "perft", "bench", "solve", "probe", "tables", "accuracy"}
+    commands = {"games", "show", "check", "perft", "bench", "match", "train"}
+    commands |= {"solve", "probe", "tables", "accuracy"}
     assert set(re.findall(r"dicent ([a-z]+)[ `]", text)) <= commands
     for path in re.findall(r"`((?:src|docs|tests)/[\w/.]+)`", text):
         assert (ROOT / path).exists(), path

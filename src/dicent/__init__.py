@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from dicent.errors import IllegalActionError as IllegalActionError
     from dicent.errors import IllegalOutcomeError as IllegalOutcomeError
     from dicent.errors import NetworkFileError as NetworkFileError
+    from dicent.errors import PlayerError as PlayerError
     from dicent.errors import PositionError as PositionError
+    from dicent.errors import RecordError as RecordError
     from dicent.errors import TableFileError as TableFileError
     from dicent.evaluate.base import Evaluator as Evaluator
     from dicent.evaluate.base import PolicyEvaluator as PolicyEvaluator
@@ -53,9 +55,27 @@ if TYPE_CHECKING:
     from dicent.kernels.constants import MAX as MAX
     from dicent.kernels.constants import MIN as MIN
     from dicent.kernels.constants import ONGOING as ONGOING
+    from dicent.learn.config import Config as Config
+    from dicent.learn.config import preset as preset
+    from dicent.learn.replay import PlainReplay as PlainReplay
+    from dicent.learn.replay import Replay as Replay
+    from dicent.learn.replay import SmoothReplay as SmoothReplay
+    from dicent.learn.selection import EpsilonGreedy as EpsilonGreedy
+    from dicent.learn.selection import Ordinal as Ordinal
+    from dicent.learn.selection import Selection as Selection
+    from dicent.learn.selection import Softmax as Softmax
+    from dicent.learn.train import train as train
+    from dicent.nets.dense import DenseNetwork as DenseNetwork
     from dicent.nets.residual import ResidualNetwork as ResidualNetwork
     from dicent.node_counts import NodeCounts as NodeCounts
     from dicent.node_counts import perft as perft
+    from dicent.play.match import MatchResult as MatchResult
+    from dicent.play.match import play_match as play_match
+    from dicent.play.player import Player as Player
+    from dicent.play.player import parse_player as parse_player
+    from dicent.play.record import Record as Record
+    from dicent.play.record import read_records as read_records
+    from dicent.play.record import replay as replay
     from dicent.playout import Playouts as Playouts
     from dicent.playout import playouts as playouts
     from dicent.registry import game_names as game_names
@@ -88,7 +108,9 @@ _HOMES = {
         "IllegalActionError",
         "IllegalOutcomeError",
         "NetworkFileError",
+        "PlayerError",
         "PositionError",
+        "RecordError",
         "TableFileError",
     ),
     "dicent.game": ("Game", "State", "Symmetry"),
@@ -116,6 +138,23 @@ _HOMES = {
         "Cached",
         "Symmetric",
     ),
+    "dicent.learn.config": (
+        "Config",
+        "preset",
+    ),
+    "dicent.learn.replay": (
+        "PlainReplay",
+        "Replay",
+        "SmoothReplay",
+    ),
+    "dicent.learn.selection": (
+        "EpsilonGreedy",
+        "Ordinal",
+        "Selection",
+        "Softmax",
+    ),
+    "dicent.learn.train": ("train",),
+    "dicent.nets.dense": ("DenseNetwork",),
     "dicent.exact.accuracy": ("AccuracyRow", "Estimate", "accuracy"),
     "dicent.exact.ewn_tables": ("Tables", "open_tables", "probe"),
     "dicent.exact.sample": ("Decision", "endgame_sample", "exact_sample", "whole_game_sample"),
@@ -124,6 +163,9 @@ _HOMES = {
     "dicent.exact.table_build": ("build_tables",),
     "dicent.exact.with_tables": ("WithTables",),
     "dicent.nets.residual": ("ResidualNetwork",),
+    "dicent.play.match": ("MatchResult", "play_match"),
+    "dicent.play.player": ("Player", "parse_player"),
+    "dicent.play.record": ("Record", "read_records", "replay"),
     "dicent.search.analysis": (
         "Analysis",
         "MoveInfo",

@@ -29,5 +29,13 @@ class NetworkFileError(DicentError):
     """A file that holds no network, or a damaged one."""
 
 
+class PlayerError(DicentError):
+    """A text that describes no player, or a player that cannot play the game."""
+
+
+class RecordError(DicentError):
+    """A record that is no game, or not a legal one."""
+
+
 class TableFileError(DicentError):
     """A file is no endgame table, or a damaged or foreign one."""

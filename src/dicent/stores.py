@@ -37,6 +37,7 @@ def new_tree(bound: Bound, matches: int, nodes: int) -> Any:
         resolved=np.empty((matches, nodes), np.int8),
         first_edge=np.empty((matches, nodes), np.int32),
         num_edges=np.empty((matches, nodes), np.int32),
+        ply=np.empty((matches, nodes), np.int16),
         child=np.empty((matches, edges), np.int32),
         choice=np.empty((matches, edges), np.int32),
         p=np.empty((matches, edges), np.float64),
@@ -70,6 +71,25 @@ def new_matches(bound: Bound, matches: int, depth: int, leaves: int) -> Any:
         waiting=counter[12],
         rng=np.zeros((matches, 2), np.uint64),
         d_seed=np.zeros(matches, np.int64),
+    )
+
+
+def new_games(bound: Bound, matches: int, policy: bool) -> Any:
+    """What self-play keeps for each of its matches. One of more than `plies` actions is stopped."""
+    game = bound.game
+    plies = 2 * game.max_plies if game.max_plies else 400
+    return bound.module("self_play").Games(
+        number=np.zeros(matches, np.int64),
+        start=np.zeros((matches, game.state_size), game.state_dtype),
+        state=np.zeros((matches, game.state_size), game.state_dtype),
+        ply=np.zeros(matches, np.int64),
+        dice=np.zeros((matches, 2), np.uint64),
+        choice=np.zeros((matches, 2), np.uint64),
+        steps=np.zeros(matches, np.int64),
+        chosen=np.zeros((matches, 4 * plies), np.int32),
+        root=np.zeros((matches, plies, game.state_size), game.state_dtype),
+        value=np.zeros((matches, plies), np.float64),
+        policy=np.zeros((matches, plies, game.num_actions if policy else 0), np.float32),
     )
 
 

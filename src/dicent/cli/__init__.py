@@ -11,6 +11,8 @@ from rich.markup import escape
 import dicent
 from dicent.cli import exact as exact  # each module adds its commands to the app
 from dicent.cli import games as games
+from dicent.cli import learn
+from dicent.cli import play as play
 from dicent.cli.shared import app
 from dicent.errors import DicentError
 
@@ -21,7 +23,12 @@ def main(arguments: list[str] | None = None) -> int:
     if arguments == ["--version"]:
         print(f"dicent {dicent.__version__}")
         return 0
-    return _guarded(lambda: app.cli(args=arguments, prog="dicent", config=(tyro.conf.FlagCreatePairsOff,)))
+    return _guarded(lambda: _run(arguments))
+
+
+def _run(arguments: list[str]) -> None:
+    learn.add_train(arguments)
+    app.cli(args=arguments, prog="dicent", config=(tyro.conf.FlagCreatePairsOff,))
 
 
 def _guarded(command: Callable[[], object]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,18 +20,26 @@ if TYPE_CHECKING:
     from dicent.evaluate.network_file import Description
 
 
+SMALLEST = 32  # states that are worth a thread
+
+
 class Network(PolicyEvaluator):
     """A torch module that maps planes [B, C, H, W] to values [B], or to values and logits [B, A].
 
-    It runs in float32 on a CPU. `largest` is the largest batch that goes through it at once.
+    It runs in float32 on a CPU. `largest` is the largest batch that goes through it at once. With
+    `threads` a batch is shared out evenly, each part to one thread; torch's own threads are another thing.
     """
 
     description: Description | None = None  # of a network that comes from a file
 
-    def __init__(self, module: torch.nn.Module, device: str = "cpu", largest: int = 16384) -> None:
+    def __init__(
+        self, module: torch.nn.Module, device: str = "cpu", largest: int = 16384, threads: int = 1
+    ) -> None:
         self.module = module.to(device).eval()
         self.device = device
         self.largest = largest
+        self.threads = threads
+        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
 
     def evaluate(self, game: Game, states: Cells) -> Values:
         """The values [B] of states [B, S]."""
@@ -44,23 +53,27 @@ class Network(PolicyEvaluator):
         return values, logits
 
     def _forward(self, game: Game, states: Cells) -> tuple[Values, Any]:
+        size = min(self.largest, max(SMALLEST, -(-len(states) // self.threads)))
+        parts = [states[first : first + size] for first in range(0, len(states), size)]
+        if self._pool is None or len(parts) == 1:
+            answers = [self._forward_part(game, part) for part in parts]
+        else:
+            answers = list(self._pool.map(lambda part: self._forward_part(game, part), parts))
+        if not answers:
+            return np.empty(0, np.float64), None
+        logits = None if answers[0][1] is None else np.concatenate([logits for _, logits in answers])
+        return np.concatenate([values for values, _ in answers]), logits
+
+    def _forward_part(self, game: Game, states: Cells) -> tuple[Values, Any]:
         import torch
 
-        encode = bind(game).kernel("encoding.encode_batch")
-        values = np.empty(len(states), np.float64)
-        logits = None
-        for first in range(0, len(states), self.largest):
-            part = slice(first, first + self.largest)
-            planes = np.empty((len(states[part]), *game.input_shape), np.float32)
-            encode(np.ascontiguousarray(states[part]), planes)
-            with torch.no_grad():
-                answer = self.module(torch.from_numpy(planes).to(self.device))
-            value, policy = answer if isinstance(answer, tuple) else (answer, None)
-            values[part] = value.float().cpu().numpy()
-            if policy is not None:
-                logits = np.empty((len(states), policy.shape[1]), np.float32) if logits is None else logits
-                logits[part] = policy.float().cpu().numpy()
-        return values, logits
+        planes = np.empty((len(states), *game.input_shape), np.float32)
+        bind(game).kernel("encoding.encode_batch")(np.ascontiguousarray(states), planes)
+        with torch.no_grad():
+            answer = self.module(torch.from_numpy(planes).to(self.device))
+        value, policy = answer if isinstance(answer, tuple) else (answer, None)
+        logits = None if policy is None else policy.float().cpu().numpy()
+        return value.float().cpu().numpy().astype(np.float64), logits
 
 
 class Function(Evaluator):

@@ -32,6 +32,11 @@ class Description:
 
 def save_network(path: str | Path, module: torch.nn.Module, description: Description) -> None:
     """Write a network to a file, atomically."""
+    write_atomically(Path(path), network_bytes(module, description))
+
+
+def network_bytes(module: torch.nn.Module, description: Description) -> bytes:
+    """The content of a network's file."""
     from safetensors.torch import save
 
     from dicent.nets import kind_of
@@ -50,7 +55,7 @@ def save_network(path: str | Path, module: torch.nn.Module, description: Descrip
         "training": description.training,
     }
     weights = {name: tensor.detach().cpu().contiguous() for name, tensor in module.state_dict().items()}
-    write_atomically(Path(path), save(weights, {KEY: json.dumps(header)}))
+    return bytes(save(weights, {KEY: json.dumps(header)}))
 
 
 def load_network(path: str | Path, device: str = "cpu") -> Network:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dicent.errors import DicentError
-from dicent.game import Game
+from dicent.game import Game, State
 
 Values = npt.NDArray[np.float64]
 
@@ -56,6 +56,13 @@ class TerminalValue:
         """Values [3, L] by result + 1 and ply; later plies count as the last."""
         plies = range(self.horizon + 2) if self.uses_ply else range(1)
         return np.array([[self._value(result, p) for p in plies] for result in (-1, 0, 1)], np.float64)
+
+    def value(self, state: State, ply: int) -> float:
+        """The value of a finished game after `ply` actions."""
+        assert state.result is not None
+        if self.uses_score:
+            return float(state.game.rules.module.score(state.cells))
+        return self._value(state.result, min(ply, self.horizon + 1) if self.uses_ply else 0)
 
     def _value(self, result: int, ply: int) -> float:
         if self.function is not None:

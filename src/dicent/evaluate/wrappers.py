@@ -16,7 +16,7 @@ class Cached(Evaluator):
     def __init__(self, evaluator: Evaluator, size: int = 1_000_000) -> None:
         if size < 1:
             raise DicentError(f"Cached(size={size}): it must be at least 1")
-        self.evaluator = evaluator
+        self.evaluator, self.terminal, self.gain_map = evaluator, evaluator.terminal, evaluator.gain_map
         self.size = size
         self.hits = self.misses = 0
         self._known: OrderedDict[tuple[Game, bytes], float] = OrderedDict()
@@ -44,7 +44,7 @@ class Symmetric(Evaluator):
     """The mean over all symmetric positions, each with its sign: as many times the work."""
 
     def __init__(self, evaluator: Evaluator) -> None:
-        self.evaluator = evaluator
+        self.evaluator, self.terminal, self.gain_map = evaluator, evaluator.terminal, evaluator.gain_map
 
     def evaluate(self, game: Game, states: Cells) -> Values:
         """The values [B] of states [B, S]."""

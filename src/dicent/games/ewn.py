@@ -47,7 +47,8 @@ STEPS = 3 * PIECES
 NUM_ACTIONS = STEPS + (PIECES * PIECES if PLACED else 0)
 NUM_OUTCOMES = PIECES
 INPUT_SHAPE = (3 * PIECES + 2, SIZE, SIZE)
-MAX_PLIES = 8 * SIZE  # the usual maximum, placements not counted: 40 on the 5x5 board
+# The usual maximum: 40 on the 5x5 board, and the placements.
+MAX_PLIES = 8 * SIZE + (PIECES if MIRRORED else 2 * PIECES if PLACED else 0)
 NUM_SYMMETRIES = 16
 REFLECT, SWAP, RENUMBER_MAX, RENUMBER_MIN = 1, 2, 4, 8  # bits of a symmetry's number
 

@@ -15,7 +15,17 @@ from .constants import CHANCE, NONE
 from .jit import copy, i64, jit, u64
 from .leaf import OUTSIDE, hash_state
 from .matches import DONE, SEARCHING, STUFFED, WAITING
-from .tree import FULL, backup, equal, new_node, resolve, skip_chance, tree_of, value_children
+from .tree import (
+    FULL,
+    backup,
+    equal,
+    new_node,
+    ply_after,
+    resolve,
+    skip_chance,
+    tree_of,
+    value_children,
+)
 
 
 class Layers(NamedTuple):
@@ -125,18 +135,20 @@ def expand(t, c, y, m, node, settings, work):
             rules.apply_action(work.state, choice)
         if settings.determinized:
             skip_chance(work.state, c.d_seed[m], work)
-        t.child[first + i] = find_in_layer(t, work.state, y.start[m, y.depth[m] + 1])
+        t.child[first + i] = find_in_layer(
+            t, work.state, ply_after(t, node, settings), y.start[m, y.depth[m] + 1], settings
+        )
     return value_children(t, node, c.leaves[m, c.waiting[m] :], settings, work)
 
 
 @jit
-def find_in_layer(t, s, start):
+def find_in_layer(t, s, ply, start, settings):
     """The node of state `s` among those from `start` on, made if there is none."""
     mask = len(t.slots) - 1
-    slot = i64(hash_state(s, 0) & u64(mask))
+    slot = i64(hash_state(s, ply) & u64(mask))
     while t.slots[slot] != NONE:
         node = i64(t.slots[slot])
-        if node >= start and equal(t.state[node], s):
+        if node >= start and t.ply[node] == ply and equal(t.state[node], s):
             return node
         slot = (slot + 1) & mask
-    return new_node(t, s, slot)
+    return new_node(t, s, ply, slot, settings)

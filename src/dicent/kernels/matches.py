@@ -4,7 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .constants import NONE
 from .jit import copy, jit
+from .tree import TERMINAL, backup, find, plant, tree_of
 
 # What a member is doing.
 IDLE = 0  # it has nothing to search
@@ -36,6 +38,30 @@ class Matches(NamedTuple):
     waiting: np.ndarray  # [M]  how many
     rng: np.ndarray  # [M, 2]  the search's own random stream
     d_seed: np.ndarray  # [M]  the determinization's seed
+
+
+@jit
+def begin(trees, c, members, states, plies, keep, settings):
+    """Let `members` search `states` [n, S]; with `keep` in the trees that they have, where found there."""
+    for i in range(len(members)):
+        m = members[i]
+        t = tree_of(trees, m)
+        ply = plies[i] * settings.uses_ply
+        root = find(t, states[i], ply) if keep else NONE
+        if root == NONE:
+            root = plant(t, states[i], ply, settings)
+        elif t.first_edge[root] != NONE:  # what is below may have changed since
+            backup(t, root, settings.completion)
+        c.root[m] = root
+        c.length[m] = 0
+        c.fresh[m] = 0
+        c.before[m] = 0
+        c.iterations[m] = 0
+        c.nodes[m] = 0
+        c.evaluations[m] = 0
+        c.depth[m] = 0
+        c.waiting[m] = 0
+        c.status[m] = DONE if t.kind[root] == TERMINAL else SEARCHING
 
 
 @jit

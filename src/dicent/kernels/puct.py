@@ -54,7 +54,7 @@ def simulate(t, c, y, m, exploration, fraction, settings, work):
             return
         else:
             edge = select(t, y, node, exploration, fraction if node == c.root[m] else 0.0)
-        child = visit_child(t, y, node, edge, work)
+        child = visit_child(t, y, node, edge, settings, work)
         if child == FULL:
             give_up(c, m)
             return

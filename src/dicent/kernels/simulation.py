@@ -14,7 +14,7 @@ from .constants import CHANCE, NONE
 from .generator import uniform
 from .jit import copy, i64, inline, jit
 from .matches import STUFFED
-from .tree import FULL, TERMINAL, fill_node, resolve, tree_of
+from .tree import FULL, TERMINAL, fill_node, ply_after, resolve, tree_of
 
 SPARE = 4  # nodes that a simulation may add, more only where chance plays several times in a row
 
@@ -62,7 +62,7 @@ def open_node(t, y, node, settings, d_seed, work):
 
 
 @jit
-def visit_child(t, y, node, edge, work):
+def visit_child(t, y, node, edge, settings, work):
     """The node that `edge` leads to, made if this is the first visit; FULL without room."""
     if t.child[edge] == NONE:
         child = t.nodes[0]
@@ -74,7 +74,7 @@ def visit_child(t, y, node, edge, work):
             rules.apply_outcome(work.state, t.choice[edge])
         else:
             rules.apply_action(work.state, t.choice[edge])
-        fill_node(t, child, work.state)
+        fill_node(t, child, work.state, ply_after(t, node, settings), settings)
         y.through[child] = 0
         t.child[edge] = child
     return i64(t.child[edge])

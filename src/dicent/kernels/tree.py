@@ -32,6 +32,7 @@ class Tree(NamedTuple):
     resolved: np.ndarray  # [M, N]  r(s): 1 when v(s) is exact
     first_edge: np.ndarray  # [M, N]  NONE until s is expanded, that is, in S
     num_edges: np.ndarray  # [M, N]
+    ply: np.ndarray  # [M, N]  actions played before s, where terminal values depend on it, else 0
     child: np.ndarray  # [M, E]  the state a(s)
     choice: np.ndarray  # [M, E]  the action or the outcome
     p: np.ndarray  # [M, E]  the probability of an outcome
@@ -62,6 +63,9 @@ class Settings(NamedTuple):
     evaluator: int  # a kind of `leaf.py`
     seed: int  # of that evaluator
     games: int  # random ones, that it plays for a value
+    uses_ply: int  # 1: states are told apart by their ply, since terminal values depend on it
+    uses_score: int  # 1: terminal values are the game's own score
+    gains: np.ndarray  # [3, L]  else they are these, by result + 1 and ply
 
 
 @inline
@@ -75,6 +79,7 @@ def tree_of(trees, m):
         trees.resolved[m],
         trees.first_edge[m],
         trees.num_edges[m],
+        trees.ply[m],
         trees.child[m],
         trees.choice[m],
         trees.p[m],
@@ -86,40 +91,44 @@ def tree_of(trees, m):
 
 
 @jit
-def plant(trees, m, s):
-    """Make the tree of match `m` a root with state `s` and nothing else; returns the root."""
-    t = tree_of(trees, m)
+def plant(t, s, ply, settings):
+    """Make a tree the root with state `s` and nothing else; returns the root."""
     t.nodes[0] = 0
     t.edges[0] = 0
     t.slots[:] = NONE
-    return find_or_add(t, s)
+    return find_or_add(t, s, ply, settings)
 
 
-@jit
-def find(trees, m, s):
-    """The node of a state in the tree of match `m`, or NONE."""
-    t = tree_of(trees, m)
-    for node in range(t.nodes[0]):
-        if equal(t.state[node], s):
-            return node
-    return NONE
-
-
-@jit
-def find_or_add(t, s):
-    """The node of state `s`, made if there is none; FULL without room for it."""
+@inline
+def find_slot(t, s, ply):
+    """The slot of state `s` at a ply, or the free one that it would get."""
     mask = len(t.slots) - 1
-    slot = i64(hash_state(s, 0) & u64(mask))
+    slot = i64(hash_state(s, ply) & u64(mask))
     while t.slots[slot] != NONE:
         node = i64(t.slots[slot])
-        if equal(t.state[node], s):
-            return node
+        if t.ply[node] == ply and equal(t.state[node], s):
+            break
         slot = (slot + 1) & mask
-    return new_node(t, s, slot)
+    return slot
 
 
 @jit
-def new_node(t, s, slot):
+def find(t, s, ply):
+    """The node of state `s` at a ply, or NONE."""
+    return i64(t.slots[find_slot(t, s, ply)])
+
+
+@jit
+def find_or_add(t, s, ply, settings):
+    """The node of state `s` at a ply, made if there is none; FULL without room for it."""
+    slot = find_slot(t, s, ply)
+    if t.slots[slot] != NONE:
+        return i64(t.slots[slot])
+    return new_node(t, s, ply, slot, settings)
+
+
+@jit
+def new_node(t, s, ply, slot, settings):
     """A node for state `s`, found through `slot`; FULL without room for it.
 
     The value of a state that goes on is NaN: it is still to be found.
@@ -129,14 +138,15 @@ def new_node(t, s, slot):
         return FULL
     t.nodes[0] = node + 1
     t.slots[slot] = node
-    fill_node(t, node, s)
+    fill_node(t, node, s, ply, settings)
     return node
 
 
 @jit
-def fill_node(t, node, s):
+def fill_node(t, node, s, ply, settings):
     """Write state `s` and its labels into a node that is not expanded."""
     copy(t.state[node], s)
+    t.ply[node] = ply
     t.first_edge[node] = NONE
     t.num_edges[node] = 0
     result = rules.result(s)
@@ -147,9 +157,23 @@ def fill_node(t, node, s):
         t.resolved[node] = 0
     else:  # (v, c, r) = (f_t, f_b, 1)
         t.kind[node] = TERMINAL
-        t.value[node] = result
+        t.value[node] = terminal_value(s, result, ply, settings)
         t.completion[node] = result
         t.resolved[node] = 1
+
+
+@inline
+def terminal_value(s, result, ply, settings):
+    """f_t(s): by result and ply, or the game's own score."""
+    if settings.uses_score:
+        return float(rules.score(s))
+    return settings.gains[result + 1, min(ply, settings.gains.shape[1] - 1)]
+
+
+@inline
+def ply_after(t, node, settings):
+    """The ply of the children of `node`; outcomes of chance are no actions."""
+    return i64(t.ply[node]) + (settings.uses_ply if t.kind[node] != CHANCE else 0)
 
 
 @inline
@@ -176,7 +200,7 @@ def expand(t, node, leaves, settings, d_seed, work):
     if t.edges[0] + n * room > len(t.child) or t.nodes[0] + n * room > len(t.kind):
         return FULL
     if chance and settings.determinized:
-        jump(t, node, d_seed, work)
+        jump(t, node, d_seed, settings, work)
     else:
         add_edges(t, node, n, settings, d_seed, work)
     return value_children(t, node, leaves, settings, work)
@@ -190,17 +214,18 @@ def add_edges(t, node, n, settings, d_seed, work):
     t.edges[0] = first + n
     t.first_edge[node] = first
     t.num_edges[node] = n
+    ply = ply_after(t, node, settings)
     for i in range(n):
         copy(work.state, t.state[node])
         if chance:
             rules.apply_outcome(work.state, i)
         else:
             rules.apply_action(work.state, work.actions[i])
-        child = find_or_add(t, work.state)
+        child = find_or_add(t, work.state, ply, settings)
         if settings.determinized:
             for _ in range(MAX_JUMPS):
                 if t.kind[child] == CHANCE:
-                    child = jump(t, child, d_seed, work)
+                    child = jump(t, child, d_seed, settings, work)
         t.child[first + i] = child
         t.choice[first + i] = i if chance else work.actions[i]
         t.p[first + i] = work.p[i] if chance else 0.0
@@ -226,7 +251,7 @@ def value_children(t, node, leaves, settings, work):
 
 
 @jit
-def jump(t, node, d_seed, work):
+def jump(t, node, d_seed, settings, work):
     """The state that `d` resolves a chance node to; the node gets this one edge."""
     if t.first_edge[node] == NONE:
         s = t.state[node]
@@ -237,7 +262,7 @@ def jump(t, node, d_seed, work):
         t.edges[0] = edge + 1
         t.first_edge[node] = edge
         t.num_edges[node] = 1
-        t.child[edge] = find_or_add(t, work.state)
+        t.child[edge] = find_or_add(t, work.state, i64(t.ply[node]), settings)
         t.choice[edge] = outcome
         t.p[edge] = 1.0
         t.visits[edge] = 0
@@ -359,12 +384,6 @@ def backup(t, node, completion):
 
 
 @jit
-def refresh(trees, m, node, completion):
-    """Back up one node, which may have changed below since."""
-    backup(tree_of(trees, m), node, completion)
-
-
-@jit
 def rehash(trees):
     """Fill the slots anew, for trees that were moved to a larger store."""
     for m in range(len(trees.nodes)):
@@ -372,7 +391,7 @@ def rehash(trees):
         mask = len(t.slots) - 1
         t.slots[:] = NONE
         for node in range(t.nodes[0]):
-            slot = i64(hash_state(t.state[node], 0) & u64(mask))
+            slot = i64(hash_state(t.state[node], t.ply[node]) & u64(mask))
             while t.slots[slot] != NONE:
                 slot = (slot + 1) & mask
             t.slots[slot] = node

@@ -50,7 +50,7 @@ def simulate(t, c, y, m, exploration, settings, work):
             break
         else:
             edge = select(t, y, node, exploration, c.rng[m])
-        child = visit_child(t, y, node, edge, work)
+        child = visit_child(t, y, node, edge, settings, work)
         if child == FULL:
             give_up(c, m)
             return

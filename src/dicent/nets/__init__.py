@@ -5,9 +5,10 @@ from typing import Any
 from torch import nn
 
 from dicent.errors import DicentError
+from dicent.nets.dense import DenseNetwork
 from dicent.nets.residual import ResidualNetwork
 
-KINDS: dict[str, type[nn.Module]] = {"residual": ResidualNetwork}
+KINDS: dict[str, type[nn.Module]] = {"residual": ResidualNetwork, "dense": DenseNetwork}
 
 
 def build(kind: str, settings: dict[str, Any]) -> nn.Module:

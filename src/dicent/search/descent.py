@@ -13,6 +13,7 @@ class Descent(TreeSearch):
     paper's experiments have it off.
     """
 
+    keeps_tree = True
     unbounded = False
 
     def advance(self, group: Group, first: int, last: int, work: Any, steps: int) -> None:

@@ -24,10 +24,15 @@ class Determinized(Search):
         self.inner.determinization_seed = seed % 2**63
 
     def stream(
-        self, state: State, limit: Limit, after: Analysis | None = None, every: float = 0.2
+        self,
+        state: State,
+        limit: Limit,
+        after: Analysis | None = None,
+        every: float = 0.2,
+        ply: int = 0,
     ) -> Iterator[Analysis]:
         """See `Search.stream`."""
-        return self.inner.stream(state, limit, after, every)
+        return self.inner.stream(state, limit, after, every, ply)
 
     def outcome(self, state: State) -> int:
         """d(state): the outcome that chance has at a chance state."""

@@ -37,16 +37,21 @@ class Expectiminimax(TreeSearch):
         self.prune = prune
 
     def stream(
-        self, state: State, limit: Limit, after: Analysis | None = None, every: float = 0.2
+        self,
+        state: State,
+        limit: Limit,
+        after: Analysis | None = None,
+        every: float = 0.2,
+        ply: int = 0,
     ) -> Iterator[Analysis]:
         """See `Search.stream`."""
         if self.prune and not self.determinized:
             return StarRun(self.evaluator, state, limit).analyses()
-        return super().stream(state, limit, after, every)
+        return super().stream(state, limit, after, every, ply)
 
-    def play(self, state: State, limit: Limit) -> int:
+    def play(self, state: State, limit: Limit, ply: int = 0) -> int:
         """The action that the search would play."""
-        return Search.play(self, state, limit) if self.prune else super().play(state, limit)
+        return Search.play(self, state, limit, ply) if self.prune else super().play(state, limit, ply)
 
     def batch(self, game: Game) -> int:
         """The most leaves that a member waits for at once."""
@@ -61,14 +66,12 @@ class Expectiminimax(TreeSearch):
             largest=self.batch(bound.game) if self.evaluator.native[0] == OUTSIDE else 2**62,
         )
 
-    def begin(self, group: Group, m: int) -> None:
-        """Layer 0 is the root; an earlier tree is of no use, since its layers begin elsewhere."""
-        state = group.states[m]
-        assert state is not None
-        group.matches.root[m] = group.bound.kernel("tree.plant")(group.tree, m, state.cells.copy())
-        group.extra.start[m, :2] = 0, 1
-        group.extra.depth[m] = 0
-        group.extra.cursor[m] = 0
+    def begin(self, group: Group, members: Any) -> None:
+        """Layer 0 is the root."""
+        group.extra.start[members, 0] = 0
+        group.extra.start[members, 1] = 1
+        group.extra.depth[members] = 0
+        group.extra.cursor[members] = 0
 
     def is_backed_up(self, group: Group, m: int, node: int) -> bool:
         """Layers up to the depth that was finished."""

@@ -18,7 +18,6 @@ from dicent.game import Game, State
 from dicent.kernels.constants import CHANCE, NONE, SEARCH
 from dicent.kernels.generator import open_stream
 from dicent.kernels.matches import DONE, SEARCHING, STUFFED
-from dicent.kernels.tree import TERMINAL
 from dicent.search.analysis import Analysis, MoveInfo, OutcomeInfo, point_of_view, win_probability
 from dicent.search.limit import Limit
 from dicent.stores import grown, new_matches, new_tree, new_work
@@ -61,36 +60,29 @@ class Group:
         self._steps = 0
         self._pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
 
-    def begin(self, m: int, state: State, limit: Limit, seed: int = 0, keep: bool = False) -> None:
-        """Let member `m` search `state`; with `keep` in the tree that it has, where that helps."""
-        c, t = self.matches, self.tree
-        node = self.bound.kernel("tree.find")(t, m, state.cells.copy()) if keep else NONE
-        if node == NONE:
-            node = self.bound.kernel("tree.plant")(t, m, state.cells.copy())
-        elif t.first_edge[m, node] != NONE:
-            self.bound.kernel("tree.refresh")(t, m, node, int(self.search.completion))
+    def begin(
+        self, m: int, state: State, limit: Limit, seed: int = 0, keep: bool = False, ply: int = 0
+    ) -> None:
+        """Let member `m` search `state`; with `keep` in the tree that it has, where that helps.
+
+        `ply` says how many actions were played before, for terminal values that depend on it.
+        """
         self.states[m] = state
-        c.root[m] = node
-        for counter in (
-            c.length,
-            c.fresh,
-            c.before,
-            c.iterations,
-            c.nodes,
-            c.evaluations,
-            c.depth,
-            c.waiting,
-        ):
-            counter[m] = 0
-        c.max_nodes[m] = min(ENDLESS, ENDLESS if limit.nodes is None else limit.nodes)
-        c.max_evaluations[m] = min(ENDLESS, ENDLESS if limit.evaluations is None else limit.evaluations)
-        c.max_depth[m] = min(ENDLESS, ENDLESS if limit.depth is None else max(1, limit.depth))
+        open_stream(self.matches.rng[m], seed, 0, SEARCH)
+        self.matches.d_seed[m] = self.search.determinization_seed
+        self.begin_many(np.array([m]), state.cells[None].copy(), np.array([ply]), limit, keep)
+
+    def begin_many(self, members: Any, states: Any, plies: Any, limit: Limit, keep: bool) -> None:
+        """Let `members` [n] search `states` [n, S], by the random streams that they have."""
+        c = self.matches
+        c.max_nodes[members] = min(ENDLESS, ENDLESS if limit.nodes is None else limit.nodes)
+        c.max_evaluations[members] = min(ENDLESS, ENDLESS if limit.evaluations is None else limit.evaluations)
+        c.max_depth[members] = min(ENDLESS, ENDLESS if limit.depth is None else max(1, limit.depth))
         only_depth = limit.nodes is None and limit.evaluations is None and limit.time is None
-        c.patience[m] = 1 if only_depth else ENDLESS
-        open_stream(c.rng[m], seed, 0, SEARCH)
-        c.d_seed[m] = self.search.determinization_seed
-        self.search.begin(self, m)
-        c.status[m] = DONE if t.kind[m, node] == TERMINAL else SEARCHING
+        c.patience[members] = 1 if only_depth else ENDLESS
+        begin = self.bound.kernel("matches.begin")
+        begin(self.tree, c, members, states, plies, keep and self.search.keeps_tree, self.settings)
+        self.search.begin(self, members)
 
     def step(self, seconds: float = TURN) -> bool:
         """Advance every member that searches, and value what waits; is any of them still searching?
@@ -98,16 +90,24 @@ class Group:
         Native code runs for about `seconds`, which shorter steps before have taught how to fill.
         """
         begin = time.perf_counter()
-        self._steps = max(8, min(MOST_STEPS, int(self._steps_a_second * seconds)))
-        self._in_threads(self._advance)
+        self.advance(max(8, min(MOST_STEPS, int(self._steps_a_second * seconds))))
         taken = time.perf_counter() - begin
         self._steps_a_second = min(2 * self._steps_a_second, self._steps / taken)
         self.value_waiting()
         status = self.matches.status
         if self.size == 1 and status[0] == STUFFED and self.tree.kind.shape[1] < MAX_NODES:
-            self.tree = grown(self.bound, self.tree)
+            self.grow()
             status[0] = SEARCHING
         return bool((status == SEARCHING).any())
+
+    def advance(self, steps: int) -> None:
+        """Let native code search for `steps` steps at the most, each member until it waits or ends."""
+        self._steps = steps
+        self._in_threads(lambda first, last, work: self.search.advance(self, first, last, work, steps))
+
+    def grow(self) -> None:
+        """Make room for twice as many nodes."""
+        self.tree = grown(self.bound, self.tree)
 
     def run(self) -> None:
         """Search until every member has ended."""
@@ -130,9 +130,6 @@ class Group:
                 work(*part)
         else:
             list(self._pool.map(lambda part: work(*part), parts))
-
-    def _advance(self, first: int, last: int, work: Any) -> None:
-        self.search.advance(self, first, last, work, self._steps)
 
     def value_waiting(self) -> None:
         """Ask the evaluator for whatever waits."""
@@ -157,7 +154,7 @@ class Group:
         return Analysis(
             state=state,
             value=value,
-            win=win_probability(value, point_of_view(state)),
+            win=win_probability(self.search.evaluator.gain(value), point_of_view(state)),
             proved=bool(t.resolved[m, root]),
             depth=int(c.depth[m]),
             nodes=int(c.nodes[m] + (t.nodes[m] - c.before[m] if c.length[m] > 0 else 0)),
@@ -197,7 +194,7 @@ class Group:
                     action=action,
                     text=self.game.format_action(state, action),
                     value=value,
-                    win=win_probability(value, state.to_play),
+                    win=win_probability(self.search.evaluator.gain(value), state.to_play),
                     visits=int(t.visits[m, edge]),
                     proved=child != NONE and bool(t.resolved[m, child]),
                     pv=(self.game.format_action(state, action), *self._variation(m, child, after)),

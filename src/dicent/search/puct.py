@@ -44,11 +44,13 @@ class Puct(SimulationSearch):
         self.exploration, self.noise, self.alpha = float(exploration), float(noise), float(alpha)
         self.temperature = temperature
 
-    def begin(self, group: Group, m: int) -> None:
+    def begin(self, group: Group, members: Any) -> None:
         """Draw the root's noise."""
-        super().begin(group, m)
-        rng = np.random.default_rng(group.matches.rng[m].tolist())
-        self.statistics(group).noise[m] = rng.gamma(self.alpha, size=group.game.num_actions) + 1e-9
+        super().begin(group, members)
+        noise = self.statistics(group).noise
+        for m in members:
+            rng = np.random.default_rng(group.matches.rng[m].tolist())
+            noise[m] = rng.gamma(self.alpha, size=group.game.num_actions) + 1e-9
 
     def advance(self, group: Group, first: int, last: int, work: Any, steps: int) -> None:
         """Run the kernel on members `first` to `last`."""
@@ -66,11 +68,11 @@ class Puct(SimulationSearch):
             *(np.asarray(values, np.float64), np.asarray(logits, np.float64)),
         )
 
-    def play(self, state: State, limit: Limit | None = None) -> int:
+    def play(self, state: State, limit: Limit | None = None, ply: int = 0) -> int:
         """The action that the search would play, by default after 1,600 simulations."""
         limit = limit or Limit(evaluations=SIMULATIONS)
         if self.temperature == 0 or not state.legal_actions:
-            return super().play(state, limit)
+            return super().play(state, limit, ply)
         moves = self.analyse(state, limit).moves
         visits = np.array([move.visits for move in moves], np.float64)
         weights = (visits / max(1.0, visits.max())) ** (1 / self.temperature)

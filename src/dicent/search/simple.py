@@ -7,7 +7,7 @@ import numpy as np
 
 from dicent.evaluate.base import Evaluator
 from dicent.game import State
-from dicent.kernels.constants import MAX, SEARCH
+from dicent.kernels.constants import SEARCH
 from dicent.kernels.generator import draw, open_stream
 from dicent.kernels.leaf import hash_state
 from dicent.search.analysis import Analysis, MoveInfo, OutcomeInfo, point_of_view, win_probability
@@ -22,14 +22,21 @@ class Greedy(Search):
         self.evaluator = evaluator
 
     def stream(
-        self, state: State, limit: Limit, after: Analysis | None = None, every: float = 0.2
+        self,
+        state: State,
+        limit: Limit,
+        after: Analysis | None = None,
+        every: float = 0.2,
+        ply: int = 0,
     ) -> Iterator[Analysis]:
         """One analysis; the limit does not matter."""
         begin = time.perf_counter()
         choices = [o for o, _ in state.outcomes] if state.is_chance else list(state.legal_actions)
         ahead = [state.apply_outcome(c) if state.is_chance else state.apply(c) for c in choices]
-        values = [float(s.result or 0) for s in ahead]
+        plies = ply if state.is_chance else ply + 1
+        values = [self.evaluator.terminal.value(s, plies) if s.result is not None else 0.0 for s in ahead]
         proved = [s.result is not None for s in ahead]
+        sure = [s.result or 0 for s in ahead]  # c: 1 or -1 where MAX or MIN is sure to win
         going = [i for i, s in enumerate(ahead) if s.result is None]
         if going:
             asked, exact = self.evaluator.evaluate_marked(
@@ -38,7 +45,9 @@ class Greedy(Search):
             for k, i in enumerate(going):
                 values[i] = float(asked[k])
                 proved[i] = exact is not None and bool(exact[k])
-        yield _one_ply(state, proved, values, len(going), time.perf_counter() - begin)
+                sure[i] = int(values[i]) if proved[i] and abs(values[i]) == 1 else 0
+        seconds = time.perf_counter() - begin
+        yield _one_ply(state, self.evaluator, values, proved, sure, len(going), seconds)
 
 
 class Random(Search):
@@ -48,7 +57,12 @@ class Random(Search):
         self.seed = seed
 
     def stream(
-        self, state: State, limit: Limit, after: Analysis | None = None, every: float = 0.2
+        self,
+        state: State,
+        limit: Limit,
+        after: Analysis | None = None,
+        every: float = 0.2,
+        ply: int = 0,
     ) -> Iterator[Analysis]:
         """One analysis, its moves in random order; the limit does not matter."""
         begin = time.perf_counter()
@@ -71,8 +85,16 @@ class Random(Search):
         yield Analysis(state, value, win, state.result is not None, 0, 0, 0, seconds, moves, outcomes)
 
 
-def _one_ply(state: State, proved: list[bool], values: list[float], asked: int, seconds: float) -> Analysis:
-    game, sure = state.game, all(proved)
+def _one_ply(
+    state: State,
+    evaluator: Evaluator,
+    values: list[float],
+    proved: list[bool],
+    sure: list[int],
+    asked: int,
+    seconds: float,
+) -> Analysis:
+    game, known = state.game, all(proved)
     outcomes: tuple[OutcomeInfo, ...] = ()
     moves: tuple[MoveInfo, ...] = ()
     value = float(state.result or 0)
@@ -85,13 +107,16 @@ def _one_ply(state: State, proved: list[bool], values: list[float], asked: int, 
     elif state.legal_actions:
         player = state.to_play
         listed = [
-            MoveInfo(a, text, v, win_probability(v, player), 0, exact, (text,))
+            MoveInfo(a, text, v, win_probability(evaluator.gain(v), player), 0, exact, (text,))
             for a, exact, v in zip(state.legal_actions, proved, values, strict=True)
             for text in (game.format_action(state, a),)
         ]
-        moves = tuple(sorted(listed, key=lambda move: player * move.value, reverse=True))
+        # A proved win comes before any promise, as in the other searches; a proved loss comes last.
+        order = [(player * c, player * move.value) for c, move in zip(sure, listed, strict=True)]
+        ranked = sorted(range(len(listed)), key=order.__getitem__, reverse=True)
+        moves = tuple(listed[i] for i in ranked)
         value = moves[0].value
-        sure = sure or (moves[0].proved and value == (1 if player == MAX else -1))
-    depth = 1 if proved else 0
-    win = win_probability(value, point_of_view(state))
-    return Analysis(state, value, win, sure, depth, len(proved), asked, seconds, moves, outcomes)
+        known = known or sure[ranked[0]] == player
+    depth = 1 if values else 0
+    win = win_probability(evaluator.gain(value), point_of_view(state))
+    return Analysis(state, value, win, known, depth, len(values), asked, seconds, moves, outcomes)

@@ -17,12 +17,9 @@ class SimulationSearch(TreeSearch):
         """A simulation waits for one value at the most."""
         return 1
 
-    def begin(self, group: Group, m: int) -> None:
+    def begin(self, group: Group, members: Any) -> None:
         """An earlier tree is dropped: its statistics belong to another root."""
-        state = group.states[m]
-        assert state is not None
-        group.matches.root[m] = group.bound.kernel("tree.plant")(group.tree, m, state.cells.copy())
-        self.statistics(group).through[m, 0] = 0
+        self.statistics(group).through[members, 0] = 0
 
     def statistics(self, group: Group) -> Any:
         """The statistics beside the group's tree, made or enlarged as the tree needs it."""

@@ -26,31 +26,38 @@ class Search(ABC):
 
     @abstractmethod
     def stream(
-        self, state: State, limit: Limit, after: Analysis | None = None, every: float = 0.2
+        self,
+        state: State,
+        limit: Limit,
+        after: Analysis | None = None,
+        every: float = 0.2,
+        ply: int = 0,
     ) -> Iterator[Analysis]:
         """Analyses that grow, one about every `every` seconds, the last one when the limit is reached.
 
-        `after` is an earlier analysis of this search, whose tree is kept where `state` is in it.
-        Leaving the loop ends the search.
+        `after` is an earlier analysis of this search, whose tree is kept where `state` is in it. `ply`
+        says how many actions were played before, for terminal values that depend on it. Leaving the
+        loop ends the search.
         """
 
-    def analyse(self, state: State, limit: Limit, after: Analysis | None = None) -> Analysis:
+    def analyse(self, state: State, limit: Limit, after: Analysis | None = None, ply: int = 0) -> Analysis:
         """What the search finds within the limit. Ctrl-C ends it early, with what is known."""
-        for analysis in self.stream(state, limit, after, every=float("inf")):
+        for analysis in self.stream(state, limit, after, float("inf"), ply):
             last = analysis
         return last
 
-    def play(self, state: State, limit: Limit) -> int:
+    def play(self, state: State, limit: Limit, ply: int = 0) -> int:
         """The action that the search would play."""
         if not state.legal_actions:
             raise DicentError(f"there is no action to play at {state}. {state.describe_legal()}")
-        return self.analyse(state, limit).best
+        return self.analyse(state, limit, ply=ply).best
 
 
 class TreeSearch(Search):
     """A search that grows a tree in native code; kernels do the work, a `Group` drives them."""
 
     path_length = 4096  # plies that an iteration may go down
+    keeps_tree = False  # is what it found of use to a search that begins inside its tree?
     determinized = 0
     determinization_seed = 0
 
@@ -60,22 +67,27 @@ class TreeSearch(Search):
         self.seed = seed
 
     def stream(
-        self, state: State, limit: Limit, after: Analysis | None = None, every: float = 0.2
+        self,
+        state: State,
+        limit: Limit,
+        after: Analysis | None = None,
+        every: float = 0.2,
+        ply: int = 0,
     ) -> Iterator[Analysis]:
         """See `Search.stream`."""
-        for group, seconds, interrupted in self._run(state, limit, after, every):
+        for group, seconds, interrupted in self._run(state, limit, after, every, ply):
             yield group.analysis(0, seconds, interrupted)
 
-    def play(self, state: State, limit: Limit) -> int:
+    def play(self, state: State, limit: Limit, ply: int = 0) -> int:
         """The action that the search would play; as `analyse`, without the trouble of a report."""
         if not state.legal_actions:
             return super().play(state, limit)
-        for group, _, _ in self._run(state, limit, None, float("inf")):
+        for group, _, _ in self._run(state, limit, None, float("inf"), ply):
             searched = group
         return searched.best_action()
 
     def _run(
-        self, state: State, limit: Limit, after: Analysis | None, every: float
+        self, state: State, limit: Limit, after: Analysis | None, every: float, ply: int
     ) -> Iterator[tuple[Group, float, bool]]:
         """Search, and hand out the group whenever it can be read; also the time, and about Ctrl-C."""
         begin = time.perf_counter()
@@ -84,7 +96,7 @@ class TreeSearch(Search):
         keep = group is not None and group.search is self and group.game == state.game
         if group is None or not keep:
             group = Group(self, state.game)
-        group.begin(0, state, limit, self.seed, keep)
+        group.begin(0, state, limit, self.seed, keep, ply)
         interrupted, shown = False, begin
         try:
             while group.step(min(TURN, deadline - time.perf_counter())) and time.perf_counter() < deadline:
@@ -99,9 +111,11 @@ class TreeSearch(Search):
             group.step()
         yield group, time.perf_counter() - begin, interrupted
 
-    def settings(self) -> tuple[int, int, int, int, int]:
-        """What kernels need to know: completion, determinized, and the evaluator's kind."""
-        return (int(self.completion), self.determinized, *self.evaluator.native)
+    def settings(self) -> tuple[Any, ...]:
+        """What kernels need to know: completion, determinized, the evaluator's kind, terminal values."""
+        terminal = self.evaluator.terminal
+        values = int(terminal.uses_ply), int(terminal.uses_score), terminal.table()
+        return (int(self.completion), self.determinized, *self.evaluator.native, *values)
 
     def batch(self, game: Game) -> int:
         """The most leaves that a member waits for at once."""
@@ -111,8 +125,8 @@ class TreeSearch(Search):
         """More memory that this search needs."""
         return None
 
-    def begin(self, group: Group, m: int) -> None:
-        """Get member `m` ready, beyond what every search needs."""
+    def begin(self, group: Group, members: Any) -> None:
+        """Get `members` ready, beyond what every search needs."""
 
     @abstractmethod
     def advance(self, group: Group, first: int, last: int, work: Any, steps: int) -> None:

@@ -1,0 +1,102 @@
+"""Train several variations side by side, each on cores of its own, and play each result.
+
+    python benchmarks/sweep.py OUT --minutes 5 --cores 2 --games 2000 plain: wide:hidden=512 small:hidden=64
+
+A variation is a name, a colon and settings that differ from the defaults. A line of JSON for each goes to
+OUT/sweep.jsonl, with its scores against random and uct:1000 (three plies ahead, and one).
+"""
+
+import argparse
+import itertools
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+
+def parse(text: str) -> tuple[str, dict[str, object]]:
+    name, _, settings = text.partition(":")
+    given: dict[str, object] = {}
+    for item in filter(None, settings.split(",")):
+        key, _, value = item.partition("=")
+        try:
+            given[key] = json.loads(value)
+        except json.JSONDecodeError:
+            given[key] = value
+    return name, given
+
+
+def one(out: Path, text: str, minutes: float, games: int) -> None:
+    """Train and measure one variation, in a process of its own."""
+    import dicent
+    from dicent.learn.config import Config, preset
+    from dicent.learn.train import train
+    from dicent.play.player import Player
+
+    name, settings = parse(text)
+    base = preset(str(settings.pop("preset"))) if "preset" in settings else Config()
+    seen = []
+    config = base.replace(**{"minutes": minutes, "measurements": 0, **settings})
+    path = train(config, out / name, watch=lambda status: seen.append(status) if not seen else None)
+    status = seen[0]
+    network = dicent.load_network(path, device="cuda" if config.device == "cuda" else "cpu")
+    row: dict[str, object] = {
+        "name": name,
+        "settings": settings,
+        "minutes": minutes,
+        "matches": status.matches,
+        "evaluations": status.evaluations,
+        "states": status.states,
+        "self_play_seconds": round(status.self_play_seconds, 1),
+        "learning_seconds": round(status.learning_seconds, 1),
+    }
+    players = {
+        "one ply": Player(dicent.Greedy(network)),
+        "three plies": Player(dicent.Expectiminimax(network), dicent.Limit(depth=3)),
+    }
+    for (how, player), opponent in itertools.product(players.items(), ("random", "uct:1000")):
+        result = dicent.play_match(player, opponent, config.game, games, seed=1)
+        row[f"{how} v {opponent}"] = [round(result.score, 4), *(round(end, 4) for end in result.interval)]
+    with open(out / "sweep.jsonl", "a") as file:
+        file.write(json.dumps(row) + "\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("variations", nargs="+")
+    parser.add_argument("--minutes", type=float, default=5)
+    parser.add_argument("--games", type=int, default=2000)
+    parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("--one", action="store_true")
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    if given.one:
+        one(given.out, given.variations[0], given.minutes, given.games)
+        return
+    cores = sorted(os.sched_getaffinity(0))
+    waiting = list(given.variations)
+    free = [cores[i : i + given.cores] for i in range(0, len(cores) - given.cores + 1, given.cores)]
+    running: list[tuple[subprocess.Popen[bytes], list[int]]] = []
+    while waiting or running:
+        while waiting and free:
+            mine = free.pop()
+            command = [sys.executable, __file__, str(given.out), waiting.pop(0), "--one"]
+            command += ["--minutes", str(given.minutes), "--games", str(given.games)]
+            pinned = ["taskset", "-c", ",".join(map(str, mine)), *command]
+            running.append((subprocess.Popen(pinned), mine))
+        for process, mine in list(running):
+            if process.poll() is not None:
+                running.remove((process, mine))
+                free.append(mine)
+        time.sleep(0.5)
+    rows = [json.loads(line) for line in (given.out / "sweep.jsonl").read_text().splitlines()]
+    for row in rows:
+        scores = "  ".join(f"{key} {value[0]:.1%}" for key, value in row.items() if " v " in key)
+        print(f"{row['name']:16} {row['matches']:7} matches {row['evaluations']:10} evaluations  {scores}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,167 @@
+"""Commands about learning: train."""
+
+import contextlib
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+from rich.console import Console, Group
+from rich.live import Live
+from rich.markup import escape
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from dicent.cli.shared import app
+from dicent.errors import DicentError
+from dicent.learn.config import PRESETS, Config, preset, read_config
+
+if TYPE_CHECKING:
+    from dicent.learn.preflight import Preflight
+    from dicent.learn.train import Status
+
+Folder = Annotated[
+    str, tyro.conf.Positional, tyro.conf.arg(metavar="FOLDER", help="Where the run is, or is to be.")
+]
+EVERY = 10.0  # seconds between lines, where the output is no terminal
+
+
+def add_train(arguments: list[str]) -> None:
+    """Add the command `train`; its defaults are those of the preset, or of the run that it goes on with."""
+    base = _base(arguments) if arguments[:1] == ["train"] else Config()
+
+    @app.command
+    def train(
+        folder: Folder,
+        preset: Annotated[
+            str, tyro.conf.arg(help=f"Start from these settings: {', '.join(PRESETS)}.")
+        ] = "laptop",
+        config: tyro.conf.OmitArgPrefixes[Config] = base,
+    ) -> None:
+        """Learn a game from its rules alone, or go on with a run that was stopped.
+
+        A run is a folder. `dicent train FOLDER --minutes 5` starts one, `dicent train FOLDER` goes on.
+        """
+        _train(folder, config)
+
+
+def _base(arguments: list[str]) -> Config:
+    """The settings that flags change: the run's own, or a preset's."""
+    folders = [a for a in arguments[1:2] if not a.startswith("-")]
+    path = Path(folders[0]) / "config.toml" if folders else None
+    chosen = None
+    for i, argument in enumerate(arguments):
+        if argument == "--preset" and i + 1 < len(arguments):
+            chosen = arguments[i + 1]
+        elif argument.startswith("--preset="):
+            chosen = argument.partition("=")[2]
+    if path is not None and path.exists():
+        if chosen is not None:
+            raise DicentError(f"{path.parent} is a run with settings of its own: --preset is for new ones")
+        return read_config(path)
+    return preset(chosen or "laptop")
+
+
+def _train(folder: str, config: Config) -> None:
+    from dicent.learn.train import train
+
+    console = Console(highlight=False)
+    console.print(f"[bold]{escape(config.game)}[/] in {escape(folder)}; getting ready")
+    screen = _Screen(console)
+    with screen, _stopped(console, folder):
+        network = train(
+            config,
+            folder,
+            announce=screen.announce,
+            watch=screen.watch,
+            warn=lambda text: screen.warn(str(text)),
+        )
+    console.print(f"The network is in {escape(str(network))}.", soft_wrap=True)
+    console.print(f"[dim]Curves:[/] {escape(folder)}/report.html", soft_wrap=True)
+    console.print(f"[dim]Play it:[/] dicent match {escape(folder)} uct:1000 --games 200", soft_wrap=True)
+    console.print(f"[dim]Go on:[/] dicent train {escape(folder)} --minutes 60", soft_wrap=True)
+
+
+@contextlib.contextmanager
+def _stopped(console: Console, folder: str) -> Iterator[None]:
+    """Say how to go on with a run that was stopped."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        console.print(f"Stopped, with everything saved. Go on: dicent train {escape(folder)}", soft_wrap=True)
+        raise
+
+
+class _Screen:
+    """Live progress on a terminal; elsewhere a line now and then."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.live = (
+            Live(console=console, auto_refresh=False, transient=False) if console.is_terminal else None
+        )
+        self.shown = 0.0
+
+    def __enter__(self) -> "_Screen":
+        if self.live is not None:
+            self.live.__enter__()
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        if self.live is not None:
+            self.live.__exit__(None, None, None)
+
+    def announce(self, found: "Preflight") -> None:
+        """Say what the run is about to do."""
+        self.console.print(
+            f"{found.device}, {found.search_threads} to search and {found.evaluate_threads} to evaluate; "
+            f"{found.parameters:,} weights, {found.memory / 2**20:,.0f} MB of memory; "
+            f"the network alone makes {found.evaluations_per_second:,.0f} evaluations/s: "
+            f"at most {found.matches_per_hour:,.0f} matches/hour",
+            soft_wrap=True,
+        )
+
+    def warn(self, text: str) -> None:
+        """Tell of something that went wrong, but not so that the run must end."""
+        self.console.print(f"[yellow]warning:[/] {escape(text)}", soft_wrap=True)
+
+    def watch(self, status: "Status") -> None:
+        """Show how the run stands."""
+        now = time.monotonic()
+        if now - self.shown < (0.5 if self.live else EVERY) and status.progress < 1:
+            return
+        self.shown = now
+        if self.live is None:
+            self.console.print(_line(status), soft_wrap=True)
+        else:
+            self.live.update(_panel(status), refresh=True)
+
+
+def _line(status: "Status") -> str:
+    strength = "  ".join(
+        f"{name} {score:.0%}" for name, score in status.strength.items() if name != "endgames"
+    )
+    return (
+        f"{status.progress:4.0%}  {status.seconds:,.0f} s  {status.matches:,} matches  "
+        f"{status.states:,} states learned  {status.evaluations_per_second:,.0f} evaluations/s  "
+        f"loss {status.loss:.3f}  {strength}"
+    ).rstrip()
+
+
+def _panel(status: "Status") -> Group:
+    table = Table(box=None, show_header=False, pad_edge=False)
+    left = status.seconds * (1 - status.progress) / max(1e-9, status.progress)
+    rows = [
+        ("matches", f"{status.matches:,}"),
+        ("states learned", f"{status.states:,}"),
+        ("evaluations/s", f"{status.evaluations_per_second:,.0f}"),
+        ("loss", f"{status.loss:.4f}"),
+        ("time", f"{status.seconds:,.0f} s, about {left:,.0f} s left"),
+        *[(f"score against {name}", f"{score:.1%}") for name, score in status.strength.items()],
+    ]
+    for name, text in rows:
+        table.add_row(f"[dim]{name}[/]", text)
+    bar = ProgressBar(total=1.0, completed=min(1.0, status.progress), width=50)
+    return Group(bar, table, Text(""))

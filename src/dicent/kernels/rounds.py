@@ -1,0 +1,90 @@
+"""Rounds: games that are played side by side, the dice rolled here and the moves chosen elsewhere.
+
+Games 2k and 2k + 1 are a pair: the same start position, and the same random number for the n-th roll,
+which the inverse of the cumulative probability turns into an outcome.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from . import rules
+from .constants import CHANCE, CHOICE, DEAL, DICE, NONE, ONGOING
+from .generator import GOLDEN, MASK, ONE, draw, mix, open_stream
+from .jit import i64, jit, u64
+from .playout import sample_outcome
+
+
+class Games(NamedTuple):
+    """G games under way, each a row."""
+
+    number: np.ndarray  # [G]  of the game in its match
+    state: np.ndarray  # [G, S]
+    mover: np.ndarray  # [G]  MAX or MIN, who is to move; CHANCE once the game is over
+    result: np.ndarray  # [G]  ONGOING, or for MAX
+    plies: np.ndarray  # [G]  actions played
+    steps: np.ndarray  # [G, T]  the actions and outcomes so far
+    length: np.ndarray  # [G]  how many
+    dice: np.ndarray  # [G, 2]  random streams
+
+
+@jit
+def deal(g, seed, rng):
+    """Start the games; `rng` [2] is scratch."""
+    for i in range(len(g.number)):
+        pair = g.number[i] // 2
+        open_stream(rng, seed, pair, DEAL)
+        open_stream(g.dice[i], seed, pair, DICE)
+        g.state[i, :] = 0
+        rules.initial(g.state[i], rng)
+        g.result[i] = ONGOING
+        g.plies[i] = 0
+        g.length[i] = 0
+
+
+@jit
+def roll(g, p):
+    """Let chance play until a player is to move, the game is over, or there is no room for a step."""
+    for i in range(len(g.number)):
+        s = g.state[i]
+        while rules.result(s) == ONGOING and rules.to_play(s) == CHANCE and g.length[i] < g.steps.shape[1]:
+            outcome = sample_outcome(s, p, g.dice[i])
+            rules.apply_outcome(s, outcome)
+            g.steps[i, g.length[i]] = outcome
+            g.length[i] += 1
+        g.result[i] = rules.result(s)
+        g.mover[i] = rules.to_play(s) if g.result[i] == ONGOING else CHANCE
+
+
+@jit
+def move(g, which, chosen, actions):
+    """Play action `chosen[k]` in game `which[k]`. Returns the first k that is not legal, or NONE."""
+    for k in range(len(which)):
+        i = which[k]
+        s = g.state[i]
+        legal = False
+        for j in range(rules.legal_actions(s, actions)):
+            legal = legal or actions[j] == chosen[k]
+        if not legal:
+            return k
+        rules.apply_action(s, chosen[k])
+        g.steps[i, g.length[i]] = chosen[k]
+        g.length[i] += 1
+        g.plies[i] += 1
+    return NONE
+
+
+@jit
+def seeds(seed, numbers, purpose, counters, out, rng):
+    """Seeds [K] from 0 to 2**63 - 1, each a hash of (seed, number, purpose, counter)."""
+    for k in range(len(numbers)):
+        open_stream(rng, seed, numbers[k], purpose)
+        out[k] = i64(mix((u64(rng[0]) + (u64(counters[k]) + ONE) * GOLDEN) & MASK) >> ONE)
+
+
+@jit
+def random_actions(states, seeds, chosen, actions, rng):
+    """Any legal action `chosen` [K] of `states` [K, S], each drawn by its own seed."""
+    for k in range(len(states)):
+        open_stream(rng, seeds[k], 0, CHOICE)
+        chosen[k] = actions[draw(rng, rules.legal_actions(states[k], actions))]

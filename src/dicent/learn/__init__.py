@@ -1,0 +1,1 @@
+"""Learning by self-play: the paper's components, each a piece that can be exchanged."""

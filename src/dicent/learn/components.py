@@ -1,0 +1,159 @@
+"""The components of a run, made from its settings: network, search, self-play, replay, learner."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+from dicent.errors import DicentError
+from dicent.evaluate.base import Evaluator
+from dicent.evaluate.network import Network
+from dicent.evaluate.terminal_value import TerminalValue, terminal_value
+from dicent.game import Game
+from dicent.learn.config import Config
+from dicent.learn.replay import PlainReplay, Replay, SmoothReplay
+from dicent.learn.selection import SELECTIONS, ByVisits, Selection
+from dicent.learn.self_play import SelfPlay
+from dicent.nets import build
+from dicent.registry import make
+from dicent.search.descent import Descent
+from dicent.search.determinized import Determinized
+from dicent.search.expectiminimax import Expectiminimax
+from dicent.search.limit import Limit
+from dicent.search.puct import Puct
+from dicent.search.tree_search import TreeSearch
+from dicent.search.unbounded import Unbounded
+
+
+@dataclass(frozen=True)
+class Own:
+    """Components of one's own, in place of those that the settings name.
+
+    `search` is a function from an evaluator to a search; `module` a torch module.
+    """
+
+    search: Any = None
+    selection: Selection | None = None
+    terminal: TerminalValue | None = None
+    replay: Replay | None = None
+    module: nn.Module | None = None
+
+
+def make_terminal(config: Config, game: Game, own: Own) -> TerminalValue:
+    """What finished games are worth."""
+    return own.terminal or terminal_value(config.terminal, game, config.horizon, config.mix_weight)
+
+
+def make_module(config: Config, game: Game, terminal: TerminalValue, own: Own) -> nn.Module:
+    """A fresh network, the same for the same seed."""
+    if own.module is not None:
+        return own.module
+    torch.manual_seed(config.seed)
+    settings: dict[str, Any] = {
+        "input_shape": game.input_shape,
+        "hidden": config.hidden,
+        "num_actions": game.num_actions if config.search == "puct" else 0,
+        "bounded": terminal.is_bounded,
+    }
+    if config.network == "residual":
+        settings |= {"filters": config.filters, "blocks": config.blocks, "width": config.width}
+    else:
+        settings |= {"layers": config.layers}
+    return build(config.network, settings)
+
+
+def make_search(config: Config, evaluator: Evaluator, own: Own) -> TreeSearch:
+    """The search for learning."""
+    if own.search is not None:
+        search = own.search(evaluator)
+    elif config.search == "puct":
+        assert isinstance(evaluator, Network)
+        search = Puct(evaluator, config.exploration, config.noise, config.alpha)
+    elif config.search == "expectiminimax":
+        search = Expectiminimax(evaluator)
+    elif config.search == "unbounded":
+        search = Unbounded(evaluator, config.completion)
+    else:
+        search = Descent(evaluator, config.completion)
+        search = Determinized(search) if config.search == "determinized" else search
+    if isinstance(search, Determinized):
+        search = search.inner
+    if not isinstance(search, TreeSearch):
+        raise DicentError(f"{type(search).__name__} grows no tree to learn from")
+    return search
+
+
+def make_replay(config: Config, own: Own) -> Replay:
+    """The memory of past matches."""
+    if own.replay is not None:
+        return own.replay
+    if config.replay == "smooth":
+        return SmoothReplay(config.replay_matches, config.duplication)
+    return PlainReplay(config.replay_states, config.duplication)
+
+
+def make_self_play(
+    config: Config, game: Game, search: TreeSearch, own: Own, numbers: Iterator[int], threads: int
+) -> list[SelfPlay]:
+    """The groups of matches."""
+    selection = own.selection or SELECTIONS[config.selection]
+    if config.search == "puct" and own.selection is None:
+        selection = ByVisits(config.temperature)
+    sizes = [len(range(i, config.at_once, config.groups)) for i in range(config.groups)]
+    return [
+        SelfPlay(
+            search,
+            game,
+            size,
+            Limit(evaluations=config.evaluations_per_move),
+            selection,
+            numbers,
+            config.seed,
+            annealed=config.schedule == "annealed",
+            data="policy" if config.search == "puct" else config.data,
+            waves=config.waves,
+            threads=threads,
+        )
+        for size in sizes
+        if size
+    ]
+
+
+def make_game(config: Config) -> Game:
+    """The game, after a look at whether the settings suit it."""
+    game = make(config.game)
+    if config.search == "determinized" and game.num_outcomes == 0:
+        raise DicentError(f"{game.name} has no chance to determinize: use --search descent")
+    if config.search == "puct" and config.terminal != "gain":
+        raise DicentError("puct learns the result of matches: terminal must be gain")
+    return game
+
+
+def choose_device(config: Config) -> tuple[str, str]:
+    """The device to use, and a message where it is not the one asked for."""
+    if config.device == "cpu":
+        return "cpu", ""
+    if torch.cuda.is_available():
+        return "cuda", ""
+    wanted = config.device != "auto"
+    return "cpu", f"device {config.device} is not there: training goes on the CPU, slower" if wanted else ""
+
+
+@dataclass(frozen=True)
+class Threads:
+    """How many threads do what. They must not fight for cores: torch's own threads stay at one."""
+
+    search: int
+    evaluate: int
+
+    @staticmethod
+    def choose(config: Config, device: str) -> Threads:
+        """What suits this machine: one core is left to the learner."""
+        cores = max(1, len(os.sched_getaffinity(0)))
+        free = max(1, cores - 1) if config.overlap else cores
+        return Threads(config.threads or free, 1 if device != "cpu" else config.threads or free)

@@ -1,0 +1,67 @@
+"""Dataset: states with the values to learn for them; and Finished: a match with its dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dicent.game import Cells
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """States [n, S], their values for MAX [n], and for AlphaZero the policy [n, A] (else A is 0)."""
+
+    states: Cells
+    values: npt.NDArray[np.float32]
+    policies: npt.NDArray[np.float32]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        return self.states.nbytes + self.values.nbytes + self.policies.nbytes
+
+    def take(self, rows: npt.NDArray[np.int64]) -> Dataset:
+        """Some of the rows, in that order."""
+        return Dataset(self.states[rows], self.values[rows], self.policies[rows])
+
+
+def values_only(states: Cells, values: npt.ArrayLike) -> Dataset:
+    """A dataset without policies."""
+    return Dataset(states, np.asarray(values, np.float32), np.empty((len(states), 0), np.float32))
+
+
+def concatenate(parts: Sequence[Dataset]) -> Dataset:
+    """Several datasets in one."""
+    return Dataset(
+        np.concatenate([part.states for part in parts]),
+        np.concatenate([part.values for part in parts]),
+        np.concatenate([part.policies for part in parts]),
+    )
+
+
+def last_of_each(dataset: Dataset) -> Dataset:
+    """Each state once, with the value that came last."""
+    rows = np.ascontiguousarray(dataset.states)
+    keys = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
+    _, latest = np.unique(keys[::-1], return_index=True)
+    return dataset.take(np.sort(len(keys) - 1 - latest))
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A match of self-play that has ended."""
+
+    number: int
+    result: int  # +1, 0, -1 for MAX; 0 also if it was stopped for its length
+    plies: int
+    start: Cells  # [S]
+    chosen: npt.NDArray[np.int32]  # actions and outcomes, in turn
+    root_values: npt.NDArray[np.float64]  # [plies]  what the searches found
+    data: Dataset

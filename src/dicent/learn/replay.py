@@ -1,0 +1,176 @@
+"""Replay: which states of past matches a learning phase uses."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import deque
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dicent.errors import DicentError
+from dicent.learn.data import Dataset, concatenate
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+class Replay(ABC):
+    """A memory of datasets, one for each match."""
+
+    @abstractmethod
+    def add(self, data: Dataset, rng: np.random.Generator) -> None:
+        """Remember what is to be learned of one more match."""
+
+    @abstractmethod
+    def sample(self, rng: np.random.Generator) -> Dataset | None:
+        """What the next learning phase uses, in random order; None if there is nothing yet."""
+
+    @abstractmethod
+    def save(self) -> Arrays:
+        """Everything that it remembers, for a checkpoint."""
+
+    @abstractmethod
+    def load(self, saved: Arrays) -> None:
+        """Remember what a checkpoint holds."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """States remembered."""
+
+    @abstractmethod
+    def memory(self, sample: Dataset) -> int:
+        """Bytes that it may come to hold, if matches are like `sample`."""
+
+
+class SmoothReplay(Replay):
+    """The last `matches` matches; each state is used `duplication` times, spread evenly over that time.
+
+    Each phase takes the next slice of every match's shuffled states, so that a phase has a little of each
+    match and no state comes again before all others of its match (the paper's smooth experience replay,
+    with 100 matches and duplication 3).
+    """
+
+    def __init__(self, matches: int = 100, duplication: float = 3.0) -> None:
+        if matches < 1 or not duplication > 0:
+            raise DicentError("smooth replay needs a memory of at least one match and a positive duplication")
+        self.capacity, self.duplication = matches, duplication
+        self.matches: deque[Dataset] = deque(maxlen=matches)
+        self.used: deque[float] = deque(maxlen=matches)  # how often each match's states were used so far
+        self.new = 0  # matches since the last phase
+
+    def add(self, data: Dataset, rng: np.random.Generator) -> None:
+        """See `Replay.add`."""
+        self.matches.append(data.take(rng.permutation(len(data))))
+        self.used.append(0.0)
+        self.new += 1
+
+    def sample(self, rng: np.random.Generator) -> Dataset | None:
+        """See `Replay.sample`."""
+        share = self.duplication * min(self.new, self.capacity) / self.capacity
+        self.new = 0
+        slices = []
+        for i, data in enumerate(self.matches):
+            first, last = int(self.used[i] * len(data)), int((self.used[i] + share) * len(data))
+            self.used[i] += share
+            if last > first:
+                slices.append(data.take(np.arange(first, last) % len(data)))
+        return _shuffled(concatenate(slices), rng) if slices else None
+
+    def save(self) -> Arrays:
+        """See `Replay.save`."""
+        if not self.matches:
+            return {}
+        everything = concatenate(list(self.matches))
+        return {
+            "states": everything.states,
+            "values": everything.values,
+            "policies": everything.policies,
+            "lengths": np.array([len(data) for data in self.matches]),
+            "used": np.array(self.used),
+            "new": np.array([self.new]),
+        }
+
+    def load(self, saved: Arrays) -> None:
+        """See `Replay.load`."""
+        if not saved:
+            return
+        ends = np.cumsum(saved["lengths"])
+        everything = Dataset(saved["states"], saved["values"], saved["policies"])
+        for first, last in zip(ends - saved["lengths"], ends, strict=True):
+            self.matches.append(everything.take(np.arange(first, last)))
+        self.used.extend(saved["used"].tolist())
+        self.new = int(saved["new"][0])
+
+    @property
+    def size(self) -> int:
+        """States remembered."""
+        return sum(map(len, self.matches))
+
+    def memory(self, sample: Dataset) -> int:
+        """See `Replay.memory`."""
+        return self.capacity * sample.nbytes
+
+
+class PlainReplay(Replay):
+    """The last `capacity` states; a phase draws `duplication` of them for each one that is new."""
+
+    def __init__(self, capacity: int = 200_000, duplication: float = 1.0) -> None:
+        if capacity < 1 or not duplication > 0:
+            raise DicentError("plain replay needs room for at least one state and a positive duplication")
+        self.capacity, self.duplication = capacity, duplication
+        self.data: Dataset | None = None  # rows in the order of a ring
+        self.filled = self.next = 0
+        self.new = 0.0  # draws that are due
+
+    def add(self, data: Dataset, rng: np.random.Generator) -> None:
+        """See `Replay.add`."""
+        if self.data is None:
+            rows = np.zeros((self.capacity, data.states.shape[1]), data.states.dtype)
+            policies = np.zeros((self.capacity, data.policies.shape[1]), np.float32)
+            self.data = Dataset(rows, np.zeros(self.capacity, np.float32), policies)
+        kept = data.take(np.arange(max(0, len(data) - self.capacity), len(data)))
+        places = (self.next + np.arange(len(kept))) % self.capacity
+        self.data.states[places] = kept.states
+        self.data.values[places] = kept.values
+        self.data.policies[places] = kept.policies
+        self.next = (self.next + len(kept)) % self.capacity
+        self.filled = min(self.capacity, self.filled + len(kept))
+        self.new += self.duplication * len(data)
+
+    def sample(self, rng: np.random.Generator) -> Dataset | None:
+        """See `Replay.sample`."""
+        draws, self.new = int(self.new), self.new - int(self.new)
+        if self.data is None or draws == 0:
+            return None
+        return self.data.take(rng.integers(0, self.filled, draws))
+
+    def save(self) -> Arrays:
+        """See `Replay.save`."""
+        if self.data is None:
+            return {}
+        rows = self.data.take(np.arange(self.filled))
+        place = np.array([self.next, self.new])
+        return {"states": rows.states, "values": rows.values, "policies": rows.policies, "place": place}
+
+    def load(self, saved: Arrays) -> None:
+        """See `Replay.load`."""
+        if not saved:
+            return
+        rows = Dataset(saved["states"], saved["values"], saved["policies"])
+        self.add(rows, np.random.default_rng(0))
+        self.next, self.new = int(saved["place"][0]), float(saved["place"][1])
+
+    @property
+    def size(self) -> int:
+        """States remembered."""
+        return self.filled
+
+    def memory(self, sample: Dataset) -> int:
+        """See `Replay.memory`."""
+        return self.capacity * sample.nbytes // max(1, len(sample))
+
+
+def _shuffled(data: Dataset, rng: np.random.Generator) -> Dataset:
+    return data.take(rng.permutation(len(data)))

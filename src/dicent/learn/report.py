@@ -1,0 +1,68 @@
+"""The report of a run: one HTML page with its curves, made from the files of its folder."""
+
+from __future__ import annotations
+
+import html
+from typing import Any
+
+from dicent.charts import Curve, chart, page, table
+from dicent.learn.config import Config
+from dicent.learn.run_folder import RunFolder
+
+SMOOTH = 60  # points of a curve at the most; each is the mean of its neighbours
+
+
+def write_report(folder: RunFolder, config: Config) -> None:
+    """Write `report.html`."""
+    folder.write("report.html", report(folder.read_lines("metrics.jsonl"), config, folder.path.name).encode())
+
+
+def report(rows: list[dict[str, Any]], config: Config, name: str) -> str:
+    """The page that shows these metrics."""
+    phases = [row for row in rows if row["kind"] == "phase"]
+    strength = [row for row in rows if row["kind"] == "strength" and row["scores"]]
+    last = rows[-1] if rows else {}
+    body = [f"<h1>{html.escape(name)}</h1>", f"<p>{html.escape(_summary(config, last))}</p>"]
+    body += [
+        "<h2>Strength</h2>",
+        "<p>Score against fixed players, three plies ahead.</p>",
+        _strength(strength),
+    ]
+    body += ["<h2>Loss</h2>", _figure(phases, "loss", "mean squared error")]
+    body += ["<h2>Speed</h2>", _figure(phases, "evaluations_per_second", "evaluations a second, on average")]
+    body += ["<h2>Settings</h2>", f"<pre>{html.escape(config.toml())}</pre>"]
+    return page(f"{name}: {config.game}", "".join(body))
+
+
+def _summary(config: Config, last: dict[str, Any]) -> str:
+    if not last:
+        return f"{config.game}: nothing was learned yet."
+    return (
+        f"{config.game}, {config.search}: {last['matches']:,} matches, {last['evaluations']:,} evaluations, "
+        f"{last['states']:,} states learned in {last['seconds']:,.0f} s."
+    )
+
+
+def _strength(rows: list[dict[str, Any]]) -> str:
+    if not rows:
+        return "<p>Nothing was measured yet.</p>"
+    names = list(rows[-1]["scores"])
+    minutes = [row["seconds"] / 60 for row in rows]
+    curves = [
+        Curve(n, minutes, [row["scores"].get(n, float("nan")) for row in rows], dots=True) for n in names
+    ]
+    drawn = chart(curves, "minutes", "score", percent=True)
+    lines = [
+        [f"{row['seconds'] / 60:.1f}", *(f"{row['scores'].get(n, float('nan')):.1%}" for n in names)]
+        for row in rows
+    ]
+    return f"<figure>{drawn}</figure>" + table(["minutes", *names], lines)
+
+
+def _figure(rows: list[dict[str, Any]], key: str, label: str) -> str:
+    """A curve over time, smoothed to what can be seen."""
+    size = max(1, -(-len(rows) // SMOOTH))
+    parts = [rows[i : i + size] for i in range(0, len(rows), size)]
+    x = [part[-1]["seconds"] / 60 for part in parts]
+    y = [sum(row[key] for row in part) / len(part) for part in parts]
+    return f"<figure>{chart([Curve(label, x, y)], 'minutes', label)}</figure><p>{html.escape(label)}</p>"

@@ -1,0 +1,126 @@
+"""Action selection while learning: how likely each action is, given their order or their values.
+
+All laws work on many moves at once. Row i has `counts[i]` actions, best first; what is proved to win or
+to lose has been sorted out before.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dicent.errors import DicentError
+
+Array = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+
+
+class Selection(ABC):
+    """A law of action selection."""
+
+    @abstractmethod
+    def probabilities(self, values: Array, visits: Array, counts: Counts, exploitation: Array) -> Array:
+        """Probabilities [n, A] of actions with these values and visits [n, A], best first.
+
+        Values are for the player to move. `exploitation` [n] is 0 to try anything, 1 to play the best.
+        """
+
+
+class Ordinal(Selection):
+    """By the order of the actions alone (the paper's law)."""
+
+    def probabilities(self, values: Array, visits: Array, counts: Counts, exploitation: Array) -> Array:
+        """See `Selection.probabilities`."""
+        return ordinal_law(counts, exploitation, values.shape[1])
+
+
+class EpsilonGreedy(Selection):
+    """The best action, but with probability 1 - exploitation any."""
+
+    def probabilities(self, values: Array, visits: Array, counts: Counts, exploitation: Array) -> Array:
+        """See `Selection.probabilities`."""
+        return epsilon_greedy(counts, 1 - exploitation, values.shape[1])
+
+
+@dataclass(frozen=True)
+class Softmax(Selection):
+    """In proportion to exp(value / temperature), which falls to 0 as exploitation rises to 1."""
+
+    temperature: float = 1.0
+
+    def probabilities(self, values: Array, visits: Array, counts: Counts, exploitation: Array) -> Array:
+        """See `Selection.probabilities`."""
+        return softmax(values, counts, np.maximum(1e-6, self.temperature * (1 - exploitation)))
+
+
+@dataclass(frozen=True)
+class ByVisits(Selection):
+    """In proportion to visits to the power of 1 / temperature, as AlphaZero plays."""
+
+    temperature: float = 1.0
+
+    def probabilities(self, values: Array, visits: Array, counts: Counts, exploitation: Array) -> Array:
+        """See `Selection.probabilities`."""
+        most = np.maximum(1.0, visits[:, :1])
+        weights = np.where(_is_action(counts, visits.shape[1]), (visits / most) ** (1 / self.temperature), 0)
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+SELECTIONS: dict[str, Selection] = {
+    "ordinal": Ordinal(),
+    "epsilon-greedy": EpsilonGreedy(),
+    "softmax": Softmax(),
+}
+
+
+def ordinal_law(counts: npt.ArrayLike, exploitation: npt.ArrayLike, width: int | None = None) -> Array:
+    """Probabilities by order: P(a_i) = (e + (1 - e) / (n - i)) (1 - P(a_0) - ... - P(a_{i-1})).
+
+    e = 1 plays the best action, e = 0 any.
+    """
+    n, e = _rows(counts, exploitation, "exploitation")
+    probabilities = np.zeros((len(n), width or int(n.max())))
+    left = np.ones(len(n))
+    for i in range(int(n.max())):
+        share = e + (1 - e) / np.maximum(1, n - i)
+        probabilities[:, i] = np.where(i < n, share * left, 0)
+        left = left - probabilities[:, i]
+    return probabilities
+
+
+def epsilon_greedy(counts: npt.ArrayLike, epsilon: npt.ArrayLike, width: int | None = None) -> Array:
+    """The best action, but with probability epsilon any."""
+    n, e = _rows(counts, epsilon, "epsilon")
+    probabilities = np.where(_is_action(n, width or int(n.max())), (e / n)[:, None], 0)
+    probabilities[:, 0] += 1 - e
+    return probabilities
+
+
+def softmax(values: npt.ArrayLike, counts: npt.ArrayLike, temperature: npt.ArrayLike) -> Array:
+    """In proportion to exp(value / temperature)."""
+    given = np.asarray(values, np.float64)
+    n = np.atleast_1d(np.asarray(counts, np.int64))
+    t = np.broadcast_to(np.asarray(temperature, np.float64), n.shape)
+    _require(given.ndim == 2 and len(given) == len(n) and bool((n >= 1).all()), "each move needs an action")
+    _require(bool((t > 0).all()), "temperatures must be positive")
+    held = np.where(_is_action(n, given.shape[1]), given, -np.inf)
+    weights = np.exp((held - held.max(axis=1, keepdims=True)) / t[:, None])
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+def _is_action(counts: Counts, width: int) -> npt.NDArray[np.bool_]:
+    return np.arange(width) < counts[:, None]
+
+
+def _rows(counts: npt.ArrayLike, share: npt.ArrayLike, name: str) -> tuple[Counts, Array]:
+    n = np.atleast_1d(np.asarray(counts, np.int64))
+    e = np.broadcast_to(np.asarray(share, np.float64), n.shape)
+    _require(len(n) > 0 and bool((n >= 1).all()), "each move needs at least one action")
+    _require(bool(((e >= 0) & (e <= 1)).all()), f"{name} must be from 0 to 1")
+    return n, e
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise DicentError(message)

@@ -1,0 +1,254 @@
+"""SelfPlay: a group of searches that play matches against themselves, and what is learned of each.
+
+The searches of all matches advance together and share evaluation batches. Whenever one has ended, its
+match is played on: an action is selected, chance rolls, the next search begins. A match that has ended
+yields its dataset, and the next one is dealt in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from dicent.errors import DicentError
+from dicent.game import Game
+from dicent.kernels.constants import ONGOING
+from dicent.kernels.matches import DONE, IDLE, SEARCHING, STUFFED
+from dicent.learn.data import Dataset, Finished, concatenate, last_of_each, values_only
+from dicent.learn.replay import Arrays
+from dicent.learn.selection import Selection
+from dicent.search.expectiminimax import Expectiminimax
+from dicent.search.group import Group
+from dicent.search.limit import Limit
+from dicent.search.simulation_search import SimulationSearch
+from dicent.search.tree_search import TreeSearch
+from dicent.stores import new_games
+
+STEPS = 100_000  # of a kernel's call; the clock must not matter here
+SPARE = 64  # nodes that a match may add between two searches
+
+
+class SelfPlay:
+    """M matches at once. `data` is tree, root, terminal or policy: what is learned of a match.
+
+    `numbers` gives each match its number, by which it draws all its random numbers. With `waves` a match
+    that has ended waits for the others, and `deal` begins the next ones together.
+    """
+
+    def __init__(
+        self,
+        search: TreeSearch,
+        game: Game,
+        size: int,
+        limit: Limit,
+        selection: Selection,
+        numbers: Iterator[int],
+        seed: int = 0,
+        annealed: bool = False,
+        data: str = "tree",
+        waves: bool = False,
+        threads: int | None = 1,
+        compiled: bool | None = None,
+    ) -> None:
+        self.search, self.game, self.limit, self.selection = search, game, limit, selection
+        self.numbers, self.seed, self.annealed, self.data, self.waves = numbers, seed, annealed, data, waves
+        self.layered = isinstance(search, Expectiminimax)
+        self.by_visits = isinstance(search, SimulationSearch)
+        _check(search, data, self.layered, self.by_visits)
+        budget = limit.evaluations or limit.nodes or 64
+        moves = 1 if self.layered or self.by_visits else game.max_plies or 64
+        nodes = 1 << max(8, (budget * moves).bit_length())
+        self.group = Group(search, game, size, min(nodes, 1 << 16), threads, compiled)
+        self.games = new_games(self.group.bound, size, policy=data == "policy")
+        self.kept: list[list[Dataset]] = [[] for _ in range(size)]  # of layered searches, move by move
+        self.evaluations = 0  # asked for so far
+        width = game.num_actions
+        self._edges = np.zeros((size, width), np.int64)
+        self._values = np.zeros((size, width))
+        self._visits = np.zeros((size, width))
+        self._counts = np.zeros(size, np.int64)
+        self._draws = np.zeros(size)
+        self._results = np.zeros(size, np.int64)
+        self.group.matches.status[:] = IDLE
+
+    @property
+    def memory(self) -> int:
+        """Bytes of all arrays."""
+        return sum(array.nbytes for array in self.save().values())
+
+    # Between searches
+
+    def deal(self) -> None:
+        """Begin a match wherever there is none."""
+        members = np.flatnonzero(self.group.matches.status == IDLE)
+        if len(members):
+            self._deal(members)
+
+    def _deal(self, members: Any) -> None:
+        group = self.group
+        numbers = np.array([next(self.numbers) for _ in members])
+        group.bound.kernel("self_play.deal")(
+            *(group.tree, group.matches, self.games, members, numbers),
+            *(self.seed, group.settings, group.works[0]),
+        )
+        self._search(members)
+
+    def _search(self, members: Any) -> None:
+        states, plies = self.games.state[members], self.games.ply[members]
+        self.group.begin_many(members, states, plies, self.limit, keep=True)
+
+    def advance(self) -> None:
+        """Let the searches go on until each waits for values or has ended."""
+        self.group.advance(STEPS)
+
+    def value_waiting(self) -> None:
+        """Ask the evaluator for whatever waits."""
+        self.evaluations += int(self.group.matches.waiting.sum())
+        self.group.value_waiting()
+
+    def play_on(self, progress: float) -> list[Finished]:
+        """Play the matches whose searches have ended; `progress` is the run's, from 0 to 1."""
+        group = self.group
+        status = group.matches.status
+        if (status == STUFFED).any() or group.tree.nodes.max() + SPARE > group.tree.kind.shape[1]:
+            group.grow()
+            status[status == STUFFED] = SEARCHING
+        members = np.flatnonzero(status == DONE)
+        if not len(members):
+            return []
+        results = self._play(members, progress)
+        ended = members[results != ONGOING]
+        finished = [
+            self._finish(int(m), int(r)) for m, r in zip(members, results, strict=True) if r != ONGOING
+        ]
+        going = members[results == ONGOING]
+        if len(going):
+            self._search(going)
+        status[ended] = IDLE
+        if len(ended) and not self.waves:
+            self._deal(ended)
+        return finished
+
+    def _play(self, members: Any, progress: float) -> Any:
+        """Select and play an action for each of `members`; returns the results, ONGOING for most."""
+        group, n = self.group, len(members)
+        if self.layered and self.data == "tree":
+            for m in members:
+                self.kept[m].append(self._layer_data(int(m)))
+        edges, values, visits = self._edges[:n], self._values[:n], self._visits[:n]
+        counts, draws, results = self._counts[:n], self._draws[:n], self._results[:n]
+        group.bound.kernel("self_play.order")(
+            *(group.tree, group.matches, self.games, members, self.by_visits, int(self.search.completion)),
+            *(edges, values, visits, counts, draws),
+        )
+        exploitation = np.full(n, min(1.0, progress)) if self.annealed else draws
+        probabilities = self.selection.probabilities(values, visits, counts, exploitation)
+        group.bound.kernel("self_play.play")(
+            *(group.tree, group.matches, self.games, members, edges, counts, np.asarray(probabilities)),
+            *(group.settings, group.works[0], results),
+        )
+        return results.copy()
+
+    # What is learned
+
+    def _finish(self, m: int, result: int) -> Finished:
+        games = self.games
+        plies, steps = int(games.ply[m]), int(games.steps[m])
+        return Finished(
+            number=int(games.number[m]),
+            result=result,
+            plies=plies,
+            start=games.start[m].copy(),
+            chosen=games.chosen[m, :steps].copy(),
+            root_values=games.value[m, :plies].copy(),
+            data=self._dataset(m, result, plies),
+        )
+
+    def _dataset(self, m: int, result: int, plies: int) -> Dataset:
+        games = self.games
+        roots = games.root[m, :plies].copy()
+        if self.data == "root":
+            return values_only(roots, games.value[m, :plies].copy())
+        if self.data == "policy":
+            values = np.full(plies, result, np.float32)
+            return Dataset(roots, values, games.policy[m, :plies].copy())
+        if self.data == "terminal":
+            end = self.game.state(games.state[m])
+            value = 0.0 if end.result is None else self.search.evaluator.terminal.value(end, plies)
+            return values_only(roots, np.full(plies, value, np.float32))
+        if self.layered:
+            kept, self.kept[m] = self.kept[m], []
+            return last_of_each(concatenate(kept))
+        return self._tree_data(m)
+
+    def _tree_data(self, m: int) -> Dataset:
+        tree = self.group.tree
+        states = np.empty((int(tree.nodes[m]), self.game.state_size), self.game.state_dtype)
+        values = np.empty(len(states), np.float32)
+        kernel = self.group.bound.kernel("self_play.tree_data")
+        n = kernel(tree, m, self.search.determinized, states, values)
+        return values_only(states[:n].copy(), values[:n].copy())
+
+    def _layer_data(self, m: int) -> Dataset:
+        tree, layers = self.group.tree, self.group.extra
+        states = np.empty((int(tree.nodes[m]), self.game.state_size), self.game.state_dtype)
+        values = np.empty(len(states), np.float32)
+        kernel = self.group.bound.kernel("self_play.layer_data")
+        n = kernel(tree, layers.start, layers.depth, m, states, values)
+        return values_only(states[:n].copy(), values[:n].copy())
+
+    # Matches in flight, for checkpoints
+
+    def save(self) -> Arrays:
+        """Every array of the matches and their searches."""
+        group = self.group
+        saved: Arrays = {}
+        for part in ("tree", "matches", "extra"):
+            saved |= _arrays(part, getattr(group, part))
+        saved |= _arrays("games", self.games)
+        saved["evaluations"] = np.array([self.evaluations])
+        for m, kept in enumerate(self.kept):
+            if kept:
+                everything = concatenate(kept)
+                saved |= {f"kept.{m}.states": everything.states, f"kept.{m}.values": everything.values}
+        return saved
+
+    def load(self, saved: Arrays) -> None:
+        """Go on from what `save` gave."""
+        group = self.group
+        group.tree = _with_arrays("tree", group.tree, saved)
+        group.matches = _with_arrays("matches", group.matches, saved)
+        if isinstance(self.search, SimulationSearch):
+            self.search.statistics(group)  # makes room for what follows
+        if group.extra is not None:
+            group.extra = _with_arrays("extra", group.extra, saved)
+        self.games = _with_arrays("games", self.games, saved)
+        self.evaluations = int(saved["evaluations"][0])
+        for m in range(group.size):
+            if f"kept.{m}.states" in saved:
+                self.kept[m] = [values_only(saved[f"kept.{m}.states"], saved[f"kept.{m}.values"])]
+
+
+def _arrays(part: str, fields: Any) -> Arrays:
+    """The arrays of a named tuple, by name."""
+    if fields is None:
+        return {}
+    named = fields._asdict().items()
+    return {f"{part}.{name}": value for name, value in named if isinstance(value, np.ndarray)}
+
+
+def _with_arrays(part: str, fields: Any, saved: Arrays) -> Any:
+    """A named tuple with its arrays from a checkpoint."""
+    found = {name: saved[f"{part}.{name}"] for name in fields._fields if f"{part}.{name}" in saved}
+    return fields._replace(**found)
+
+
+def _check(search: TreeSearch, data: str, layered: bool, by_visits: bool) -> None:
+    if data not in ("tree", "root", "terminal", "policy"):
+        raise DicentError(f"data {data!r} is not tree, root, terminal or policy")
+    if by_visits != (data == "policy"):
+        raise DicentError(f"{type(search).__name__} cannot learn data {data!r}: policy goes with Puct alone")
+    if layered and search.determinized and data == "tree":
+        raise DicentError("Determinized(Expectiminimax) keeps no chance states to learn: use Descent inside")

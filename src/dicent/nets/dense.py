@@ -1,0 +1,45 @@
+"""A fully connected network: far cheaper than convolutions on small boards, and often enough there."""
+
+import torch
+from torch import Tensor, nn
+
+
+class DenseNetwork(nn.Module):
+    """Input planes to a value for MAX, and optionally to a logit for each action.
+
+    The planes are one long vector here; `layers` hidden layers of `hidden` units with ReLU, each after
+    the first beside a shortcut. `bounded` ends in tanh, for values from -1 to 1.
+    """
+
+    def __init__(
+        self,
+        input_shape: tuple[int, int, int],
+        hidden: int = 256,
+        layers: int = 3,
+        num_actions: int = 0,
+        bounded: bool = True,
+    ) -> None:
+        super().__init__()
+        self.settings = {
+            "input_shape": tuple(input_shape),
+            "hidden": hidden,
+            "layers": layers,
+            "num_actions": num_actions,
+            "bounded": bounded,
+        }
+        channels, height, width = input_shape
+        self.bounded = bounded
+        self.first = nn.Linear(channels * height * width, hidden)
+        self.rest = nn.ModuleList(nn.Linear(hidden, hidden) for _ in range(layers - 1))
+        self.value = nn.Linear(hidden, 1)
+        self.policy = nn.Linear(hidden, num_actions) if num_actions else None
+
+    def forward(self, planes: Tensor) -> Tensor | tuple[Tensor, Tensor]:
+        """Values [B], and logits [B, A] where there is a policy, of planes [B, C, H, W]."""
+        x = torch.relu(self.first(planes.flatten(1)))
+        for layer in self.rest:
+            x = x + torch.relu(layer(x))
+        value = self.value(x).squeeze(1)
+        if self.bounded:
+            value = torch.tanh(value)
+        return value if self.policy is None else (value, self.policy(x))

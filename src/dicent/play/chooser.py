@@ -1,0 +1,158 @@
+"""Choosers: how a player finds its moves at many positions at once."""
+
+import copy
+import os
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dicent.binding import bind
+from dicent.game import Cells, Game, State
+from dicent.kernels.leaf import OUTSIDE
+from dicent.kernels.matches import STUFFED
+from dicent.play.player import Player
+from dicent.search.determinized import Determinized
+from dicent.search.expectiminimax import Expectiminimax
+from dicent.search.group import MAX_NODES, Group
+from dicent.search.limit import Limit
+from dicent.search.puct import Puct
+from dicent.search.simple import Greedy, Random
+from dicent.search.tree_search import Search, TreeSearch
+
+Numbers = npt.NDArray[np.int64]
+FIRST_NODES = 512  # of a tree, until a search needs more
+MEMORY = 1 << 29  # bytes of trees at the most
+LARGEST = 1024  # searches that share the batches of a network
+A_THREAD = 8  # searches a thread that need no batches: few, so that their trees stay in the cache
+
+
+class Positions(NamedTuple):
+    """K positions at which one player is to move."""
+
+    cells: Cells  # [K, S]
+    plies: Numbers  # [K]
+    seeds: Numbers  # [K]  for the search, different for every game and move
+    d_seeds: Numbers  # [K]  for the player's determinization, the same for a whole game
+
+
+class Chooser(ABC):
+    """A player in a match."""
+
+    @abstractmethod
+    def choose(self, positions: Positions) -> Numbers:
+        """An action [K] for each position."""
+
+
+def chooser_of(player: Player, game: Game, threads: int | None) -> Chooser:
+    """The chooser that suits a player: native or in groups where its budget does not depend on time."""
+    search, limit, threads = player.search, player.budget, threads or os.cpu_count() or 1
+    if isinstance(search, Random):
+        return RandomChooser(game)
+    if isinstance(search, Greedy):
+        return GroupChooser(Expectiminimax(search.evaluator), Limit(depth=1), game, threads)
+    inner = search.inner if isinstance(search, Determinized) else search
+    sampled = isinstance(inner, Puct) and inner.temperature > 0
+    pruned = isinstance(inner, Expectiminimax) and inner.prune
+    if limit.time is None and isinstance(inner, TreeSearch) and not (sampled or pruned):
+        return GroupChooser(inner, limit, game, threads)
+    return SingleChooser(search, limit, game)
+
+
+class RandomChooser(Chooser):
+    """Any legal action."""
+
+    def __init__(self, game: Game) -> None:
+        self.kernel = bind(game).kernel("rounds.random_actions")
+        self.scratch = np.empty(game.num_actions, np.int64), np.empty(2, np.uint64)
+
+    def choose(self, positions: Positions) -> Numbers:
+        """See `Chooser.choose`."""
+        chosen = np.empty(len(positions.seeds), np.int64)
+        self.kernel(positions.cells, positions.seeds, chosen, *self.scratch)
+        return chosen
+
+
+class SingleChooser(Chooser):
+    """One search after another, for budgets in seconds and for searches of one's own."""
+
+    def __init__(self, search: Search, limit: Limit, game: Game) -> None:
+        self.search, self.limit, self.game = search, limit, game
+
+    def choose(self, positions: Positions) -> Numbers:
+        """See `Chooser.choose`."""
+        chosen = [
+            self._seeded(int(seed), int(d_seed)).play(State(self.game, cells.copy()), self.limit, int(ply))
+            for cells, ply, seed, d_seed in zip(*positions, strict=True)
+        ]
+        return np.array(chosen, np.int64)
+
+    def _seeded(self, seed: int, d_seed: int) -> Search:
+        if isinstance(self.search, Determinized):
+            inner = copy.copy(self.search.inner)
+            inner.seed = seed
+            return Determinized(inner, d_seed)
+        search = copy.copy(self.search)
+        if hasattr(search, "seed"):
+            search.seed = seed
+        return search
+
+
+class GroupChooser(Chooser):
+    """Searches that advance together and share the batches of their evaluator."""
+
+    def __init__(self, search: TreeSearch, limit: Limit, game: Game, threads: int) -> None:
+        self.search, self.limit, self.game, self.threads = search, limit, game, threads
+        self.nodes = FIRST_NODES
+        self.group: Group | None = None
+
+    def choose(self, positions: Positions) -> Numbers:
+        """See `Chooser.choose`."""
+        chosen = np.empty(len(positions.seeds), np.int64)
+        left = list(range(len(chosen)))
+        while left:
+            group = self._group_for(len(left))
+            now, left = left[: group.size], left[group.size :]
+            full = self._search(group, positions, now, chosen)
+            if full:  # what was found in too small a tree is dropped: more memory changes no move
+                left = full + left
+                self.nodes *= 2
+                self.group = None
+        return chosen
+
+    def _search(self, group: Group, positions: Positions, now: list[int], chosen: Numbers) -> list[int]:
+        """Search the positions `now`; returns those whose trees were full and may be larger."""
+        for m, k in enumerate(now):
+            state = State(self.game, positions.cells[k].copy())
+            group.begin(m, state, self.limit, int(positions.seeds[k]), ply=int(positions.plies[k]))
+            group.matches.d_seed[m] = positions.d_seeds[k]
+        group.run()
+        full = group.matches.status[: len(now)] == STUFFED
+        if full.any():
+            if self.nodes < MAX_NODES:
+                return self._finish(group, now, chosen, full)
+            group.settle()
+        return self._finish(group, now, chosen, np.zeros(len(now), bool))
+
+    def _finish(self, group: Group, now: list[int], chosen: Numbers, full: Any) -> list[int]:
+        for m, k in enumerate(now):
+            if not full[m]:
+                chosen[k] = group.best_action(m)
+        return [k for m, k in enumerate(now) if full[m]]
+
+    def _group_for(self, positions: int) -> Group:
+        """The group, made for as many positions as memory allows."""
+        if self.group is None:
+            native = self.search.evaluator.native[0] != OUTSIDE
+            most = A_THREAD * self.threads if native else LARGEST
+            room = max(1, MEMORY // self._bytes())
+            size = min(positions, most, room)
+            self.group = Group(self.search, self.game, size, self.nodes, self.threads)
+        return self.group
+
+    def _bytes(self) -> int:
+        """What one search takes, by a look at a group of one."""
+        one = Group(self.search, self.game, 1, self.nodes)
+        parts = [one.tree, one.matches, *([one.extra] if one.extra is not None else [])]
+        return sum(array.nbytes for part in parts for array in part if isinstance(array, np.ndarray))

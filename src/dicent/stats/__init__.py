@@ -1,0 +1,1 @@
+"""Statistics of matches: pure functions, which import nothing of ours."""

@@ -1,0 +1,115 @@
+"""Players from one short text."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+import dicent
+from dicent import Limit, Network, Player, PlayerError, ResidualNetwork, parse_player
+from dicent.evaluate.network_file import Description, save_network
+
+EWN = dicent.make("ewn")
+
+
+@pytest.fixture
+def net(tmp_path: Path) -> Path:
+    """A network of EWN in a file whose name has a comma."""
+    torch.manual_seed(1)
+    path = tmp_path / "my,net.safetensors"
+    module = ResidualNetwork(EWN.input_shape, filters=4, blocks=1, hidden=8, num_actions=EWN.num_actions)
+    save_network(path, module, Description("ewn"))
+    return path
+
+
+def test_players_without_a_network() -> None:
+    assert isinstance(parse_player("random").search, dicent.Random)
+    uct = parse_player("uct:500,exploration=1.0,rollouts=2")
+    assert isinstance(uct.search, dicent.Uct)
+    assert (uct.search.exploration, uct.limit, uct.name) == (
+        1.0,
+        Limit(evaluations=500),
+        "uct:500,exploration=1.0,rollouts=2",
+    )
+    assert parse_player(" uct ").limit == Limit(evaluations=1000)
+    greedy = parse_player("greedy:rollout=100").search
+    assert isinstance(greedy, dicent.Greedy)
+    assert greedy.evaluator.native == dicent.Rollout(100).native
+    deep = parse_player("expectiminimax:random=7,depth=2")
+    assert deep.limit == Limit(depth=2)
+
+
+def test_players_with_a_network(net: Path) -> None:
+    texts = {
+        "greedy:'{}'": (dicent.Greedy, Limit(depth=1)),
+        'expectiminimax:"{}",depth=2': (dicent.Expectiminimax, Limit(depth=2)),
+        "expectiminimax:'{}',4": (dicent.Expectiminimax, Limit(depth=4)),
+        "descent:'{}',evaluations=2_000": (dicent.Descent, Limit(evaluations=2000)),
+        "unbounded:net='{}',time=1.5,decision=safe": (dicent.Unbounded, Limit(time=1.5)),
+        "puct:'{}',1600": (dicent.Puct, Limit(evaluations=1600)),
+        "'{}'": (dicent.Expectiminimax, Limit(depth=3)),
+        "'{}',depth=1": (dicent.Expectiminimax, Limit(depth=1)),
+    }
+    for text, (kind, limit) in texts.items():
+        player = parse_player(text.format(net))
+        assert type(player.search) is kind
+        assert (player.limit, player.game) == (limit, "ewn")
+
+
+def test_a_run_folder_means_its_latest_network(net: Path, tmp_path: Path) -> None:
+    for name in ("000100", "000200"):
+        folder = tmp_path / "run" / "checkpoints" / name
+        folder.mkdir(parents=True)
+        (folder / "network.safetensors").write_bytes(net.read_bytes())
+    assert parse_player(str(tmp_path / "run")).game == "ewn"
+
+
+def test_determinized_players() -> None:
+    player = parse_player("descent:random=1,evaluations=50,determinized=yes,completion=no")
+    assert isinstance(player.search, dicent.Determinized)
+    assert player.search.inner.completion is False
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("ucd:100", "there is no player 'ucd:100'; did you mean uct"),
+        ("", "there is no player ''"),
+        ("uct:", "nothing follows the colon"),
+        ("uct:many", "evaluations is a whole number, not 'many'"),
+        ("uct:1,2", "'2' has no name; it takes rollouts, exploration, time"),
+        ("uct:nodes=5,7", "'7' has no name"),
+        ("uct:5,evaluations=6", "evaluations is given twice"),
+        ("uct:depht=6", "uct has no 'depht'; it takes"),
+        ("uct:-5", "0 or more"),
+        ("uct:exploration=-1", "exploration is -1.0"),
+        ("random:7", "'7' has no name; random takes nothing"),
+        ("greedy", "greedy needs a network, as in greedy:runs/mine"),
+        ("greedy:rollout=1,random=1", "only one of"),
+        ("greedy:nowhere", "nowhere does not exist: a network is a .safetensors file"),
+        ("runs/nowhere", "runs/nowhere does not exist: a network is"),
+        ("descent:random=1,completion=perhaps", "completion is yes or no, not 'perhaps'"),
+        ("greedy:'nowhere", "a quote is not closed"),
+        ("unbounded:random=1,decision=wild", "neither best nor safe"),
+        ("puct:random=1", "Puct needs an evaluator with a policy"),
+    ],
+)
+def test_what_is_wrong_with_a_text_is_said(text: str, message: str) -> None:
+    with pytest.raises(dicent.DicentError, match=message.replace(".", r"\.")):
+        parse_player(text)
+
+
+def test_a_network_of_another_game_is_refused(net: Path) -> None:
+    player = parse_player(f"greedy:'{net}'")
+    player.require(dicent.make("ewn", size=5))
+    with pytest.raises(PlayerError, match="has learned ewn, not dice-nim"):
+        dicent.play_match(player, "random", "dice-nim", 2)
+
+
+def test_players_from_objects() -> None:
+    network = Network(ResidualNetwork(EWN.input_shape, filters=4, blocks=1, hidden=8))
+    player = Player(dicent.Greedy(dicent.Cached(network)), name="me")
+    assert (player.name, player.game, player.network) == ("me", None, network)
+    assert Player(dicent.Uct(), Limit(nodes=5)).name == "Uct, Limit(nodes=5)"
+    with pytest.raises(PlayerError, match="needs a Limit"):
+        Player(dicent.Uct())
