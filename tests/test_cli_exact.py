@@ -106,25 +106,26 @@ def test_bad_tables(complaint: Callable[..., str], home: Path) -> None:
 
 
 def test_accuracy(answer: Callable[..., Any], complaint: Callable[..., str]) -> None:
-    given = ("--positions", "4", "--pieces", "2", "--search", "descent", "--nodes", "30")
-    found = answer("accuracy", "random", *given)
-    assert list(found["players"]) == ["by itself", "one ply ahead", "descent, Limit(nodes=30)"]
-    for player, rows in found["players"].items():
+    player = "descent:random=1,nodes=30"
+    found = answer("accuracy", player, "--positions", "4", "--pieces", "2")
+    assert (found["game"], found["player"]) == ("ewn", player)
+    assert list(found["rows"]) == ["its evaluator, by itself", "its evaluator, one ply ahead", player]
+    for name, rows in found["rows"].items():
         assert [row["group"] for row in rows] == ["1 v 1", "all"]
         assert rows[0]["decisions"] == 4
         assert set(rows[0]["error"]) == {"mean", "low", "high"}
-        assert (rows[0]["regret"] is None) == (player == "by itself")
-    assert "random, constant, rollout:GAMES or a network's file" in complaint("accuracy", "nobody")
-    assert "needs at least one of time" in complaint("accuracy", "random", "--search", "descent")
-    assert "needs a network with a policy" in complaint(
-        "accuracy", "random", "--search", "puct", "--nodes", "9"
-    )
-    assert "at least one game" in complaint("accuracy", "rollout:0")
+        assert (rows[0]["regret"] is None) == ("by itself" in name)
+    assert list(answer("accuracy", "random", "--positions", "4", "--pieces", "2")["rows"]) == ["random"]
+    greedy = answer("accuracy", "greedy:rollout=2", "--positions", "4", "--pieces", "2")
+    assert list(greedy["rows"]) == ["its evaluator, by itself", "greedy:rollout=2"]
+    assert "there is no player 'nobody'" in complaint("accuracy", "nobody")
+    assert "a table has from 2 to 12 pieces" in complaint("accuracy", "random", "--pieces", "1")
+    assert "at least 1" in complaint("accuracy", "random", "--positions", "0")
 
 
 def test_accuracy_for_people(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["accuracy", "rollout:2", "--game", "dice-nim", "--positions", "9"]) == 0
+    assert main(["accuracy", "greedy:rollout=2", "--game", "dice-nim", "--positions", "9"]) == 0
     printed = capsys.readouterr().out
-    assert "rollout:2 by itself" in printed
-    assert "rollout:2 one ply ahead" in printed
+    assert "its evaluator, by itself" in printed
+    assert "greedy:rollout=2" in printed
     assert "±" in printed

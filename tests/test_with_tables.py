@@ -236,4 +236,6 @@ def test_a_network_from_a_file_can_be_measured(tmp_path: Path, capsys: pytest.Ca
     file = tmp_path / "network.safetensors"
     save_network(file, network, Description("ewn"))
     assert main(["accuracy", str(file), "--pieces", "2", "--positions", "5"]) == 0
-    assert "one ply ahead" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "network.safetensors, by itself" in printed
+    assert "greedy:" in printed
