@@ -174,6 +174,12 @@ def test_one_process_builds_at_a_time(game: dicent.Game, tmp_path: Path) -> None
     assert dicent.build_tables(game, 2, tmp_path).pieces == 2
 
 
+def test_a_folder_that_cannot_be_written(game: dicent.Game, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(TableFileError, match="cannot take the 0.0 MB of this table"):
+        dicent.build_tables(game, 2, tmp_path / "file")
+
+
 def test_only_what_is_sure_is_written_as_sure() -> None:
     from dicent.binding import bind
 

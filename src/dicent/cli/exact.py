@@ -165,10 +165,9 @@ def _judged(text: str) -> tuple[dict[str, tuple[Evaluator | dicent.Search, dicen
     if Path(text).exists():
         network = dicent.load_network(text)
         learned = network.description.game if network.description else None
-        return {
-            f"{text}, by itself": (network, None),
-            f"greedy:{text}": (dicent.Greedy(network), None),
-        }, learned
+        judged[f"{text}, by itself"] = network, None
+        judged[f"greedy:{text}"] = dicent.Greedy(network), None
+        return judged, learned
     player = dicent.parse_player(text)
     evaluator: Evaluator | None = getattr(player.search, "evaluator", None)
     if evaluator is not None:
