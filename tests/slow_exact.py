@@ -95,6 +95,16 @@ def test_a_small_game_from_every_start() -> None:
             assert solver.solve(start_with(game, first, second)).win == close(p)
 
 
+def test_a_larger_small_game_from_every_start(tmp_path: Path) -> None:
+    """Three pieces a side on the 5x5 board, all 102 million positions in a table."""
+    game, record = make("ewn:pieces=3"), small_game("5x5")
+    tables = dicent.build_tables(game, 6, tmp_path)
+    for first, row in zip(record["placements"], record["p_first_wins"], strict=True):
+        for second, p in zip(record["placements"], row, strict=True):
+            win = tables.probe(start_with(game, first, second)).win
+            assert win == pytest.approx(p, abs=tables.error)
+
+
 def test_the_table_of_a_whole_small_game(tmp_path: Path) -> None:
     game = make("ewn:size=4,pieces=3")
     tables = dicent.build_tables(game, 6, tmp_path)

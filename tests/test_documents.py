@@ -24,11 +24,9 @@ def test_the_readmes_code_prints_what_it_says(capsys: pytest.CaptureFixture[str]
             assert text == promised if promised else text
 
 
-@pytest.mark.parametrize(
-    "document", ["docs/matches.md", "docs/exact.md", "docs/search.md", "docs/your-own-search.md"]
-)
+@pytest.mark.parametrize("document", ["exact.md", "matches.md", "search.md", "your-own-search.md"])
 def test_the_code_of_documents_runs(document: str) -> None:
-    for code in blocks(ROOT / document):
+    for code in blocks(ROOT / "docs" / document):
         exec(compile(code, document, "exec"), {"__name__": "document"})
 
 

@@ -176,7 +176,7 @@ def test_one_process_builds_at_a_time(game: dicent.Game, tmp_path: Path) -> None
 
 def test_a_folder_that_cannot_be_written(game: dicent.Game, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(TableFileError, match="cannot take the 0.0 MB of this table"):
+    with pytest.raises(TableFileError, match=r"cannot take the 0\.0 MB of this table"):
         dicent.build_tables(game, 2, tmp_path / "file")
 
 
