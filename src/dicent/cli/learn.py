@@ -140,9 +140,9 @@ class _Screen:
 
 
 def _line(status: "Status") -> str:
-    strength = "  ".join(
-        f"{name} {score:.0%}" for name, score in status.strength.items() if name != "endgames"
-    )
+    strength = "  ".join(f"{name} {score:.0%}" for name, score in status.scores.items())
+    if status.exactness:
+        strength += f"  best endgame moves {status.exactness['best moves']:.0%}"
     return (
         f"{status.progress:4.0%}  {status.seconds:,.0f} s  {status.matches:,} matches  "
         f"{status.states:,} states learned  {status.evaluations_per_second:,.0f} evaluations/s  "
@@ -159,7 +159,8 @@ def _panel(status: "Status") -> Group:
         ("evaluations/s", f"{status.evaluations_per_second:,.0f}"),
         ("loss", f"{status.loss:.4f}"),
         ("time", f"{status.seconds:,.0f} s, about {left:,.0f} s left"),
-        *[(f"score against {name}", f"{score:.1%}") for name, score in status.strength.items()],
+        *[(f"score against {name}", f"{score:.1%}") for name, score in status.scores.items()],
+        *[(f"exact positions: {name}", f"{share:.1%}") for name, share in status.exactness.items()],
     ]
     for name, text in rows:
         table.add_row(f"[dim]{name}[/]", text)

@@ -11,6 +11,7 @@ import contextlib
 import copy
 import json
 import math
+import os
 import signal
 import threading
 import time
@@ -34,7 +35,7 @@ from dicent.learn.components import Own, Threads
 from dicent.learn.config import Config
 from dicent.learn.data import Finished, values_only
 from dicent.learn.gain_map import fit_gain_map
-from dicent.learn.ladder import measure
+from dicent.learn.ladder import exact_positions, exactness, scores
 from dicent.learn.learner import Learner
 from dicent.learn.preflight import Preflight, preflight
 from dicent.learn.report import write_report
@@ -64,7 +65,8 @@ class Status:
     evaluations_per_second: float = 0.0  # lately, while self-play ran
     self_play_seconds: float = 0.0
     learning_seconds: float = 0.0
-    strength: dict[str, float] = field(default_factory=dict)  # as measured last
+    scores: dict[str, float] = field(default_factory=dict)  # against the ladder, as measured last
+    exactness: dict[str, float] = field(default_factory=dict)
 
 
 Watch = Callable[[Status], object]
@@ -131,6 +133,7 @@ class Training:
         self.results: deque[tuple[float, int]] = deque(maxlen=MOST_RESULTS)  # values of roots, and what came
         self.since_update = 0
         self.measured = 0
+        self.exact_positions = exact_positions(self.game) if config.measurements else []
         self.lines = {"metrics.jsonl": 0, "games.jsonl": 0}
         self.saved = 0  # checkpoints of this session
         self.network_path = run.path
@@ -300,11 +303,13 @@ class Training:
         """Estimate the strength by a few games against the ladder."""
         self.measured += 1
         begin = time.monotonic()
-        config = self.config
-        found = measure(self.evaluator, self.game, config.ladder_games, config.seed + self.measured, 1)
+        config, status = self.config, self.status
+        threads = len(os.sched_getaffinity(0))
+        seed = config.seed + self.measured
+        status.scores = scores(self.evaluator, self.game, config.ladder_games, seed, threads)
+        status.exactness = exactness(self.evaluator, self.exact_positions)
         self._reserve = max(self._reserve, 1.2 * (time.monotonic() - begin) + 0.5)
-        self.status.strength = found
-        self._log({"kind": "strength", "scores": found})
+        self._log({"kind": "strength", "scores": status.scores, "exact": status.exactness})
         self.watch(self.status)
 
     def _pretrain(self) -> None:
