@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint types layers unit bench golden clean
+.PHONY: help run test lint types layers unit exact bench golden clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -35,6 +35,9 @@ layers: $(READY)  ## Who may import whom
 
 unit: $(READY)  ## Tests
 	$(BIN)/pytest
+
+exact: $(READY)  ## Tests of exact values that take minutes
+	$(BIN)/pytest tests/slow_exact.py
 
 bench: $(READY)  ## Speeds of this machine
 	$(BIN)/dicent bench

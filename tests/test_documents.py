@@ -27,12 +27,13 @@ def test_the_readmes_code_prints_what_it_says(
             assert text == promised if promised else text
 
 
-@pytest.mark.parametrize(
-    "document", ["docs/learning.md", "docs/matches.md", "docs/search.md", "docs/your-own-search.md"]
-)
+RUN = ["exact.md", "learning.md", "matches.md", "search.md", "your-own-search.md"]
+
+
+@pytest.mark.parametrize("document", RUN)
 def test_the_code_of_documents_runs(document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for code in blocks(ROOT / document):
+    for code in blocks(ROOT / "docs" / document):
         exec(compile(code, document, "exec"), {"__name__": "document"})
 
 

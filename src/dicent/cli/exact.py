@@ -1,9 +1,10 @@
 """Commands about exact values: solve, probe, tables, accuracy."""
 
+from __future__ import annotations
+
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 from rich.console import Console
@@ -12,18 +13,17 @@ from rich.table import Table
 
 import dicent
 from dicent.cli.shared import GameText, Json, PositionText, app, print_json, progress_line
-from dicent.errors import DicentError
-from dicent.evaluate.base import Evaluator, PolicyEvaluator
-from dicent.exact.accuracy import AccuracyRow, Estimate
-from dicent.exact.ewn_tables import built, list_tables, open_tables
-from dicent.exact.sample import is_ewn
-from dicent.exact.solution import Solution
-from dicent.exact.solver import MAX_STATES, SolveProgress
+
+if TYPE_CHECKING:
+    from dicent.evaluate.base import Evaluator
+    from dicent.exact.accuracy import AccuracyRow, Estimate
+    from dicent.exact.solution import Solution
+    from dicent.exact.solver import SolveProgress
 
 
 @app.command
 def solve(
-    game: GameText, position: PositionText = "", /, max_states: int = MAX_STATES, json: Json = False
+    game: GameText, position: PositionText = "", /, max_states: int = 20_000_000, json: Json = False
 ) -> None:
     """Find the exact value of a position, or of a whole small game, by working out all that can follow.
 
@@ -73,6 +73,8 @@ def tables(
         pieces: Build all positions with up to so many pieces on the board.
         threads: How many threads build it; one a core without it.
     """
+    from dicent.exact.ewn_tables import list_tables
+
     if action == "build":
         _build(dicent.make(game), pieces, threads, json)
         return
@@ -87,6 +89,8 @@ def tables(
 
 
 def _build(game: dicent.Game, pieces: int, threads: int | None, json: bool) -> None:
+    from dicent.exact.table_file import tables_folder
+
     begin = time.perf_counter()
     with progress_line() as progress:
         task = progress.add_task(f"building {game.name} with up to {pieces} pieces")
@@ -99,7 +103,7 @@ def _build(game: dicent.Game, pieces: int, threads: int | None, json: bool) -> N
             ),
         )
     seconds = time.perf_counter() - begin
-    [path] = [path for facts, path in list_tables() if facts.name == built_tables.name]
+    path = tables_folder() / built_tables.name
     size = path.stat().st_size
     if json:
         said = {"file": str(path), "bytes": size, "positions": built_tables.positions, "seconds": seconds}
@@ -111,91 +115,67 @@ def _build(game: dicent.Game, pieces: int, threads: int | None, json: bool) -> N
 
 @app.command
 def accuracy(
-    evaluator: Annotated[
+    player: Annotated[
         str,
         tyro.conf.Positional,
-        tyro.conf.arg(metavar="EVALUATOR", help="random, constant, rollout:GAMES, or a network's file."),
+        tyro.conf.arg(metavar="PLAYER_OR_NET", help="A player, as in a match, or a network's file or run."),
     ],
     /,
-    game: str = "ewn",
-    search: Literal["none", "descent", "unbounded", "expectiminimax", "puct"] = "none",
-    time: float | None = None,
-    nodes: int | None = None,
-    evaluations: int | None = None,
-    depth: int | None = None,
+    game: str | None = None,
     positions: int = 200,
     pieces: int = 4,
     seed: int = 0,
     json: Json = False,
 ) -> None:
-    """Compare an evaluator with exact values: by itself, one ply ahead, and in a search.
+    """Compare a player with exact values, and what it evaluates by: by itself and one ply ahead.
 
     Args:
-        game: A game's name or its file. EWN's endgames, or all of a small game, are the measure.
-        search: A search to measure too, with a limit.
-        time: The search's limit in seconds.
-        nodes: The search's limit in states.
-        evaluations: The search's limit in evaluations.
-        depth: The search's limit in plies.
+        game: A game's name or its file; by default what a network has learned, else ewn.
         positions: How many decisions of each material class.
-        pieces: The largest endgames.
+        pieces: The most pieces in endgames of EWN; smaller games are measured as a whole.
         seed: Which random decisions.
     """
-    made, judge = dicent.make(game), _evaluator(evaluator)
-    players: dict[str, tuple[Evaluator | dicent.Search, dicent.Limit | None]] = {
-        "by itself": (judge, None),
-        "one ply ahead": (dicent.Greedy(judge), None),
-    }
-    if search != "none":
-        limit = dicent.Limit(time, nodes, evaluations, depth)
-        players[f"{search}, {limit}"] = _search(search, judge), limit
+    from dicent.exact.ewn_tables import built, open_tables
+
+    judged, learned = _judged(player)
+    made = dicent.make(game or learned or "ewn")
     with progress_line() as progress:
         task = progress.add_task("working out exact values")
         known = open_tables(made) if max(built(made), default=0) >= pieces else None
         sample = dicent.exact_sample(made, positions, pieces, seed, known)
-        found = {}
-        for name, (player, limited) in players.items():
-            found[name] = dicent.accuracy(
-                player,
-                sample,
-                limited,
-                lambda n, name=name: progress.update(  # type: ignore[misc]
-                    task, description=f"{name}: {n:,} of {len(sample):,} decisions"
-                ),
-            )
+
+        def measure(name: str, who: Evaluator | dicent.Search, limit: dicent.Limit | None) -> Any:
+            def show(n: int) -> None:
+                progress.update(task, description=f"{escape(name)}: {n:,} of {len(sample):,} decisions")
+
+            return dicent.accuracy(who, sample, limit, show)
+
+        found = {name: measure(name, who, limit) for name, (who, limit) in judged.items()}
     if json:
-        rows = {name: [row.to_json() for row in rows] for name, rows in found.items()}
-        print_json({"game": made.name, "evaluator": evaluator, "seed": seed, "players": rows})
+        rows = {name: [row.to_dict() for row in rows] for name, rows in found.items()}
+        print_json({"game": made.name, "player": player, "seed": seed, "rows": rows})
         return
-    for name, listed in found.items():
-        _print_accuracy(f"{evaluator} {name}", listed, is_ewn(made))
+    for name, rows in found.items():
+        _print_accuracy(name, rows)
 
 
-def _evaluator(text: str) -> Evaluator:
-    """The evaluator that a text names."""
-    name, _, number = text.partition(":")
-    if text == "random":
-        return dicent.RandomEvaluator()
-    if text == "constant":
-        return dicent.ConstantEvaluator()
-    if name == "rollout" and (number.isdecimal() or not number):
-        return dicent.Rollout(int(number or 1))
-    if not Path(text).exists():
-        raise DicentError(f"{text!r} is no evaluator: random, constant, rollout:GAMES or a network's file")
-    return dicent.load_network(text)
-
-
-def _search(name: str, evaluator: Evaluator) -> dicent.Search:
-    if name == "puct":
-        if not isinstance(evaluator, PolicyEvaluator):
-            raise DicentError("puct needs a network with a policy")
-        return dicent.Puct(evaluator)
-    searches: dict[str, Callable[[Evaluator], dicent.Search]] = {
-        "descent": dicent.Descent,
-        "unbounded": dicent.Unbounded,
-        "expectiminimax": dicent.Expectiminimax,
-    }
-    return searches[name](evaluator)
+def _judged(text: str) -> tuple[dict[str, tuple[Evaluator | dicent.Search, dicent.Limit | None]], str | None]:
+    """What to measure, by its name, and the game that a network has learned."""
+    judged: dict[str, tuple[Evaluator | dicent.Search, dicent.Limit | None]] = {}
+    if Path(text).exists():
+        network = dicent.load_network(text)
+        learned = network.description.game if network.description else None
+        judged[f"{text}, by itself"] = network, None
+        judged[f"greedy:{text}"] = dicent.Greedy(network), None
+        return judged, learned
+    player = dicent.parse_player(text)
+    evaluator: Evaluator | None = getattr(player.search, "evaluator", None)
+    if evaluator is not None:
+        judged["its evaluator, by itself"] = evaluator, None
+        if not isinstance(player.search, dicent.Greedy):
+            judged["its evaluator, one ply ahead"] = dicent.Greedy(evaluator), None
+    judged[player.name] = player.search, player.limit
+    return judged, player.game
 
 
 def _describe(progress: SolveProgress) -> str:
@@ -204,7 +184,7 @@ def _describe(progress: SolveProgress) -> str:
 
 def _print_solution(solution: Solution, seconds: float, json: bool) -> None:
     if json:
-        print_json(solution.to_json())
+        print_json(solution.to_dict())
         return
     console = Console(highlight=False)
     whom = "the first player" if solution.state is None else "the player to move"
@@ -222,9 +202,9 @@ def _print_solution(solution: Solution, seconds: float, json: bool) -> None:
     console.print(f"[dim]from the {solution.source}{kept}, {seconds:.2f} s[/]")
 
 
-def _print_accuracy(title: str, rows: list[AccuracyRow], material: bool) -> None:
+def _print_accuracy(title: str, rows: list[AccuracyRow]) -> None:
     table = Table(box=None, pad_edge=False, title=escape(title), title_justify="left")
-    for column in ("material" if material else "", "decisions", "error", "worst", "optimal", "win lost"):
+    for column in ("material", "decisions", "error", "worst", "optimal", "win lost"):
         table.add_column(column, header_style="bold", no_wrap=True)
     for row in rows:
         table.add_row(

@@ -14,9 +14,9 @@ from dicent.exact.sample import DIFFERENT, Decision
 from dicent.search.analysis import win_probability
 from dicent.search.limit import Limit
 from dicent.search.tree_search import Search
+from dicent.stats.intervals import quantile, wilson
 
 ALL = "all"
-Z = 1.959964  # of 95 % intervals
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class AccuracyRow:
     optimal: Estimate | None  # share of optimal decisions; None for a player that makes none
     regret: Estimate | None  # win probability lost in a decision
 
-    def to_json(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, object]:
         """The same for programs."""
         return asdict(self)
 
@@ -123,13 +123,10 @@ def mean_of(numbers: np.ndarray) -> Estimate:
     mean = float(numbers.mean())
     if len(numbers) < 2:
         return Estimate(mean, -math.inf, math.inf)
-    half = Z * float(numbers.std(ddof=1)) / math.sqrt(len(numbers))
+    half = quantile(0.95) * float(numbers.std(ddof=1)) / math.sqrt(len(numbers))
     return Estimate(mean, mean - half, mean + half)
 
 
 def share_of(successes: int, trials: int) -> Estimate:
-    """A share with its 95 % interval by Wilson."""
-    share, square = successes / trials, Z * Z
-    centre = (share + square / (2 * trials)) / (1 + square / trials)
-    half = Z / (1 + square / trials) * math.sqrt(share * (1 - share) / trials + square / (4 * trials**2))
-    return Estimate(share, centre - half, centre + half)
+    """A share with its 95 % interval, by Wilson."""
+    return Estimate(successes / trials, *wilson(successes, trials))

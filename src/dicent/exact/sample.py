@@ -91,6 +91,8 @@ def exact_sample(
     progress: Report | None = None,
 ) -> list[Decision]:
     """The sample that suits a game: EWN's endgames where the board is large, else of the whole game."""
+    if positions < 1:
+        raise DicentError(f"positions={positions}: it must be at least 1")
     if is_ewn(game) and int(game.options["size"]) ** 2 * int(game.options["pieces"]) > 50:
         return endgame_sample(game, positions, pieces, seed, tables)
     return whole_game_sample(game, positions, seed, progress=progress)

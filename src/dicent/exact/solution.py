@@ -42,7 +42,7 @@ class Solution:
             raise TypeError("this solution comes from a table: ask the table")
         return self.solver.value_of(state)
 
-    def to_json(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, object]:
         """The same for programs."""
         return {
             "value": self.value,

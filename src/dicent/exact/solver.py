@@ -117,6 +117,7 @@ class Solver:
             player=np.zeros(depth, np.int64),
             width=np.zeros(depth, np.int64),
             child=np.zeros(depth, np.int64),
+            first=np.zeros(depth, np.float64),
             value=np.zeros(depth, np.float64),
         )
 

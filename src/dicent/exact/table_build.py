@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import CancelledError, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +24,7 @@ from dicent.binding import Bound, bind
 from dicent.errors import DicentError, TableFileError
 from dicent.exact.ewn_index import EwnIndex, Fill, Part, new_position
 from dicent.exact.ewn_tables import Tables, built, facts_of, open_tables
-from dicent.exact.table_file import HEADER, WIDTH, Bytes, Facts, header, read_values, tables_folder
+from dicent.exact.table_file import FORMAT, HEADER, WIDTH, Bytes, Facts, header, read_values, tables_folder
 from dicent.game import Game
 
 PAIRS = 20_000  # arrangements of both sides to a call of the kernel, well under 50 ms
@@ -59,9 +58,13 @@ def build_tables(
         return Tables(game, index, read_values(path, facts), compiled)
     except TableFileError:
         pass  # not there, or of no use
-    place.mkdir(parents=True, exist_ok=True)
-    with _locked(place / f".{facts.name}.lock"):
-        _Build(game, bound, index, facts, place, progress).run(threads or os.cpu_count() or 1)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        with _locked(place / f".{facts.name}.lock"):
+            _Build(game, bound, index, facts, place, progress).run(threads or os.cpu_count() or 1)
+    except OSError as error:
+        size = (HEADER + WIDTH * facts.values) / 1e6
+        raise TableFileError(f"{place} cannot take the {size:,.1f} MB of this table: {error}") from error
     return Tables(game, index, read_values(path, facts, verify=False), compiled)
 
 
@@ -81,16 +84,15 @@ class _Build:
         self.progress = progress or (lambda _: None)
         self.path = place / f".{facts.name}.new"
         self.list = place / f".{facts.name}.done"
+        self.title = f"format {FORMAT}: {facts!r}"  # the first line of the list
         self.done: set[str] = set()
         self.stop = threading.Event()
 
     def run(self, threads: int) -> None:
         """Work out all parts that are not done, and finish the file."""
         self._open()
-        noted, values = (
-            time.perf_counter(),
-            sum(p.stop - p.start for p in self.index.parts if self._is_done(p)),
-        )
+        noted = time.perf_counter()
+        values = sum(part.stop - part.start for part in self.index.parts if self._is_done(part))
         with ThreadPoolExecutor(threads) as pool:
             try:
                 for total in range(2, self.index.pieces + 1):
@@ -117,16 +119,13 @@ class _Build:
     def _open(self) -> None:
         """Map the file that grows: one that is there already, or a new one with what smaller tables know."""
         size = HEADER + WIDTH * self.index.values
-        first = f"{self.facts!r}\n"
-        lines = self.list.read_text(encoding="utf-8").splitlines(True) if self.list.exists() else []
-        if lines[:1] == [first] and self.path.exists() and self.path.stat().st_size == size:
-            self.done = {line.rstrip("\n") for line in lines[1:] if line.endswith("\n")}
+        lines = self.list.read_text(encoding="utf-8").splitlines() if self.list.exists() else []
+        if lines[:1] == [self.title] and self.path.exists() and self.path.stat().st_size == size:
+            self.done = set(lines[1:])
         else:
-            if shutil.disk_usage(self.place).free < size:
-                raise DicentError(f"{self.place} has no room for the {size / 1e6:,.0f} MB of {self.facts}")
             self.list.unlink(missing_ok=True)
             with open(self.path, "wb") as file:
-                file.truncate(size)
+                os.posix_fallocate(file.fileno(), 0, size)  # fails now if there is no room, not later
         self.data: Bytes = np.memmap(self.path, np.uint8, "r+", HEADER)
         if not self.done:
             self._take_over()
@@ -146,7 +145,7 @@ class _Build:
     def _note(self) -> None:
         """Write down which parts are done, after their values."""
         self.data.flush()  # type: ignore[attr-defined]
-        lines = [repr(self.facts), *sorted(self.done)]
+        lines = [self.title, *sorted(self.done)]
         temporary = self.list.with_suffix(".tmp")
         temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
         temporary.replace(self.list)
@@ -166,7 +165,7 @@ class _Build:
             for sweep in sweeps:
                 for first in sweep.chunks(steps):
                     if self.stop.is_set():
-                        raise InterruptedError
+                        raise CancelledError
                     sweep.work_out(steps, first)
         return part
 

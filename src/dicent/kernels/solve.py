@@ -41,7 +41,8 @@ class Line(NamedTuple):
     player: np.ndarray  # [D]  who is to play
     width: np.ndarray  # [D]  how many children the state has; -1 when it is new
     child: np.ndarray  # [D]  how many of them have been entered
-    value: np.ndarray  # [D]  of the children so far: their best, or their sum by probability
+    first: np.ndarray  # [D]  the value of the first of them
+    value: np.ndarray  # [D]  of the children so far: their best, or their mean as far as it goes
 
 
 @jit
@@ -99,7 +100,6 @@ def enter(known, line, level, most):
         known.filled[0] += 1
     if chance:
         line.width[level] = rules.outcomes(s, line.p[level])
-        line.value[level] = 0.0
     else:
         line.width[level] = rules.legal_actions(s, line.actions[level])
         line.value[level] = -2.0 * line.player[level]
@@ -131,7 +131,12 @@ def take_in(line, level):
     """Give a state the value of the child that was worked out last."""
     value = line.value[level + 1]
     if line.player[level] == CHANCE:
-        line.value[level] += line.p[level, line.child[level] - 1] * value
+        # A mean from the first value on, so that outcomes which are all worth the same give just that.
+        if line.child[level] == 1:
+            line.first[level] = value
+            line.value[level] = value
+        else:
+            line.value[level] += line.p[level, line.child[level] - 1] * (value - line.first[level])
     elif line.player[level] * value > line.player[level] * line.value[level]:
         line.value[level] = value
 
