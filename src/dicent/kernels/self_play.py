@@ -190,7 +190,7 @@ def tree_data(trees, m, determinized, states, values):
             continue
         source = node
         if determinized:
-            while t.kind[source] == CHANCE:
+            while t.kind[source] == CHANCE and t.first_edge[source] != NONE:
                 source = i64(t.child[t.first_edge[source]])
             if t.kind[source] != TERMINAL and t.first_edge[source] == NONE:
                 continue
@@ -201,15 +201,23 @@ def tree_data(trees, m, determinized, states, values):
 
 
 @jit
-def layer_data(trees, starts, depth, m, states, values):
-    """The same for a tree of layers: what is backed up, and the finished states down to that depth."""
+def layer_data(trees, starts, depth, m, states, values, plies, left):
+    """The same for a tree of layers: what is backed up, and the finished states down to that depth.
+
+    `plies` say which ply each state is of, `left` how many plies were searched below it.
+    """
     t = tree_of(trees, m)
     n = 0
+    layer = 0
     for node in range(starts[m, depth[m] + 1]):
+        while node == starts[m, layer + 1]:
+            layer += 1
         inner = node < starts[m, depth[m]] and t.first_edge[node] != NONE
         if inner or t.kind[node] == TERMINAL:
             copy(states[n], t.state[node])
             values[n] = t.value[node]
+            plies[n] = t.ply[node]
+            left[n] = depth[m] - layer
             n += 1
     return n
 
