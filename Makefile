@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint types layers unit bench golden clean
+.PHONY: help run test lint types layers unit faults bench golden clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -28,6 +28,9 @@ layers: $(READY)  ## Who may import whom
 
 unit: $(READY)  ## Tests
 	$(BIN)/pytest
+
+faults: $(READY)  ## Kill a run a hundred times at random moments; it must end as if nothing had been
+	DICENT_FAULT_ROUNDS=100 $(BIN)/pytest tests/test_learn_run.py -k killed_at_any_moment
 
 bench: $(READY)  ## Speeds of this machine
 	$(BIN)/dicent bench

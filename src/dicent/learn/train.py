@@ -134,6 +134,10 @@ class Training:
         self._reserve = 0.0  # seconds that the last measurement will take
         self._seconds_before = 0.0
         self._start = self._checkpointed = time.monotonic()
+        self._evaluations_before = 0  # of matches that a checkpoint did not keep
+        self._in_flight = False  # are the matches those of a checkpoint?
+        self._finished = False
+        run.keep_config(config)
 
     def _numbers(self) -> Iterator[int]:
         while True:
@@ -146,11 +150,16 @@ class Training:
         """Play and learn until the budget is spent."""
         resumed = self.resume()
         self._start = self._checkpointed = time.monotonic()
+        if self._finished and self.progress() >= 1.0:
+            self.network_path = find_network(self.folder.path)
+            return
+        self._finished = False
         if not resumed and self.config.pretraining:
             self._pretrain()
-        for play in self.plays:
-            play.deal()
-            play.advance()
+        if not self._in_flight:
+            for play in self.plays:
+                play.deal()
+                play.advance()
         try:
             while self.progress() < 1.0:
                 self._turn()
@@ -160,6 +169,7 @@ class Training:
         self._finish_phase()
         if self.config.measurements:
             self._measure()
+        self._finished = True
         self.save()
 
     def _turn(self) -> None:
@@ -179,7 +189,7 @@ class Training:
             for match in finished:
                 self._take(match)
         self.status.self_play_seconds += time.monotonic() - begin
-        self.status.evaluations = sum(play.evaluations for play in self.plays)
+        self.status.evaluations = self._evaluations_before + sum(play.evaluations for play in self.plays)
         self._update_when_due()
         self._housekeeping()
 
@@ -325,6 +335,7 @@ class Training:
             "lines": self.lines,
             "pending": pending,
             "results": list(self.results),
+            "finished": self._finished,
         }
         learner = self.learner.save()
         learner |= {f"playing.{name}": t.cpu() for name, t in self.evaluator.module.state_dict().items()}
@@ -368,6 +379,7 @@ class Training:
         self._seconds_before = state["seconds"]
         self.next_match, self.since_update = state["next_match"], state["since_update"]
         self.measured, self.lines = state["measured"], state["lines"]
+        self._finished = state["finished"]
         self.results.extend((value, result) for value, result in state["results"])
         learner = safetensors.torch.load(checkpoint.files["learner.safetensors"])
         self.learner.load({name: t for name, t in learner.items() if not name.startswith("playing.")})
@@ -380,6 +392,7 @@ class Training:
         if "replay.safetensors" in checkpoint.files:
             self.replay.load(_arrays(checkpoint.files["replay.safetensors"]))
         self._resume_matches(checkpoint)
+        self._evaluations_before = self.status.evaluations - sum(play.evaluations for play in self.plays)
         return True
 
     def _resume_matches(self, checkpoint: Checkpoint) -> None:
@@ -390,6 +403,7 @@ class Training:
         for i, play in enumerate(self.plays):
             start = f"{i}."
             play.load({name.removeprefix(start): a for name, a in saved.items() if name.startswith(start)})
+        self._in_flight = True
 
 
 def _arrays(content: bytes) -> dict[str, Any]:
