@@ -50,7 +50,7 @@ class Learner:
         if not np.isfinite(loss) or not all(bool(p.isfinite().all()) for p in self.module.parameters()):
             raise DicentError(
                 f"the loss is {loss}, or weights are no numbers, after {self.steps} steps. The last "
-                "checkpoint is whole: go on from it in a new run with a lower learning_rate, or a larger batch"
+                "checkpoint is whole: go on from it in a new run with a lower learning_rate or a larger batch"
             )
         return loss
 
