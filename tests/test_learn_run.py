@@ -641,6 +641,33 @@ def test_a_run_that_is_not_there_cannot_go_on(tmp_path: Path) -> None:
         train(None, tmp_path)
 
 
+# Before the first match
+
+
+@pytest.mark.parametrize("terminal", [dicent.TerminalValue(), dicent.TerminalValue("depth", 15)])
+def test_pretraining_learns_the_ends_of_random_games(
+    terminal: dicent.TerminalValue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    phases: list[Any] = []
+    real = Learner.phase
+
+    def phase(learner: Learner, data: Any, *others: Any) -> float:
+        phases.append(data)
+        return real(learner, data, *others)
+
+    monkeypatch.setattr(Learner, "phase", phase)
+    quiet(TINY.replace(pretraining=100, matches=1), tmp_path, terminal=terminal)
+    game = dicent.make("dice-nim")
+    first, ends = phases[0], dicent.playouts(game, 100, seed=TINY.seed)
+    assert rows(tmp_path)[0]["kind"] == "pretraining"
+    states = [game.state(cells) for cells in first.states]
+    assert [state.result for state in states] == ends.results.tolist()
+    assert first.values.tolist() == [
+        terminal.value(state, ply) for state, ply in zip(states, ends.plies.tolist(), strict=True)
+    ]
+    assert {1, -1} == set(ends.results.tolist())
+
+
 # Components of one's own
 
 

@@ -33,7 +33,7 @@ from dicent.learn.selection import ByVisits, Ordinal
 from dicent.learn.self_play import SelfPlay
 from dicent.search.tree_search import TreeSearch
 
-from .exact import value_at_horizon, written_out
+from .exact import Exact, value_at_horizon, written_out
 from .golden_trees import BytePolicy
 from .self_playing import (
     Numbers,
@@ -386,6 +386,44 @@ def test_each_match_has_its_own_dice_and_chance_states_are_learned_as_averages()
     assert max(Counter(first).values()) < 25
 
 
+# Two rolls in a row of two outcomes each, after either of MAX's moves; no draws.
+TWO_ROLLS = """
+s    chance   0.1   r:0.75 q:0.25
+r    max      0.0   a b
+q    min      0.0   b c
+a    chance   0.5   ax:0.5 ay=-1:0.5
+b    chance  -0.4   bx:0.2 by=1:0.8
+c    chance   0.3   cx=1:0.6 cy:0.4
+ax   min      0.2   a1=1 a2=1
+bx   min     -0.2   b1=1 b2=-1
+cy   max     -0.6   c1=-1 c2=-1
+"""
+
+
+@pytest.mark.usefixtures("plain")
+def test_chance_states_are_learned_as_means_over_all_determinizations(tmp_path: Path) -> None:
+    """Each match learns what best play comes to under its own d, and the mean over matches the rest."""
+    game, judge = written_out(tmp_path, TWO_ROLLS)
+    start = game.initial_state()
+    rolls = [game.parse(name) for name in "sabc"]
+    mean = sum(
+        np.prod([p for _, p in outcomes])
+        * Exact(dict(zip(rolls, [o for o, _ in outcomes], strict=True)).__getitem__).value(start)
+        for outcomes in itertools.product(*(state.outcomes for state in rolls))
+    )
+    search = dicent.Determinized(Descent(judge, completion=False)).inner
+    learned = []
+    for match in matches(search, game, 300, 16, Limit(evaluations=60), seed=1):
+        exact = Exact(determinization(game, 1, match.number).outcome)
+        found = numbers(game, match.data)
+        assert found[start] == exact.value(start)
+        for root in roots_of(game, match):
+            assert found[root] == exact.value(root)
+        learned.append(found[start])
+    assert np.mean(learned) == pytest.approx(mean, abs=4 / 300**0.5)
+    assert mean != pytest.approx(Exact().value(start), abs=0.05)  # its players know the dice to come
+
+
 # Five rolls in a row, more than a determinization jumps at once; each may end the game.
 ROLLS = """
 r    max      0.0   c1 d1
@@ -529,6 +567,14 @@ def test_a_store_that_is_too_small_grows_and_changes_nothing(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     roomy = matches(SEARCHES[name](), NIM, 3, 2, **settings_of(name))
+    made = cramp(monkeypatch)
+    cramped = matches(SEARCHES[name](), NIM, 3, 2, **settings_of(name))
+    assert all(map(same, roomy, cramped))
+    assert made[0].tree.kind.shape[1] > 16
+
+
+def cramp(monkeypatch: pytest.MonkeyPatch) -> list[Group]:
+    """Let groups begin with very little room; returns those that were made."""
     made = []
 
     def small(search: TreeSearch, game: Game, size: int, nodes: int, *others: Any) -> Group:
@@ -537,9 +583,7 @@ def test_a_store_that_is_too_small_grows_and_changes_nothing(
 
     monkeypatch.setattr(self_play, "Group", small)
     monkeypatch.setattr(self_play, "SPARE", 8)
-    cramped = matches(SEARCHES[name](), NIM, 3, 2, **settings_of(name))
-    assert all(map(same, roomy, cramped))
-    assert made[0].tree.kind.shape[1] > 16
+    return made
 
 
 @pytest.mark.usefixtures("plain")
@@ -592,6 +636,14 @@ def test_matches_in_flight_are_saved_and_go_on_the_same(name: str) -> None:
             break
     assert all(same(match, finished[match.number]) for match in whole)
     assert play.evaluations > 0 or name in ("plain descent", "unbounded")
+
+
+@pytest.mark.usefixtures("plain")
+def test_a_store_that_may_not_grow_ends_the_run_with_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    cramp(monkeypatch)
+    monkeypatch.setattr(self_play, "MAX_NODES", 32)
+    with pytest.raises(DicentError, match="lower evaluations_per_move"):
+        matches(SEARCHES["descent"](), NIM, 1)
 
 
 # Odd games

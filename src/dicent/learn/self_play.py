@@ -21,7 +21,7 @@ from dicent.learn.data import Dataset, Finished, Searched, concatenate, deepest_
 from dicent.learn.replay import Arrays
 from dicent.learn.selection import Selection
 from dicent.search.expectiminimax import Expectiminimax
-from dicent.search.group import Group
+from dicent.search.group import MAX_NODES, Group
 from dicent.search.limit import Limit
 from dicent.search.simulation_search import SimulationSearch
 from dicent.search.tree_search import TreeSearch
@@ -118,6 +118,11 @@ class SelfPlay:
             max(tree.nodes.max() - tree.kind.shape[1], tree.edges.max() - tree.child.shape[1]) + SPARE > 0
         )
         if (status == STUFFED).any() or is_full:
+            if tree.kind.shape[1] >= MAX_NODES:
+                raise DicentError(
+                    f"a match has {tree.nodes.max():,} states in its tree, more than memory is meant for: "
+                    "start a new run with a lower evaluations_per_move"
+                )
             group.grow()
             status[status == STUFFED] = SEARCHING
         members = np.flatnonzero(status == DONE)
