@@ -27,6 +27,7 @@ from dicent.cli import main
 from dicent.learn import preflight, run_folder
 from dicent.learn.components import Own, make_module, make_search, make_self_play
 from dicent.learn.config import PRESETS, Config, config_from, preset, read_config
+from dicent.learn.ladder import measure
 from dicent.learn.learner import Learner
 from dicent.learn.replay import SmoothReplay
 from dicent.learn.report import report
@@ -717,7 +718,47 @@ def test_a_depth_network_tells_win_probabilities(tmp_path: Path) -> None:
     assert loaded.gain(0.0) == pytest.approx(0, abs=0.8)
 
 
+# How strong it is
+
+
+@pytest.mark.parametrize("search", ["descent", "puct"])
+def test_the_ladder_judges_by_what_a_network_has_learned(
+    search: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Self-play with a policy learns decisions alone; what it says of chance states must not matter."""
+    quiet(TINY.replace(search=search, matches=4), tmp_path)
+    network, game = load_network(tmp_path), dicent.make("dice-nim")
+    scores = measure(network, game, 8, 0, 1)
+    assert set(scores) == {"random", "greedy", "uct:100", "uct:1000"}
+    assert all(0 <= score <= 1 for score in scores.values())
+    evaluate = dicent.Network.evaluate
+
+    def worst_at_chance(self: dicent.Network, game: dicent.Game, states: Any) -> Any:
+        values, cells = evaluate(self, game, states), [game.state(s) for s in states]
+        chance = [state.is_chance for state in cells]
+        values[chance] = np.random.default_rng(states.sum()).uniform(-1, 1, sum(chance))
+        return values
+
+    monkeypatch.setattr(dicent.Network, "evaluate", worst_at_chance)
+    assert (measure(network, game, 8, 0, 1) == scores) == (search == "puct")
+    assert measure(network, game, 1, 0, 1) == {}
+
+
 # What a run leaves to read
+
+
+def test_lines_that_a_kill_has_cut_off_are_left_out(tmp_path: Path) -> None:
+    with RunFolder(tmp_path) as folder:
+        assert folder.read_lines("metrics.jsonl") == []
+        folder.cut("metrics.jsonl", 3)
+        for i in range(4):
+            folder.append("metrics.jsonl", json.dumps({"i": i}))
+        with open(tmp_path / "metrics.jsonl", "a") as file:
+            file.write('{"i": 4, "lo')
+        assert folder.read_lines("metrics.jsonl") == [{"i": i} for i in range(4)]
+        folder.cut("metrics.jsonl", 3)
+        folder.append("metrics.jsonl", '{"i": 3}')
+        assert (tmp_path / "metrics.jsonl").read_text() == "".join(f'{{"i": {i}}}\n' for i in range(4))
 
 
 def test_the_report_shows_the_curves(tmp_path: Path) -> None:
