@@ -10,9 +10,16 @@ READY := $(VENV)/.ready
 help:  ## List the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
-run: $(READY)  ## Watch a game of EinStein würfelt nicht!, then measure this machine
-	$(BIN)/dicent show ewn --seed 7 --play
-	$(BIN)/dicent bench
+run: $(READY)  ## Learn EinStein würfelt nicht! from zero in five minutes, then play the result
+	$(BIN)/dicent train runs/first --game ewn --minutes 5
+	$(BIN)/dicent match runs/first random --games 1000
+	$(BIN)/dicent match runs/first uct:1000 --games 1000
+	@echo
+	@echo "The curves are in runs/first/report.html. What to try next:"
+	@echo "  $(BIN)/dicent train runs/first --minutes 60       learn on, up to an hour in all"
+	@echo "  $(BIN)/dicent accuracy runs/first --game ewn      how far it is from perfect play in endgames"
+	@echo "  $(BIN)/dicent show ewn --play                     watch a game"
+	@echo "  docs/your-own-game.md                             write a game of your own and train it"
 
 test: lint types layers unit  ## Run every check that continuous integration runs
 

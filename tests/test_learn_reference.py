@@ -4,6 +4,7 @@ The loop below follows method.md, sections 2 to 4 and 6, with dictionaries for S
 numbers from the same streams. Values lie on states and not on edges, as everywhere in Dicent.
 """
 
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -275,7 +276,8 @@ def test_one_match_at_a_time_is_the_papers_loop(config: Config, tmp_path: Path) 
         training = Training(config, run, Own(replay=replay), lambda status: None)
         take = training._take
         training._take = lambda match: (taken.append(match.chosen.tolist()), take(match))  # type: ignore
-        training.run()
+        with closing(training):
+            training.run()
     assert taken == played
     for data, expected in zip(replay.datasets, datasets, strict=True):
         assert data.states.tolist() == [state.cells.tolist() for state, _ in expected]

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from dicent.cli import main
 from dicent.learn import preflight, run_folder
 from dicent.learn.components import Own, make_module, make_search, make_self_play
 from dicent.learn.config import PRESETS, Config, config_from, preset, read_config
-from dicent.learn.ladder import measure
+from dicent.learn.ladder import scores as measure
 from dicent.learn.learner import Learner
 from dicent.learn.replay import SmoothReplay
 from dicent.learn.report import report
@@ -93,7 +94,7 @@ def run_to(folder: Path, config: Config | None, turn: int, save: bool = True, **
 
     with RunFolder(folder, warn=pytest.fail) as run:
         training = Training(run.settle_config(config), run, Own(**own), watch)
-        with pytest.raises(StopHere):
+        with pytest.raises(StopHere), closing(training):
             training.run()
 
 
@@ -151,7 +152,7 @@ def test_a_stop_in_the_middle_of_a_wave_changes_nothing(tmp_path: Path) -> None:
 
     with RunFolder(tmp_path / "stopped") as run:
         training = Training(config, run, Own(), watch)
-        with pytest.raises(StopHere):
+        with pytest.raises(StopHere), closing(training):
             training.run()
     quiet(config, tmp_path / "stopped")
     assert everything(tmp_path / "stopped") == everything(tmp_path / "whole")
@@ -557,7 +558,7 @@ def test_presets_are_valid(name: str, tmp_path: Path) -> None:
         module = make_module(config, game, dicent.TerminalValue(), Own())
         search = make_search(config, dicent.Network(module), Own())
         assert make_self_play(config.replace(at_once=2), game, search, Own(), iter(range(9)), 1)
-    with pytest.raises(DicentError, match="possible are laptop, paper, gpu"):
+    with pytest.raises(DicentError, match="possible are laptop, paper, alphazero, gpu"):
         preset("desktop")
 
 
@@ -765,7 +766,7 @@ def test_the_report_shows_the_curves(tmp_path: Path) -> None:
     quiet(TINY.replace(measurements=1, ladder_games=2, matches=12), tmp_path / "my <run>")
     page = (tmp_path / "my <run>" / "report.html").read_text()
     assert "my &lt;run&gt;" in page
-    assert page.count("<svg") == 3  # strength, loss, speed
+    assert page.count("<svg") == 4  # strength, exactness, loss, speed
     for text in ("uct:1000", "mean squared error", "evaluations a second", "12 matches", "hidden = 16"):
         assert text in page
     assert "NaN" not in page
@@ -804,7 +805,7 @@ def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
 
 FLAGS = (
     *("--game", "dice-nim", "--matches", "6", "--hidden", "16", "--layers", "2", "--at-once", "4"),
-    *("--evaluations-per-move", "10", "--measurements", "0", "--threads", "1"),
+    *("--evaluations-per-move", "10", "--measurements", "0", "--threads", "1", "--matches-per-update", "4"),
 )
 
 

@@ -349,10 +349,22 @@ def test_a_determinized_match_worked_by_hand(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("plain")
 @pytest.mark.parametrize("game", [NIM, EWN], ids=lambda game: game.name)
 @pytest.mark.parametrize("completion", [True, False])
-@pytest.mark.parametrize("kind", [Descent, Unbounded])
-def test_determinized_matches_learn_the_papers_set(kind: type[Descent], completion: bool, game: Game) -> None:
+@pytest.mark.parametrize(
+    "kind",
+    [
+        Descent,
+        Unbounded,
+        pytest.param(
+            Expectiminimax,
+            marks=pytest.mark.xfail(reason="c keeps the value that s' had before a later search saw deeper"),
+        ),
+    ],
+)
+def test_determinized_matches_learn_the_papers_set(
+    kind: type[TreeSearch], completion: bool, game: Game
+) -> None:
     """D, the initial chance state, and (c, v(s')) for c jumped between s and s' of D; no more."""
-    search = dicent.Determinized(kind(from_outside(), completion)).inner
+    search = dicent.Determinized(kind(from_outside(), completion=completion)).inner
     for match in matches(search, game, 3, size=2, seed=7):
         d = determinization(game, 7, match.number)
         for state, choice in states_of(game, match):
@@ -696,8 +708,6 @@ def test_what_cannot_be_learned_is_refused() -> None:
         made(Descent(from_outside()), "policy")
     with pytest.raises(DicentError, match="policy goes with Puct alone"):
         made(Puct(BytePolicy()), "tree")
-    with pytest.raises(DicentError, match="use Descent inside"):
-        made(dicent.Determinized(Expectiminimax(from_outside())).inner, "tree")
 
 
 def test_kinds_of_states_are_told_apart() -> None:

@@ -162,7 +162,7 @@ def test_searches_of_ones_own_play_too() -> None:
     class Own(dicent.Search):
         stream = dicent.Random.stream  # type: ignore[assignment]
 
-        def play(self, state: dicent.State, limit: Limit) -> int:
+        def play(self, state: dicent.State, limit: Limit, ply: int = 0) -> int:
             return state.legal_actions[0]
 
     records = records_of(Player(Own(), Limit(nodes=1)), "random", "dice-nim", games=4)
@@ -178,7 +178,7 @@ def test_an_illegal_move_is_told() -> None:
     class Wrong(dicent.Search):
         stream = dicent.Random.stream  # type: ignore[assignment]
 
-        def play(self, state: dicent.State, limit: Limit) -> int:
+        def play(self, state: dicent.State, limit: Limit, ply: int = 0) -> int:
             return 2
 
     with pytest.raises(dicent.IllegalActionError, match="action 2 is not legal"):

@@ -50,7 +50,7 @@ class Config:
     replay: str = "plain"  # smooth (by matches) or plain (a ring of states)
     replay_matches: int = 100  # memory of smooth replay
     replay_states: int = 200_000  # memory of plain replay
-    duplication: float = 1.0  # how often each state is used on average
+    duplication: float = 2.0  # how often each state is used on average
     batch: int = 512  # states to a step of Adam
     learning_rate: float = 1e-3
     final_learning_rate: float = 1e-4  # reached exponentially at the end of the budget
@@ -61,14 +61,14 @@ class Config:
     network: str = "dense"  # residual (the paper's) or dense
     filters: int = 32  # of residual networks
     blocks: int = 2
-    hidden: int = 256  # units of a hidden layer
-    layers: int = 3  # of dense networks
+    hidden: int = 128  # units of a hidden layer
+    layers: int = 4  # of dense networks
     width: int | None = None  # filters padded to this number, where the hardware likes it
 
-    at_once: int = 64  # matches that advance together
+    at_once: int = 128  # matches that advance together
     groups: int = 1  # parts that take turns, so that search and evaluation overlap
     waves: bool = False  # matches start and end together, so that each keeps the network it started with
-    matches_per_update: int = 8  # finished matches to a learning phase
+    matches_per_update: int = 16  # finished matches to a learning phase
     overlap: bool = True  # learn beside self-play; the new weights come with the next phase
 
     exploration: float = 1.25  # of puct, as are the following
@@ -131,6 +131,14 @@ PRESETS: dict[str, dict[str, Any]] = {
         "waves": True,
         "overlap": False,
     },
+    "alphazero": {  # root states only, so each is used more often
+        "search": "puct",
+        "evaluations_per_move": 60,
+        "temperature": 0.5,
+        "duplication": 30.0,
+        "batch": 256,
+        "at_once": 128,
+    },
     "gpu": {
         "evaluations_per_move": 150,
         "replay_states": 4_000_000,
@@ -151,7 +159,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 
 def preset(name: str) -> Config:
-    """The settings of a preset: laptop, paper or gpu."""
+    """The settings of a preset: laptop, paper, alphazero or gpu."""
     if name not in PRESETS:
         raise DicentError(f"there is no preset {name!r}; possible are {', '.join(PRESETS)}")
     return Config(**PRESETS[name])

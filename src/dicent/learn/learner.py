@@ -61,11 +61,12 @@ class Learner:
     def _step(self, data: Dataset, rng: np.random.Generator) -> float:
         planes, values, policies = self._inputs(data, rng)
         self.optimizer.zero_grad(set_to_none=True)
-        answer = self.module(planes)
+        with torch.autocast("cuda", torch.bfloat16, enabled=self.device == "cuda"):
+            answer = self.module(planes)
         value = answer[0] if isinstance(answer, tuple) else answer
-        loss = nn.functional.mse_loss(value, values)
+        loss = nn.functional.mse_loss(value.float(), values)
         if policies is not None:
-            loss = loss + nn.functional.cross_entropy(answer[1], policies)
+            loss = loss + nn.functional.cross_entropy(answer[1].float(), policies)
         torch.autograd.backward(loss)
         self.optimizer.step()
         self.steps += 1

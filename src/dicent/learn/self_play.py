@@ -151,6 +151,8 @@ class SelfPlay:
         if self.layered and self.data == "tree":
             for m in members:
                 self.kept[m].append(self._layer_data(int(m)))
+                if self.search.determinized and self.games.ply[m] == 0:
+                    self.kept[m] += self._first_chance(int(m))
         edges, values, visits = self._edges[:n], self._values[:n], self._visits[:n]
         counts, draws, results = self._counts[:n], self._draws[:n], self._results[:n]
         group.bound.kernel("self_play.order")(
@@ -213,13 +215,26 @@ class SelfPlay:
         each = np.full(len(states), plies * terminal.uses_ply)
         return Searched(values_only(states, values), each, np.zeros_like(each))
 
+    def _first_chance(self, m: int) -> list[Searched]:
+        """The chance state that a match began with has the value of the one that d made of it."""
+        start = self.game.state(self.games.start[m])
+        if not start.is_chance:
+            return []
+        tree, root = self.group.tree, self.group.matches.root[m]
+        data = values_only(start.cells[None].copy(), tree.value[m, root : root + 1])
+        return [Searched(data, np.zeros(1, np.int64), self.group.extra.depth[m : m + 1].copy())]
+
     def _layer_data(self, m: int) -> Searched:
-        tree, layers = self.group.tree, self.group.extra
-        states = np.empty((int(tree.nodes[m]), self.game.state_size), self.game.state_dtype)
-        values = np.empty(len(states), np.float32)
-        plies, left = np.empty((2, len(states)), np.int64)
+        tree, layers, work = self.group.tree, self.group.extra, self.group.works[0]
+        most = int(tree.nodes[m] + tree.edges[m])
+        states = np.empty((most, self.game.state_size), self.game.state_dtype)
+        values = np.empty(most, np.float32)
+        plies, left = np.empty((2, most), np.int64)
         kernel = self.group.bound.kernel("self_play.layer_data")
-        n = kernel(tree, layers.start, layers.depth, m, states, values, plies, left)
+        n = kernel(
+            *(tree, layers.start, layers.depth, m, self.search.determinized, work),
+            *(states, values, plies, left),
+        )
         data = values_only(states[:n].copy(), values[:n].copy())
         return Searched(data, plies[:n].copy(), left[:n].copy())
 
@@ -277,5 +292,3 @@ def _check(search: TreeSearch, data: str, layered: bool, by_visits: bool) -> Non
         raise DicentError(f"data {data!r} is not tree, root, terminal or policy")
     if by_visits != (data == "policy"):
         raise DicentError(f"{type(search).__name__} cannot learn data {data!r}: policy goes with Puct alone")
-    if layered and search.determinized and data == "tree":
-        raise DicentError("Determinized(Expectiminimax) keeps no chance states to learn: use Descent inside")

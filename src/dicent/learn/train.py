@@ -7,9 +7,13 @@ clock, so that the same seed gives the same run, also across a stop and a resume
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 import math
+import os
+import signal
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -31,7 +35,7 @@ from dicent.learn.components import Own, Threads
 from dicent.learn.config import Config
 from dicent.learn.data import Finished, values_only
 from dicent.learn.gain_map import fit_gain_map
-from dicent.learn.ladder import measure
+from dicent.learn.ladder import exact_positions, exactness, scores
 from dicent.learn.learner import Learner
 from dicent.learn.preflight import Preflight, preflight
 from dicent.learn.report import write_report
@@ -61,7 +65,8 @@ class Status:
     evaluations_per_second: float = 0.0  # lately, while self-play ran
     self_play_seconds: float = 0.0
     learning_seconds: float = 0.0
-    strength: dict[str, float] = field(default_factory=dict)  # as measured last
+    scores: dict[str, float] = field(default_factory=dict)  # against the ladder, as measured last
+    exactness: dict[str, float] = field(default_factory=dict)
 
 
 Watch = Callable[[Status], object]
@@ -90,8 +95,11 @@ def train(
     own = Own(search, selection, terminal, replay, module)
     with RunFolder(folder, warn) as run:
         training = Training(run.settle_config(config), run, own, watch)
-        announce(preflight(training))
-        training.run()
+        try:
+            announce(preflight(training))
+            training.run()
+        finally:
+            training.close()
         return training.network_path
 
 
@@ -125,6 +133,7 @@ class Training:
         self.results: deque[tuple[float, int]] = deque(maxlen=MOST_RESULTS)  # values of roots, and what came
         self.since_update = 0
         self.measured = 0
+        self.exact_positions = exact_positions(self.game) if config.measurements else []
         self.lines = {"metrics.jsonl": 0, "games.jsonl": 0}
         self.saved = 0  # checkpoints of this session
         self.network_path = run.path
@@ -160,17 +169,22 @@ class Training:
             for play in self.plays:
                 play.deal()
                 play.advance()
-        try:
-            while self.progress() < 1.0:
+        with _stop_signals() as stop:
+            while self.progress() < 1.0 and not stop:
                 self._turn()
-        finally:
-            self._learner_thread.shutdown()
-            self._evaluation_thread.shutdown()
+            if stop:  # a second signal ends it at once
+                self.save()
+                raise KeyboardInterrupt
         self._finish_phase()
         if self.config.measurements:
             self._measure()
         self._finished = True
         self.save()
+
+    def close(self) -> None:
+        """End the threads."""
+        self._learner_thread.shutdown()
+        self._evaluation_thread.shutdown()
 
     def _turn(self) -> None:
         """Each group once: the network judges one of them while the other searches."""
@@ -299,11 +313,13 @@ class Training:
         """Estimate the strength by a few games against the ladder."""
         self.measured += 1
         begin = time.monotonic()
-        config = self.config
-        found = measure(self.evaluator, self.game, config.ladder_games, config.seed + self.measured, 1)
+        config, status = self.config, self.status
+        threads = len(os.sched_getaffinity(0))
+        seed = config.seed + self.measured
+        status.scores = scores(self.evaluator, self.game, config.ladder_games, seed, threads)
+        status.exactness = exactness(self.evaluator, self.exact_positions)
         self._reserve = max(self._reserve, 1.2 * (time.monotonic() - begin) + 0.5)
-        self.status.strength = found
-        self._log({"kind": "strength", "scores": found})
+        self._log({"kind": "strength", "scores": status.scores, "exact": status.exactness})
         self.watch(self.status)
 
     def _pretrain(self) -> None:
@@ -404,6 +420,30 @@ class Training:
             start = f"{i}."
             play.load({name.removeprefix(start): a for name, a in saved.items() if name.startswith(start)})
         self._in_flight = True
+
+
+@contextlib.contextmanager
+def _stop_signals() -> Iterator[list[int]]:
+    """Collects Ctrl-C and requests to end, so that a run stops between two turns; the second one acts."""
+    stop: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+
+    def heard(number: int, frame: object) -> None:
+        stop.append(number)
+        restore()
+
+    before = {number: signal.signal(number, heard) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    try:
+        yield stop
+    finally:
+        restore()
 
 
 def _arrays(content: bytes) -> dict[str, Any]:
