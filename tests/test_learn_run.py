@@ -168,6 +168,26 @@ def test_it_may_be_stopped_again_and_again(tmp_path: Path) -> None:
     assert everything(tmp_path / "stopped") == everything(tmp_path / "whole")
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_asked_to_stop_it_saves_everything_first(number: int, tmp_path: Path) -> None:
+    turns = 0
+
+    def watch(status: Status) -> None:
+        nonlocal turns
+        turns += 1
+        if turns == 60:
+            os.kill(os.getpid(), number)
+
+    with pytest.raises(KeyboardInterrupt):
+        quiet(TINY, tmp_path / "stopped", watch=watch)
+    assert turns == 60
+    assert len(checkpoints(tmp_path / "stopped")) == 1
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    quiet(TINY, tmp_path / "stopped")
+    quiet(TINY, tmp_path / "whole")
+    assert everything(tmp_path / "stopped") == everything(tmp_path / "whole")
+
+
 def test_another_seed_gives_another_run(tmp_path: Path) -> None:
     for seed in (3, 4):
         quiet(TINY.replace(seed=seed), tmp_path / str(seed))
