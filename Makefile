@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint types layers unit exact bench golden clean
+.PHONY: help run test lint types layers unit exact faults learners bench golden clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -38,6 +38,13 @@ unit: $(READY)  ## Tests
 
 exact: $(READY)  ## Tests of exact values that take minutes
 	$(BIN)/pytest tests/slow_exact.py
+
+faults: $(READY)  ## Kill a run a hundred times at random moments; it must end as if nothing had been
+	DICENT_FAULT_ROUNDS=100 $(BIN)/pytest tests/test_learn_run.py -k killed_at_any_moment
+
+learners: $(READY)  ## Train every learner on games with exact values, and say what it has learned (20 minutes)
+	$(BIN)/python benchmarks/learn_exact.py runs/learners
+	$(BIN)/python benchmarks/determinization.py runs/learners
 
 bench: $(READY)  ## Speeds of this machine
 	$(BIN)/dicent bench

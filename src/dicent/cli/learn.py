@@ -20,7 +20,7 @@ from dicent.learn.config import PRESETS, Config, preset, read_config
 
 if TYPE_CHECKING:
     from dicent.learn.preflight import Preflight
-    from dicent.learn.train import Status
+    from dicent.learn.status import Status
 
 Folder = Annotated[
     str, tyro.conf.Positional, tyro.conf.arg(metavar="FOLDER", help="Where the run is, or is to be.")
@@ -49,15 +49,15 @@ def add_train(arguments: list[str]) -> None:
 
 def _base(arguments: list[str]) -> Config:
     """The settings that flags change: the run's own, or a preset's."""
-    folders = [a for a in arguments[1:2] if not a.startswith("-")]
-    path = Path(folders[0]) / "config.toml" if folders else None
+    paths = [Path(a) / "config.toml" for a in arguments[1:] if not a.startswith("-")]
+    path = next((p for p in paths if p.exists()), None)
     chosen = None
     for i, argument in enumerate(arguments):
         if argument == "--preset" and i + 1 < len(arguments):
             chosen = arguments[i + 1]
         elif argument.startswith("--preset="):
             chosen = argument.partition("=")[2]
-    if path is not None and path.exists():
+    if path is not None:
         if chosen is not None:
             raise DicentError(f"{path.parent} is a run with settings of its own: --preset is for new ones")
         return read_config(path)

@@ -22,6 +22,7 @@ CHOICES = {
     "terminal": ("gain", "depth", "mix", "score"),
     "replay": ("smooth", "plain"),
     "network": ("residual", "dense"),
+    "device": ("auto", "cpu", "cuda"),
 }
 
 
@@ -103,7 +104,7 @@ class Config:
     def toml(self) -> str:
         """The text of `config.toml`; what is not set is left out."""
         lines = [
-            f"{f.name} = {json.dumps(getattr(self, f.name))}"
+            f"{f.name} = {_toml_value(getattr(self, f.name))}"
             for f in dataclasses.fields(self)
             if getattr(self, f.name) is not None
         ]
@@ -168,7 +169,7 @@ def preset(name: str) -> Config:
 def read_config(path: Path) -> Config:
     """The settings in a `config.toml`."""
     try:
-        given = tomllib.loads(path.read_text())
+        given = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise DicentError(f"{path} cannot be read: {error}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -182,13 +183,17 @@ def config_from(given: dict[str, Any], where: str) -> Config:
     for key in given:
         if key not in known:
             close = difflib.get_close_matches(key, known, n=1)
-            raise DicentError(
-                f"{where}: there is no setting {key!r}{f'; did you mean {close[0]}?' * bool(close)}"
-            )
+            hint = f"; did you mean {close[0]}?" if close else ""
+            raise DicentError(f"{where}: there is no setting {key!r}{hint}")
     try:
         return Config(**given)
     except DicentError as error:
         raise DicentError(f"{where}: {error}") from error
+
+
+def _toml_value(value: object) -> str:
+    """JSON, but for signs that TOML escapes otherwise."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _check_type(name: str, value: object, hint: Any) -> None:
@@ -210,12 +215,13 @@ def _check_range(name: str, value: Any) -> None:
         "weight_decay",
         "pretraining",
         "noise",
+        "exploration",
         "mix_weight",
         "measurements",
         "ladder_games",
         "blocks",
     )
-    if not value > 0 and not (name in zero and value == 0) and name != "exploration":
+    if not value > 0 and not (name in zero and value == 0):
         raise DicentError(f"{name} is {value}; it must be {'0 or more' if name in zero else 'positive'}")
     if not value < float("inf") or (name == "noise" and value > 1):
         raise DicentError(f"{name} is {value}, which is too large")

@@ -29,8 +29,13 @@ def opponents() -> dict[str, Player]:
 
 
 def scores(network: Network, game: Game, games: int, seed: int, threads: int) -> dict[str, float]:
-    """The network's score against each player of the ladder, looking three plies ahead."""
-    player = Player(Expectiminimax(network), Limit(depth=3), "network")
+    """The network's score against each player of the ladder, looking three plies ahead.
+
+    Networks with a policy have learned decisions alone, so that they are not asked about chance states:
+    theirs are two plies, a move and a roll.
+    """
+    decides = getattr(network.module, "policy", None) is not None and game.num_outcomes > 0
+    player = Player(Expectiminimax(network), Limit(depth=2 if decides else 3), "network")
     if games < 2:
         return {}
     return {

@@ -47,10 +47,10 @@ class Learner:
         self.module.eval()
         self.states += len(data)
         loss = total / len(data)
-        if not np.isfinite(loss):
+        if not np.isfinite(loss) or not all(bool(p.isfinite().all()) for p in self.module.parameters()):
             raise DicentError(
-                f"the loss is {loss} after {self.steps} steps. The last checkpoint is whole: go on from it "
-                "in a new run with a lower learning_rate, or a larger batch"
+                f"the loss is {loss}, or weights are no numbers, after {self.steps} steps. The last "
+                "checkpoint is whole; start a new run with a lower learning_rate or a larger batch"
             )
         return loss
 

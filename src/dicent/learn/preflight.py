@@ -57,7 +57,7 @@ def preflight(training: Training) -> Preflight:
         training.evaluator.evaluate(training.game, states)
         done += len(states)
     speed = done / (time.perf_counter() - begin)
-    per_match = config.evaluations_per_move * sum(match.plies for match in finished) / len(finished)
+    per_match = config.evaluations_per_move * max(1.0, sum(m.plies for m in finished) / len(finished))
     return Preflight(
         device=training.device,
         search_threads=training.threads.search,

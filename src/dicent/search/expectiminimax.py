@@ -8,6 +8,7 @@ import numpy as np
 from dicent.binding import Bound
 from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator
+from dicent.evaluate.terminal_value import GAIN
 from dicent.game import Game, State
 from dicent.kernels.leaf import OUTSIDE
 from dicent.search.analysis import Analysis
@@ -25,7 +26,7 @@ class Expectiminimax(TreeSearch):
     `largest` is the largest batch to ask of the evaluator. Without `completion` it does not stop when the
     result is proved, but expands whatever the limit allows. With `prune` the search goes depth first,
     with alpha-beta and Star1 (`kernels/star.py`): the same values from fewer nodes, for evaluators that
-    native code runs itself.
+    native code runs itself, where finished games are worth their result.
     """
 
     path_length = 1
@@ -53,7 +54,7 @@ class Expectiminimax(TreeSearch):
         ply: int = 0,
     ) -> Iterator[Analysis]:
         """See `Search.stream`."""
-        if self.prune and not self.determinized:
+        if self.prune and not self.determinized and self.evaluator.terminal == GAIN:
             return StarRun(self.evaluator, state, limit).analyses()
         return super().stream(state, limit, after, every, ply)
 
