@@ -254,13 +254,13 @@ def search(items: list[tuple[int, int, int, int]]) -> Searched:
 def test_the_deepest_search_of_a_state_counts_and_of_equals_the_last() -> None:
     first = search([(1, 0, 3, 10), (2, 0, 2, 20), (3, 0, 1, 30), (1, 0, 1, 11)])
     later = search([(2, 0, 2, 21), (3, 0, 2, 31), (1, 0, 2, 12), (4, 0, 0, 40)])
-    kept = deepest_of_each([first, later])
+    kept = deepest_of_each([first, later]).data
     found = dict(zip(kept.states[:, 0].tolist(), kept.values.tolist(), strict=True))
     assert found == {1: 10, 2: 21, 3: 31, 4: 40}
 
 
 def test_a_state_counts_once_for_each_ply() -> None:
-    kept = deepest_of_each([search([(1, 4, 3, 10), (1, 6, 1, 20), (1, 6, 2, 30)])])
+    kept = deepest_of_each([search([(1, 4, 3, 10), (1, 6, 1, 20), (1, 6, 2, 30)])]).data
     assert kept.values.tolist() == [10, 30]
 
 
@@ -278,7 +278,7 @@ Items = list[tuple[int, int, int, int]]
     )
 )
 def test_the_deepest_search_counts_as_in_a_dictionary(searches: list[Items]) -> None:
-    kept = deepest_of_each([search(items) for items in searches])
+    kept = deepest_of_each([search(items) for items in searches]).data
     best: dict[tuple[int, int], tuple[int, int]] = {}
     for state, ply, left, value in (item for items in searches for item in items):
         if left >= best.get((state, ply), (0, 0))[0]:

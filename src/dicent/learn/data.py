@@ -55,15 +55,17 @@ class Searched:
     left: npt.NDArray[np.int64]
 
 
-def deepest_of_each(searches: Sequence[Searched]) -> Dataset:
+def deepest_of_each(searches: Sequence[Searched]) -> Searched:
     """Each state of a ply once, with the value of the search that looked deepest, the last of equals."""
     data = concatenate([one.data for one in searches])
     plies = np.concatenate([one.plies for one in searches])
-    order = np.argsort(np.concatenate([one.left for one in searches]), kind="stable")
+    left = np.concatenate([one.left for one in searches])
+    order = np.argsort(left, kind="stable")
     rows = np.concatenate([data.states, plies.astype(data.states.dtype)[:, None]], axis=1)[order]
     keys = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
     _, latest = np.unique(keys[::-1], return_index=True)
-    return data.take(np.sort(order[len(keys) - 1 - latest]))
+    chosen = np.sort(order[len(keys) - 1 - latest])
+    return Searched(data.take(chosen), plies[chosen], left[chosen])
 
 
 @dataclass(frozen=True)

@@ -198,7 +198,8 @@ class SelfPlay:
             return values_only(roots, np.full(plies, value, np.float32))
         if self.layered:
             kept, self.kept[m] = self.kept[m], []
-            return deepest_of_each([*kept, self._end_data(m, plies)])
+            merged = deepest_of_each([*kept, self._end_data(m, plies)])
+            return self._resolve_jumped(m, merged) if self.search.determinized else merged.data
         return self._tree_data(m)
 
     def _tree_data(self, m: int) -> Dataset:
@@ -216,6 +217,19 @@ class SelfPlay:
         values = [terminal.value(end, plies)] if end.result is not None else []
         each = np.full(len(states), plies * terminal.uses_ply)
         return Searched(values_only(states, values), each, np.zeros_like(each))
+
+    def _resolve_jumped(self, m: int, merged: Searched) -> Dataset:
+        """Chance states take the value of the state that d leads to, as the deepest search found it."""
+        skip = self.group.bound.kernel("tree.skip_chance")
+        d_seed, work = self.group.matches.d_seed[m], self.group.works[0]
+        rows = list(zip(map(bytes, merged.data.states), merged.plies.tolist(), strict=True))
+        known = dict(zip(rows, merged.data.values.tolist(), strict=True))
+        values = merged.data.values.copy()
+        for i, (row, (_, ply)) in enumerate(zip(merged.data.states, rows, strict=True)):
+            after = row.copy()
+            skip(after, d_seed, work)
+            values[i] = known.get((bytes(after), ply), values[i])
+        return values_only(merged.data.states, values)
 
     def _first_chance(self, m: int) -> list[Searched]:
         """The chance state that a match began with has the value of the one that d made of it."""
