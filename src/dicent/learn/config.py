@@ -81,6 +81,7 @@ class Config:
     threads: int | None = None  # that search; by default as many as suits the machine
     measurements: int = 5  # how often the strength is estimated during the run
     ladder_games: int = 60  # games against each player of the ladder, each time
+    tensorboard: bool = False  # write the metrics for TensorBoard too
     record_every: int = 100  # matches of which one is kept as a record
     checkpoint_seconds: float = 60.0
     keep_checkpoints: int = 3
@@ -208,7 +209,11 @@ def _check_type(name: str, value: object, hint: Any) -> None:
 def _check_range(name: str, value: Any) -> None:
     if name in CHOICES and value not in CHOICES[name]:
         raise DicentError(f"{name} is {value!r}; possible are {', '.join(CHOICES[name])}")
-    if name in ("completion", "symmetries", "waves", "overlap") or isinstance(value, str) or value is None:
+    if (
+        name in ("completion", "symmetries", "waves", "overlap", "tensorboard")
+        or isinstance(value, str)
+        or value is None
+    ):
         return
     zero = (
         "seed",

@@ -28,14 +28,19 @@ def opponents() -> dict[str, Player]:
     return {"random": named["random"], "greedy": greedy, **named}
 
 
+def has_policy(network: Network) -> bool:
+    """Does the network say which actions look good?"""
+    return getattr(network.module, "policy", None) is not None
+
+
 def scores(network: Network, game: Game, games: int, seed: int, threads: int) -> dict[str, float]:
     """The network's score against each player of the ladder, looking three plies ahead.
 
     Networks with a policy have learned decisions alone, so that they are not asked about chance states:
     theirs are two plies, a move and a roll.
     """
-    decides = getattr(network.module, "policy", None) is not None and game.num_outcomes > 0
-    player = Player(Expectiminimax(network), Limit(depth=2 if decides else 3), "network")
+    depth = 2 if has_policy(network) and game.num_outcomes > 0 else 3
+    player = Player(Expectiminimax(network), Limit(depth=depth), "network")
     if games < 2:
         return {}
     return {
@@ -55,11 +60,14 @@ def exact_positions(game: Game) -> list[Decision]:
 
 
 def exactness(network: Network, sample: Sequence[Decision]) -> dict[str, float]:
-    """How far the network is from the truth, in win probability; and its best moves, one ply ahead."""
+    """How far the network is from the truth, in win probability; and its best moves.
+
+    They are those that it plays one ply ahead, or by its policy where it has one.
+    """
     if not sample or network.terminal.name != "gain":
         return {}
     bare = accuracy(network, sample)[-1]
-    played = accuracy(Greedy(network), sample, Limit(depth=1))[-1]
+    played = bare if has_policy(network) else accuracy(Greedy(network), sample, Limit(depth=1))[-1]
     assert played.optimal is not None
     assert played.regret is not None
     return {"error": bare.error.mean, "best moves": played.optimal.mean, "regret": played.regret.mean}

@@ -34,6 +34,7 @@ from dicent.learn.report import write_report
 from dicent.learn.run_folder import RunFolder
 from dicent.learn.signals import stop_signals
 from dicent.learn.status import Status, Watch
+from dicent.learn.tensorboard import Board
 from dicent.play.record import make_record
 
 FIRST_CHECKPOINT = 15.0  # seconds
@@ -105,6 +106,7 @@ class Training:
         self.exact_positions = exact_positions(self.game) if config.measurements else []
         self.lines = {"metrics.jsonl": 0, "games.jsonl": 0}
         self.saved = 0  # checkpoints of this session
+        self.board = Board(run.path) if config.tensorboard else None
         self.network_path = run.path
         self.learning: Future[tuple[float, float]] | None = None
         self._learner_thread = ThreadPoolExecutor(1)
@@ -275,6 +277,8 @@ class Training:
             "evaluations_per_second": round(status.evaluations_per_second),
         }
         self.append("metrics.jsonl", json.dumps({**row, **counters}))
+        if self.board is not None:
+            self.board.add({**row, **counters})
 
     def append(self, name: str, line: str) -> None:
         """Add a line to a file of the run, and count it."""

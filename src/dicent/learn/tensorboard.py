@@ -1,0 +1,30 @@
+"""The metrics of a run for TensorBoard, where that is installed and asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from dicent.errors import DicentError
+
+
+class Board:
+    """Writes every number of a metrics row as a scalar, over the states learned."""
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+        except ImportError as error:
+            raise DicentError(
+                "tensorboard is not installed: pip install tensorboard, or leave --tensorboard out"
+            ) from error
+        self.writer: Any = SummaryWriter(str(folder / "tensorboard"))
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Write one row; numbers inside another are named after both."""
+        for name, value in row.items():
+            inner = value.items() if isinstance(value, dict) else [("", value)]
+            for key, number in inner:
+                if isinstance(number, int | float):
+                    self.writer.add_scalar(f"{name}/{key}" if key else name, number, row["states"])
+        self.writer.flush()
