@@ -162,7 +162,7 @@ def test_searches_of_ones_own_play_too() -> None:
     class Own(dicent.Search):
         stream = dicent.Random.stream  # type: ignore[assignment]
 
-        def play(self, state: dicent.State, limit: Limit) -> int:
+        def play(self, state: dicent.State, limit: Limit, ply: int = 0) -> int:
             return state.legal_actions[0]
 
     records = records_of(Player(Own(), Limit(nodes=1)), "random", "dice-nim", games=4)
@@ -178,7 +178,7 @@ def test_an_illegal_move_is_told() -> None:
     class Wrong(dicent.Search):
         stream = dicent.Random.stream  # type: ignore[assignment]
 
-        def play(self, state: dicent.State, limit: Limit) -> int:
+        def play(self, state: dicent.State, limit: Limit, ply: int = 0) -> int:
             return 2
 
     with pytest.raises(dicent.IllegalActionError, match="action 2 is not legal"):
@@ -249,7 +249,7 @@ def test_the_game_is_by_default_the_networks(tmp_path: Path) -> None:
 
     save_network(tmp_path / "net.safetensors", small_network().module, Description("ewn"))
     net = str(tmp_path / "net.safetensors")
-    assert play_match("random", f"greedy:{net}", games=2).game == "ewn"
-    assert play_match(f"puct:{net},20", f"{net},depth=1", games=2).game == "ewn"
+    assert play_match("random", f"greedy:{net}", games=2).game.name == "ewn"
+    assert play_match(f"puct:{net},20", f"{net},depth=1", games=2).game.name == "ewn"
     with pytest.raises(dicent.DicentError, match="which game"):
         play_match("random", "uct:5", games=2)

@@ -42,13 +42,14 @@ if TYPE_CHECKING:
     from dicent.nets.residual import ResidualNetwork as ResidualNetwork
     from dicent.node_counts import NodeCounts as NodeCounts
     from dicent.node_counts import perft as perft
-    from dicent.play.match import MatchResult as MatchResult
     from dicent.play.match import play_match as play_match
     from dicent.play.player import Player as Player
     from dicent.play.player import parse_player as parse_player
     from dicent.play.record import Record as Record
     from dicent.play.record import read_records as read_records
     from dicent.play.record import replay as replay
+    from dicent.play.result import MatchInterrupted as MatchInterrupted
+    from dicent.play.result import MatchResult as MatchResult
     from dicent.playout import Playouts as Playouts
     from dicent.playout import playouts as playouts
     from dicent.registry import game_names as game_names
@@ -111,9 +112,10 @@ _HOMES = {
         "Symmetric",
     ),
     "dicent.nets.residual": ("ResidualNetwork",),
-    "dicent.play.match": ("MatchResult", "play_match"),
+    "dicent.play.match": ("play_match",),
     "dicent.play.player": ("Player", "parse_player"),
     "dicent.play.record": ("Record", "read_records", "replay"),
+    "dicent.play.result": ("MatchInterrupted", "MatchResult"),
     "dicent.search.analysis": (
         "Analysis",
         "MoveInfo",

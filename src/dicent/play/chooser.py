@@ -3,6 +3,7 @@
 import copy
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from dicent.binding import bind
 from dicent.game import Cells, Game, State
 from dicent.kernels.leaf import OUTSIDE
 from dicent.kernels.matches import STUFFED
+from dicent.play.history import Played
 from dicent.play.player import Player
 from dicent.search.determinized import Determinized
 from dicent.search.expectiminimax import Expectiminimax
@@ -35,6 +37,7 @@ class Positions(NamedTuple):
     plies: Numbers  # [K]
     seeds: Numbers  # [K]  for the search, different for every game and move
     d_seeds: Numbers  # [K]  for the player's determinization, the same for a whole game
+    history: Callable[[int], Played] | None = None  # of position k, for players that need it
 
 
 class Chooser(ABC):
@@ -84,7 +87,7 @@ class SingleChooser(Chooser):
         """See `Chooser.choose`."""
         chosen = [
             self._seeded(int(seed), int(d_seed)).play(State(self.game, cells.copy()), self.limit, int(ply))
-            for cells, ply, seed, d_seed in zip(*positions, strict=True)
+            for cells, ply, seed, d_seed in zip(*positions[:4], strict=True)
         ]
         return np.array(chosen, np.int64)
 

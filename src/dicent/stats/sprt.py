@@ -54,9 +54,7 @@ def log_likelihood_ratio(pairs: Sequence[int], share0: float, share1: float) -> 
     total = math.fsum(counts)
     seen = [count / total for count in counts]
     likely0, likely1 = _likeliest(seen, share0), _likeliest(seen, share1)
-    return total * math.fsum(
-        p * math.log(p1 / p0) for p, p0, p1 in zip(seen, likely0, likely1, strict=True)
-    )
+    return total * math.fsum(p * math.log(p1 / p0) for p, p0, p1 in zip(seen, likely0, likely1, strict=True))
 
 
 def _likeliest(seen: Sequence[float], mean: float) -> list[float]:
