@@ -122,4 +122,4 @@ def _dice(result: MatchResult) -> str:
     if result.dice is None:
         return "too few rolls to test"
     text = f"{result.dice.rolls:,} rolls, chi-square test p = {result.dice.p:.2g}"
-    return f"[bold red]not fair[/]: {text}" if result.dice.p < ODD else f"fair: {text}"
+    return f"[bold red]not fair[/]: {text}" if result.dice.p < ODD else text

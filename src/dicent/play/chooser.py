@@ -11,6 +11,8 @@ import numpy.typing as npt
 
 from dicent.binding import bind
 from dicent.game import Cells, Game, State
+from dicent.kernels.constants import SEARCH
+from dicent.kernels.generator import open_stream
 from dicent.kernels.leaf import OUTSIDE
 from dicent.kernels.matches import STUFFED
 from dicent.play.history import Played
@@ -109,6 +111,8 @@ class GroupChooser(Chooser):
         self.search, self.limit, self.game, self.threads = search, limit, game, threads
         self.nodes = FIRST_NODES
         self.group: Group | None = None
+        # Nobody looks at these searches before they end, so that inner layers need no values.
+        self.only_last_layer = isinstance(search, Expectiminimax) and limit == Limit(depth=limit.depth)
 
     def choose(self, positions: Positions) -> Numbers:
         """See `Chooser.choose`."""
@@ -120,20 +124,24 @@ class GroupChooser(Chooser):
             full = self._search(group, positions, now, chosen)
             if full:  # what was found in too small a tree is dropped: more memory changes no move
                 left = full + left
-                self.nodes *= 2
                 self.group = None
+                if self.nodes < MAX_NODES:
+                    self.nodes *= 2
+                else:  # the depth is out of reach: the last one that is finished needs its values
+                    self.only_last_layer = False
         return chosen
 
     def _search(self, group: Group, positions: Positions, now: list[int], chosen: Numbers) -> list[int]:
-        """Search the positions `now`; returns those whose trees were full and may be larger."""
-        for m, k in enumerate(now):
-            state = State(self.game, positions.cells[k].copy())
-            group.begin(m, state, self.limit, int(positions.seeds[k]), ply=int(positions.plies[k]))
-            group.matches.d_seed[m] = positions.d_seeds[k]
+        """Search the positions `now`; returns those that must be searched again, their trees full."""
+        for m, seed in enumerate(positions.seeds[now].tolist()):
+            open_stream(group.matches.rng[m], seed, 0, SEARCH)
+        members = np.arange(len(now))
+        group.matches.d_seed[members] = positions.d_seeds[now]
+        group.begin_many(members, positions.cells[now], positions.plies[now], self.limit, keep=False)
         group.run()
         full = group.matches.status[: len(now)] == STUFFED
         if full.any():
-            if self.nodes < MAX_NODES:
+            if self.nodes < MAX_NODES or self.only_last_layer:
                 return self._finish(group, now, chosen, full)
             group.settle()
         return self._finish(group, now, chosen, np.zeros(len(now), bool))
@@ -152,6 +160,7 @@ class GroupChooser(Chooser):
             room = max(1, MEMORY // self._bytes())
             size = min(positions, most, room)
             self.group = Group(self.search, self.game, size, self.nodes, self.threads)
+            self.group.only_last_layer = self.only_last_layer
         return self.group
 
     def _bytes(self) -> int:
