@@ -16,6 +16,7 @@ from dicent.kernels.generator import open_stream
 from dicent.kernels.leaf import OUTSIDE
 from dicent.kernels.matches import STUFFED
 from dicent.play.history import Played
+from dicent.play.openspiel import OpenSpielMcts
 from dicent.play.player import Player
 from dicent.search.determinized import Determinized
 from dicent.search.expectiminimax import Expectiminimax
@@ -57,6 +58,8 @@ def chooser_of(player: Player, game: Game, threads: int | None) -> Chooser:
         return RandomChooser(game)
     if isinstance(search, Greedy):
         return GroupChooser(Expectiminimax(search.evaluator), Limit(depth=1), game, threads)
+    if isinstance(search, OpenSpielMcts):
+        return OpenSpielChooser(search, game)
     inner = search.inner if isinstance(search, Determinized) else search
     sampled = isinstance(inner, Puct) and inner.temperature > 0
     pruned = isinstance(inner, Expectiminimax) and inner.prune
@@ -77,6 +80,22 @@ class RandomChooser(Chooser):
         chosen = np.empty(len(positions.seeds), np.int64)
         self.kernel(positions.cells, positions.seeds, chosen, *self.scratch)
         return chosen
+
+
+class OpenSpielChooser(Chooser):
+    """OpenSpiel's search, which must be led through each game."""
+
+    def __init__(self, search: OpenSpielMcts, game: Game) -> None:
+        self.search, self.game = search, game
+
+    def choose(self, positions: Positions) -> Numbers:
+        """See `Chooser.choose`."""
+        assert positions.history is not None
+        chosen = [
+            self.search.play_after(self.game, positions.history(k), seed)
+            for k, seed in enumerate(positions.seeds.tolist())
+        ]
+        return np.array(chosen, np.int64)
 
 
 class SingleChooser(Chooser):
