@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from dicent.search.selection import epsilon_greedy, ordinal_law, softmax
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dicent import DicentError
-from dicent.search.selection import epsilon_greedy, ordinal_law, softmax
 
 Law = Callable[[int, float], np.ndarray]
 

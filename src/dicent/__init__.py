@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from dicent.play.record import replay as replay
     from dicent.play.result import MatchInterrupted as MatchInterrupted
     from dicent.play.result import MatchResult as MatchResult
+    from dicent.play.tournament import TournamentResult as TournamentResult
+    from dicent.play.tournament import play_tournament as play_tournament
     from dicent.playout import Playouts as Playouts
     from dicent.playout import playouts as playouts
     from dicent.registry import game_names as game_names
@@ -116,6 +118,7 @@ _HOMES = {
     "dicent.play.player": ("Player", "parse_player"),
     "dicent.play.record": ("Record", "read_records", "replay"),
     "dicent.play.result": ("MatchInterrupted", "MatchResult"),
+    "dicent.play.tournament": ("TournamentResult", "play_tournament"),
     "dicent.search.analysis": (
         "Analysis",
         "MoveInfo",

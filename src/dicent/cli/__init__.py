@@ -12,6 +12,7 @@ import dicent
 from dicent.cli import games as games  # each module adds its commands to the app
 from dicent.cli import learn
 from dicent.cli import play as play
+from dicent.cli import tournament as tournament
 from dicent.cli.shared import app
 from dicent.errors import DicentError
 

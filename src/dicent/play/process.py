@@ -75,7 +75,7 @@ class _Program:
         self.asked = 0
         self.unread = b""
 
-    def ask(self, question: dict[str, Any]) -> Any:
+    def ask(self, question: dict[str, Any]) -> str:
         """The action that the program answers to a question."""
         process = self._started()
         self.asked += 1
@@ -93,6 +93,8 @@ class _Program:
                 raise self.error(f"reports an error: {str(found['error'])[:SHOWN]}")
             if found["id"] != self.asked:
                 raise self.error(f"answered question {found['id']!r}, and {self.asked} was asked")
+            if not isinstance(found["action"], str):
+                raise TypeError
             return found["action"]
         except (ValueError, TypeError, KeyError) as error:
             if isinstance(error, PlayerError):
