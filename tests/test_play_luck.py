@@ -53,7 +53,7 @@ def test_intervals_cover_the_exact_score(a: str, b: str) -> None:
 
 def _check_coverage(intervals: list[tuple[float, float]], truth: float) -> None:
     covered = sum(low <= truth <= high for low, high in intervals) / len(intervals)
-    assert 0.925 <= covered <= 0.975  # the standard deviation is 0.011
+    assert 0.91 <= covered <= 0.99  # the standard deviation is 0.013
 
 
 class Perfect(Evaluator):

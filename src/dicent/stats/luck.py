@@ -40,5 +40,5 @@ def mean_interval(values: Floats, confidence: float = 0.95) -> Interval:
         return 0.0, 1.0
     mean = float(values.mean())
     spread = float(((values - mean) ** 2).sum()) + PRIOR
-    half = quantile(confidence) * math.sqrt(spread) / n
+    half = quantile(confidence) * math.sqrt(spread / (n * max(1, n - 1)))
     return max(0.0, mean - half), min(1.0, mean + half)
