@@ -90,7 +90,7 @@ def _table(result: MatchResult) -> Table:
         table.add_row("without luck", _share(result.adjusted, result.adjusted_interval))
         table.add_row("", f"[dim]judged by {escape(result.judge.name)}[/]")
     table.add_row("Elo", f"{result.elo:+.0f}, with 95 % confidence {elo_low:+.0f} to {elo_high:+.0f}")
-    table.add_row("the better player", f"with likelihood {result.superiority:.1%}")
+    table.add_row("superiority", f"{result.superiority:.1%} likely")
     if result.sprt is not None:
         table.add_row("sequential test", _verdict(result))
     table.add_row(
