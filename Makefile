@@ -5,14 +5,21 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint types layers unit bench golden clean
+.PHONY: help run test lint types layers unit exact faults learners bench golden clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
-run: $(READY)  ## Watch a game of EinStein würfelt nicht!, then measure this machine
-	$(BIN)/dicent show ewn --seed 7 --play
-	$(BIN)/dicent bench
+run: $(READY)  ## Learn EinStein würfelt nicht! from zero in five minutes, then play the result
+	$(BIN)/dicent train runs/first --game ewn --minutes 5
+	$(BIN)/dicent match runs/first random --games 1000
+	$(BIN)/dicent match runs/first uct:1000 --games 1000
+	@echo
+	@echo "The curves are in runs/first/report.html. What to try next:"
+	@echo "  $(BIN)/dicent train runs/first --minutes 60       learn on, up to an hour in all"
+	@echo "  $(BIN)/dicent accuracy runs/first --game ewn      how far it is from perfect play in endgames"
+	@echo "  $(BIN)/dicent show ewn --play                     watch a game"
+	@echo "  docs/your-own-game.md                             write a game of your own and train it"
 
 test: lint types layers unit  ## Run every check that continuous integration runs
 
@@ -28,6 +35,16 @@ layers: $(READY)  ## Who may import whom
 
 unit: $(READY)  ## Tests
 	$(BIN)/pytest
+
+exact: $(READY)  ## Tests of exact values that take minutes
+	$(BIN)/pytest tests/slow_exact.py
+
+faults: $(READY)  ## Kill a run a hundred times at random moments; it must end as if nothing had been
+	DICENT_FAULT_ROUNDS=100 $(BIN)/pytest tests/test_learn_run.py -k killed_at_any_moment
+
+learners: $(READY)  ## Train every learner on games with exact values, and say what it has learned (20 minutes)
+	$(BIN)/python benchmarks/learn_exact.py runs/learners
+	$(BIN)/python benchmarks/determinization.py runs/learners
 
 bench: $(READY)  ## Speeds of this machine
 	$(BIN)/dicent bench

@@ -3,7 +3,8 @@
     python benchmarks/sweep.py OUT --minutes 5 --cores 2 --games 2000 plain: wide:hidden=512 small:hidden=64
 
 A variation is a name, a colon and settings that differ from the defaults. A line of JSON for each goes to
-OUT/sweep.jsonl, with its scores against random and uct:1000 (three plies ahead, and one).
+OUT/sweep.jsonl, with its scores against random and uct:1000 (three plies ahead, and one), and its accuracy on
+exact endgames (one ply ahead: best moves and regret in win probability; bare: error of the win probability).
 """
 
 import argparse
@@ -59,6 +60,12 @@ def one(out: Path, text: str, minutes: float, games: int) -> None:
     for (how, player), opponent in itertools.product(players.items(), ("random", "uct:1000")):
         result = dicent.play_match(player, opponent, config.game, games, seed=1)
         row[f"{how} v {opponent}"] = [round(result.score, 4), *(round(end, 4) for end in result.interval)]
+    game = dicent.make(config.game)
+    sample = dicent.exact_sample(game, positions=100)
+    ruled = dicent.accuracy(dicent.Greedy(network), sample, dicent.Limit(depth=1))[-1]
+    row["endgames"] = {"decisions": ruled.decisions, "best": round(ruled.optimal.mean, 4)}
+    row["endgames"] |= {"regret": round(ruled.regret.mean, 4)}
+    row["endgames"]["error"] = round(dicent.accuracy(network, sample)[-1].error.mean, 4)
     with open(out / "sweep.jsonl", "a") as file:
         file.write(json.dumps(row) + "\n")
 
@@ -95,6 +102,7 @@ def main() -> None:
     rows = [json.loads(line) for line in (given.out / "sweep.jsonl").read_text().splitlines()]
     for row in rows:
         scores = "  ".join(f"{key} {value[0]:.1%}" for key, value in row.items() if " v " in key)
+        scores += f"  best moves {row['endgames']['best']:.1%}"
         print(f"{row['name']:16} {row['matches']:7} matches {row['evaluations']:10} evaluations  {scores}")
 
 

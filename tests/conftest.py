@@ -26,6 +26,14 @@ def cache_of_the_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[P
         os.environ["DICENT_CACHE"] = before
 
 
+@pytest.fixture(scope="session", autouse=True)
+def home_of_the_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Nor do tests see or touch the user's tables."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DICENT_HOME", str(tmp_path_factory.mktemp("home")))
+        yield
+
+
 @pytest.fixture
 def edited(tmp_path: Path) -> Edit:
     """Writes a copy of a built-in game with some of its text replaced, and returns its path."""

@@ -303,7 +303,7 @@ def test_at_low_temperature_the_most_visited_action_is_played(temperature: float
 def test_actions_are_sampled_by_their_visits(temperature: float, monkeypatch: pytest.MonkeyPatch) -> None:
     limit, games = Limit(evaluations=31), 1000
     analysis = fixed().analyse(COLUMNS, limit)
-    monkeypatch.setattr(Puct, "analyse", lambda *_: analysis)  # it is the same for all seeds
+    monkeypatch.setattr(Puct, "analyse", lambda *_, **__: analysis)  # it is the same for all seeds
     played = Counter(fixed(temperature=temperature, seed=seed).play(COLUMNS, limit) for seed in range(games))
     weights = np.array([move.visits for move in analysis.moves]) ** (1 / temperature)
     expected = games * weights / weights.sum()

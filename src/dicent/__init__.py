@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dicent.errors import PlayerError as PlayerError
     from dicent.errors import PositionError as PositionError
     from dicent.errors import RecordError as RecordError
+    from dicent.errors import TableFileError as TableFileError
     from dicent.evaluate.base import Evaluator as Evaluator
     from dicent.evaluate.base import PolicyEvaluator as PolicyEvaluator
     from dicent.evaluate.native import ConstantEvaluator as ConstantEvaluator
@@ -32,6 +33,21 @@ if TYPE_CHECKING:
     from dicent.evaluate.terminal_value import TerminalValue as TerminalValue
     from dicent.evaluate.wrappers import Cached as Cached
     from dicent.evaluate.wrappers import Symmetric as Symmetric
+    from dicent.exact.accuracy import AccuracyRow as AccuracyRow
+    from dicent.exact.accuracy import Estimate as Estimate
+    from dicent.exact.accuracy import accuracy as accuracy
+    from dicent.exact.ewn_tables import Tables as Tables
+    from dicent.exact.ewn_tables import open_tables as open_tables
+    from dicent.exact.ewn_tables import probe as probe
+    from dicent.exact.sample import Decision as Decision
+    from dicent.exact.sample import endgame_sample as endgame_sample
+    from dicent.exact.sample import exact_sample as exact_sample
+    from dicent.exact.sample import whole_game_sample as whole_game_sample
+    from dicent.exact.solution import Solution as Solution
+    from dicent.exact.solver import Solver as Solver
+    from dicent.exact.solver import solve as solve
+    from dicent.exact.table_build import build_tables as build_tables
+    from dicent.exact.with_tables import WithTables as WithTables
     from dicent.game import Game as Game
     from dicent.game import State as State
     from dicent.game import Symmetry as Symmetry
@@ -39,6 +55,17 @@ if TYPE_CHECKING:
     from dicent.kernels.constants import MAX as MAX
     from dicent.kernels.constants import MIN as MIN
     from dicent.kernels.constants import ONGOING as ONGOING
+    from dicent.learn.config import Config as Config
+    from dicent.learn.config import preset as preset
+    from dicent.learn.replay import PlainReplay as PlainReplay
+    from dicent.learn.replay import Replay as Replay
+    from dicent.learn.replay import SmoothReplay as SmoothReplay
+    from dicent.learn.selection import EpsilonGreedy as EpsilonGreedy
+    from dicent.learn.selection import Ordinal as Ordinal
+    from dicent.learn.selection import Selection as Selection
+    from dicent.learn.selection import Softmax as Softmax
+    from dicent.learn.train import train as train
+    from dicent.nets.dense import DenseNetwork as DenseNetwork
     from dicent.nets.residual import ResidualNetwork as ResidualNetwork
     from dicent.node_counts import NodeCounts as NodeCounts
     from dicent.node_counts import perft as perft
@@ -87,6 +114,7 @@ _HOMES = {
         "PlayerError",
         "PositionError",
         "RecordError",
+        "TableFileError",
     ),
     "dicent.game": ("Game", "State", "Symmetry"),
     "dicent.kernels.constants": ("CHANCE", "MAX", "MIN", "ONGOING"),
@@ -113,6 +141,30 @@ _HOMES = {
         "Cached",
         "Symmetric",
     ),
+    "dicent.learn.config": (
+        "Config",
+        "preset",
+    ),
+    "dicent.learn.replay": (
+        "PlainReplay",
+        "Replay",
+        "SmoothReplay",
+    ),
+    "dicent.learn.selection": (
+        "EpsilonGreedy",
+        "Ordinal",
+        "Selection",
+        "Softmax",
+    ),
+    "dicent.learn.train": ("train",),
+    "dicent.nets.dense": ("DenseNetwork",),
+    "dicent.exact.accuracy": ("AccuracyRow", "Estimate", "accuracy"),
+    "dicent.exact.ewn_tables": ("Tables", "open_tables", "probe"),
+    "dicent.exact.sample": ("Decision", "endgame_sample", "exact_sample", "whole_game_sample"),
+    "dicent.exact.solution": ("Solution",),
+    "dicent.exact.solver": ("Solver", "solve"),
+    "dicent.exact.table_build": ("build_tables",),
+    "dicent.exact.with_tables": ("WithTables",),
     "dicent.nets.residual": ("ResidualNetwork",),
     "dicent.play.match": ("play_match",),
     "dicent.play.player": ("Player", "parse_player"),

@@ -13,6 +13,8 @@ from statistics import median
 
 import numpy as np
 
+from dicent.bench_exact import exact_rows
+from dicent.bench_learn import learn_rows
 from dicent.bench_search import search_rows, search_signature
 from dicent.bench_tools import Row, in_turn, ratio, start
 from dicent.game import State
@@ -30,6 +32,8 @@ def bench(rounds: int = 5, scale: float = 1.0) -> Iterator[Row]:
     yield from _scaling_rows(rounds, scale)
     yield from _perft_rows(rounds, scale)
     yield from search_rows(rounds, scale)
+    yield from exact_rows(rounds, scale)
+    yield from learn_rows(rounds, scale)
     yield from _start_rows()
 
 

@@ -35,3 +35,7 @@ class PlayerError(DicentError):
 
 class RecordError(DicentError):
     """A record that is no game, or not a legal one."""
+
+
+class TableFileError(DicentError):
+    """A file is no endgame table, or a damaged or foreign one."""

@@ -1,6 +1,8 @@
 """Commands about learning: train."""
 
+import contextlib
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,7 +20,7 @@ from dicent.learn.config import PRESETS, Config, preset, read_config
 
 if TYPE_CHECKING:
     from dicent.learn.preflight import Preflight
-    from dicent.learn.train import Status
+    from dicent.learn.status import Status
 
 Folder = Annotated[
     str, tyro.conf.Positional, tyro.conf.arg(metavar="FOLDER", help="Where the run is, or is to be.")
@@ -47,15 +49,15 @@ def add_train(arguments: list[str]) -> None:
 
 def _base(arguments: list[str]) -> Config:
     """The settings that flags change: the run's own, or a preset's."""
-    folders = [a for a in arguments[1:2] if not a.startswith("-")]
-    path = Path(folders[0]) / "config.toml" if folders else None
+    paths = [Path(a) / "config.toml" for a in arguments[1:] if not a.startswith("-")]
+    path = next((p for p in paths if p.exists()), None)
     chosen = None
     for i, argument in enumerate(arguments):
         if argument == "--preset" and i + 1 < len(arguments):
             chosen = arguments[i + 1]
         elif argument.startswith("--preset="):
             chosen = argument.partition("=")[2]
-    if path is not None and path.exists():
+    if path is not None:
         if chosen is not None:
             raise DicentError(f"{path.parent} is a run with settings of its own: --preset is for new ones")
         return read_config(path)
@@ -68,7 +70,7 @@ def _train(folder: str, config: Config) -> None:
     console = Console(highlight=False)
     console.print(f"[bold]{escape(config.game)}[/] in {escape(folder)}; getting ready")
     screen = _Screen(console)
-    with screen:
+    with screen, _stopped(console, folder):
         network = train(
             config,
             folder,
@@ -80,6 +82,16 @@ def _train(folder: str, config: Config) -> None:
     console.print(f"[dim]Curves:[/] {escape(folder)}/report.html", soft_wrap=True)
     console.print(f"[dim]Play it:[/] dicent match {escape(folder)} uct:1000 --games 200", soft_wrap=True)
     console.print(f"[dim]Go on:[/] dicent train {escape(folder)} --minutes 60", soft_wrap=True)
+
+
+@contextlib.contextmanager
+def _stopped(console: Console, folder: str) -> Iterator[None]:
+    """Say how to go on with a run that was stopped."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        console.print(f"Stopped, with everything saved. Go on: dicent train {escape(folder)}", soft_wrap=True)
+        raise
 
 
 class _Screen:
@@ -128,9 +140,9 @@ class _Screen:
 
 
 def _line(status: "Status") -> str:
-    strength = "  ".join(
-        f"{name} {score:.0%}" for name, score in status.strength.items() if name != "endgames"
-    )
+    strength = "  ".join(f"{name} {score:.0%}" for name, score in status.scores.items())
+    if status.exactness:
+        strength += f"  best endgame moves {status.exactness['best moves']:.0%}"
     return (
         f"{status.progress:4.0%}  {status.seconds:,.0f} s  {status.matches:,} matches  "
         f"{status.states:,} states learned  {status.evaluations_per_second:,.0f} evaluations/s  "
@@ -147,7 +159,8 @@ def _panel(status: "Status") -> Group:
         ("evaluations/s", f"{status.evaluations_per_second:,.0f}"),
         ("loss", f"{status.loss:.4f}"),
         ("time", f"{status.seconds:,.0f} s, about {left:,.0f} s left"),
-        *[(f"score against {name}", f"{score:.1%}") for name, score in status.strength.items()],
+        *[(f"score against {name}", f"{score:.1%}") for name, score in status.scores.items()],
+        *[(f"exact positions: {name}", f"{share:.1%}") for name, share in status.exactness.items()],
     ]
     for name, text in rows:
         table.add_row(f"[dim]{name}[/]", text)

@@ -10,6 +10,7 @@ from dicent.game import Cells, Game
 from dicent.kernels.leaf import OUTSIDE
 
 Values = npt.NDArray[np.float64]
+Marks = npt.NDArray[np.bool_]
 
 
 class Evaluator(ABC):
@@ -32,6 +33,10 @@ class Evaluator(ABC):
     @abstractmethod
     def evaluate(self, game: Game, states: Cells) -> Values:
         """The values [B] of states [B, S], none of them finished."""
+
+    def evaluate_marked(self, game: Game, states: Cells) -> tuple[Values, Marks | None]:
+        """The values, and which of them are exact; None where the evaluator knows of none."""
+        return self.evaluate(game, states), None
 
 
 class PolicyEvaluator(Evaluator):

@@ -26,8 +26,9 @@ SMALLEST = 32  # states that are worth a thread
 class Network(PolicyEvaluator):
     """A torch module that maps planes [B, C, H, W] to values [B], or to values and logits [B, A].
 
-    It runs in float32 on a CPU. `largest` is the largest batch that goes through it at once. With
-    `threads` a batch is shared out evenly, each part to one thread; torch's own threads are another thing.
+    It runs in float32 on a CPU and in half precision on a GPU. `largest` is the largest batch that goes
+    through it at once. With `threads` a batch is shared out evenly, each part to one thread; torch's own
+    threads are another thing.
     """
 
     description: Description | None = None  # of a network that comes from a file
@@ -69,7 +70,7 @@ class Network(PolicyEvaluator):
 
         planes = np.empty((len(states), *game.input_shape), np.float32)
         bind(game).kernel("encoding.encode_batch")(np.ascontiguousarray(states), planes)
-        with torch.no_grad():
+        with torch.no_grad(), torch.autocast("cuda", torch.float16, enabled=self.device == "cuda"):
             answer = self.module(torch.from_numpy(planes).to(self.device))
         value, policy = answer if isinstance(answer, tuple) else (answer, None)
         logits = None if policy is None else policy.float().cpu().numpy()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dicent.errors import NetworkFileError
+from dicent.errors import DicentError, NetworkFileError
 from dicent.evaluate.network import Network
 from dicent.evaluate.terminal_value import GAIN, GainMap, TerminalValue
 
@@ -73,15 +73,16 @@ def load_network(path: str | Path, device: str = "cpu") -> Network:
             raise NetworkFileError(f"{file} has format {header['format']}; this version reads {FORMAT}")
         module = build(header["network"], header["settings"])
         module.load_state_dict(weights)
+        description = _description(header)
     except OSError as error:
         raise NetworkFileError(f"{file} cannot be read: {error}") from error
-    except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
+    except (SafetensorError, DicentError, LookupError, TypeError, ValueError, RuntimeError) as error:
         if isinstance(error, NetworkFileError):
             raise
         raise NetworkFileError(f"{file} is no network of ours, or damaged: {error}") from error
     network = Network(module, device)
-    network.description = _description(header)
-    network.terminal, network.gain_map = network.description.terminal, network.description.gain_map
+    network.description = description
+    network.terminal, network.gain_map = description.terminal, description.gain_map
     return network
 
 

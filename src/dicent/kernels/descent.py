@@ -90,10 +90,12 @@ def search(t, c, m, unbounded, settings, work, steps):
 def is_finished(t, c, m, completion):
     """Is everything known, or the budget spent? The root is expanded whatever the budget."""
     root = c.root[m]
-    if t.kind[root] == TERMINAL or (completion and t.resolved[root]):
+    if t.kind[root] == TERMINAL:
         return True
     if t.first_edge[root] == NONE:
         return False
+    if completion and t.resolved[root]:
+        return True
     return is_spent(t, c, m) or c.depth[m] >= c.max_depth[m] or c.patience[m] == 0
 
 

@@ -20,7 +20,6 @@ from .leaf import OUTSIDE, hash_state
 from .matches import DONE, SEARCHING, STUFFED, WAITING
 from .tree import (
     FULL,
-    TERMINAL,
     backup,
     equal,
     new_node,
@@ -61,7 +60,7 @@ def search(t, c, y, m, settings, work, steps):
                 c.status[m] = WAITING
                 return
             deepen(t, c, y, m, depth)
-            if is_finished(t, c, y, m):
+            if is_finished(t, c, y, m, settings):
                 c.status[m] = DONE
                 return
             continue
@@ -73,7 +72,7 @@ def search(t, c, y, m, settings, work, steps):
 
         # 3. Expand the next node, and value its children in a batch with others.
         node = y.cursor[m]
-        if t.kind[node] != TERMINAL:
+        if not t.resolved[node]:
             if c.waiting[m] + rules.NUM_ACTIONS + rules.NUM_OUTCOMES > y.largest:
                 c.status[m] = WAITING
                 return
@@ -101,10 +100,11 @@ def deepen(t, c, y, m, depth):
 
 
 @jit
-def is_finished(t, c, y, m):
-    """Is the root resolved, or the depth or another budget reached?"""
+def is_finished(t, c, y, m, settings):
+    """Is the root resolved, or the depth or another budget reached, or is there nothing left to expand?"""
     return (
-        t.resolved[c.root[m]]
+        (t.resolved[c.root[m]] and settings.completion)
+        or y.start[m, y.depth[m]] == y.start[m, y.depth[m] + 1]
         or c.depth[m] >= c.max_depth[m]
         or c.depth[m] + 2 >= y.start.shape[1]
         or c.nodes[m] >= c.max_nodes[m]

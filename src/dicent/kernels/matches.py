@@ -81,3 +81,15 @@ def absorb(trees, c, first, last, offsets, values):
         c.waiting[m] = 0
         if c.status[m] == WAITING:
             c.status[m] = SEARCHING
+
+
+@jit
+def mark(trees, c, first, last, offsets, values, exact):
+    """Call the waiting leaves resolved whose values in the batch are exact; `absorb` comes after it."""
+    for m in range(first, last):
+        for i in range(c.waiting[m]):
+            if exact[offsets[m] + i]:
+                node = c.leaves[m, i]
+                trees.resolved[m, node] = 1
+                if abs(values[offsets[m] + i]) == 1.0:  # sure, not only known
+                    trees.completion[m, node] = int(values[offsets[m] + i])

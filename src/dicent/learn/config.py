@@ -22,6 +22,7 @@ CHOICES = {
     "terminal": ("gain", "depth", "mix", "score"),
     "replay": ("smooth", "plain"),
     "network": ("residual", "dense"),
+    "device": ("auto", "cpu", "cuda"),
 }
 
 
@@ -50,7 +51,7 @@ class Config:
     replay: str = "plain"  # smooth (by matches) or plain (a ring of states)
     replay_matches: int = 100  # memory of smooth replay
     replay_states: int = 200_000  # memory of plain replay
-    duplication: float = 1.0  # how often each state is used on average
+    duplication: float = 2.0  # how often each state is used on average
     batch: int = 512  # states to a step of Adam
     learning_rate: float = 1e-3
     final_learning_rate: float = 1e-4  # reached exponentially at the end of the budget
@@ -61,14 +62,14 @@ class Config:
     network: str = "dense"  # residual (the paper's) or dense
     filters: int = 32  # of residual networks
     blocks: int = 2
-    hidden: int = 256  # units of a hidden layer
-    layers: int = 3  # of dense networks
+    hidden: int = 128  # units of a hidden layer
+    layers: int = 4  # of dense networks
     width: int | None = None  # filters padded to this number, where the hardware likes it
 
-    at_once: int = 64  # matches that advance together
+    at_once: int = 128  # matches that advance together
     groups: int = 1  # parts that take turns, so that search and evaluation overlap
     waves: bool = False  # matches start and end together, so that each keeps the network it started with
-    matches_per_update: int = 8  # finished matches to a learning phase
+    matches_per_update: int = 16  # finished matches to a learning phase
     overlap: bool = True  # learn beside self-play; the new weights come with the next phase
 
     exploration: float = 1.25  # of puct, as are the following
@@ -103,7 +104,7 @@ class Config:
     def toml(self) -> str:
         """The text of `config.toml`; what is not set is left out."""
         lines = [
-            f"{f.name} = {json.dumps(getattr(self, f.name))}"
+            f"{f.name} = {_toml_value(getattr(self, f.name))}"
             for f in dataclasses.fields(self)
             if getattr(self, f.name) is not None
         ]
@@ -131,6 +132,14 @@ PRESETS: dict[str, dict[str, Any]] = {
         "waves": True,
         "overlap": False,
     },
+    "alphazero": {  # root states only, so each is used more often
+        "search": "puct",
+        "evaluations_per_move": 60,
+        "temperature": 0.5,
+        "duplication": 30.0,
+        "batch": 256,
+        "at_once": 128,
+    },
     "gpu": {
         "evaluations_per_move": 150,
         "replay_states": 4_000_000,
@@ -151,7 +160,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 
 def preset(name: str) -> Config:
-    """The settings of a preset: laptop, paper or gpu."""
+    """The settings of a preset: laptop, paper, alphazero or gpu."""
     if name not in PRESETS:
         raise DicentError(f"there is no preset {name!r}; possible are {', '.join(PRESETS)}")
     return Config(**PRESETS[name])
@@ -160,7 +169,7 @@ def preset(name: str) -> Config:
 def read_config(path: Path) -> Config:
     """The settings in a `config.toml`."""
     try:
-        given = tomllib.loads(path.read_text())
+        given = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise DicentError(f"{path} cannot be read: {error}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -174,13 +183,17 @@ def config_from(given: dict[str, Any], where: str) -> Config:
     for key in given:
         if key not in known:
             close = difflib.get_close_matches(key, known, n=1)
-            raise DicentError(
-                f"{where}: there is no setting {key!r}{f'; did you mean {close[0]}?' * bool(close)}"
-            )
+            hint = f"; did you mean {close[0]}?" if close else ""
+            raise DicentError(f"{where}: there is no setting {key!r}{hint}")
     try:
         return Config(**given)
     except DicentError as error:
         raise DicentError(f"{where}: {error}") from error
+
+
+def _toml_value(value: object) -> str:
+    """JSON, but for signs that TOML escapes otherwise."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _check_type(name: str, value: object, hint: Any) -> None:
@@ -202,12 +215,13 @@ def _check_range(name: str, value: Any) -> None:
         "weight_decay",
         "pretraining",
         "noise",
+        "exploration",
         "mix_weight",
         "measurements",
         "ladder_games",
         "blocks",
     )
-    if not value > 0 and not (name in zero and value == 0) and name != "exploration":
+    if not value > 0 and not (name in zero and value == 0):
         raise DicentError(f"{name} is {value}; it must be {'0 or more' if name in zero else 'positive'}")
     if not value < float("inf") or (name == "noise" and value > 1):
         raise DicentError(f"{name} is {value}, which is too large")

@@ -46,12 +46,24 @@ def concatenate(parts: Sequence[Dataset]) -> Dataset:
     )
 
 
-def last_of_each(dataset: Dataset) -> Dataset:
-    """Each state once, with the value that came last."""
-    rows = np.ascontiguousarray(dataset.states)
-    keys = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
+@dataclass(frozen=True)
+class Searched:
+    """The states of one search: their plies, where these matter, and how deep it looked below each."""
+
+    data: Dataset
+    plies: npt.NDArray[np.int64]
+    left: npt.NDArray[np.int64]
+
+
+def deepest_of_each(searches: Sequence[Searched]) -> Dataset:
+    """Each state of a ply once, with the value of the search that looked deepest, the last of equals."""
+    data = concatenate([one.data for one in searches])
+    plies = np.concatenate([one.plies for one in searches])
+    order = np.argsort(np.concatenate([one.left for one in searches]), kind="stable")
+    rows = np.concatenate([data.states, plies.astype(data.states.dtype)[:, None]], axis=1)[order]
+    keys = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
     _, latest = np.unique(keys[::-1], return_index=True)
-    return dataset.take(np.sort(len(keys) - 1 - latest))
+    return data.take(np.sort(order[len(keys) - 1 - latest]))
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,15 @@
-"""The ladder: how strong a network is, estimated by a few games during a run."""
+"""The ladder: how strong a network is, estimated by a few games and exact positions during a run."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import lru_cache
+
+from dicent.errors import DicentError
 from dicent.evaluate.native import Rollout
 from dicent.evaluate.network import Network
+from dicent.exact.accuracy import accuracy
+from dicent.exact.sample import Decision, endgame_sample, is_ewn, whole_game_sample
 from dicent.game import Game
 from dicent.play.match import play_match
 from dicent.play.player import Player, parse_player
@@ -11,21 +17,49 @@ from dicent.search.expectiminimax import Expectiminimax
 from dicent.search.limit import Limit
 from dicent.search.simple import Greedy
 
-PLAYERS = {
-    "random": parse_player("random"),
-    "greedy": Player(Greedy(Rollout(100)), name="greedy"),  # the best of 100 random games each
-    "uct:100": parse_player("uct:100"),
-    "uct:1000": parse_player("uct:1000"),
-}
+SOLVABLE = 200_000  # states of a game that is solved to measure by
 
 
-def measure(network: Network, game: Game, games: int, seed: int, threads: int) -> dict[str, float]:
-    """The network's score against each player of the ladder, looking three plies ahead."""
-    player = Player(Expectiminimax(network), Limit(depth=3), "network")
+@lru_cache(maxsize=1)
+def opponents() -> dict[str, Player]:
+    """The fixed players, weakest first. Greedy looks one ply ahead, by 100 random games each."""
+    greedy = Player(Greedy(Rollout(100)), name="greedy")
+    named = {name: parse_player(name) for name in ("random", "uct:100", "uct:1000")}
+    return {"random": named["random"], "greedy": greedy, **named}
+
+
+def scores(network: Network, game: Game, games: int, seed: int, threads: int) -> dict[str, float]:
+    """The network's score against each player of the ladder, looking three plies ahead.
+
+    Networks with a policy have learned decisions alone, so that they are not asked about chance states:
+    theirs are two plies, a move and a roll.
+    """
+    decides = getattr(network.module, "policy", None) is not None and game.num_outcomes > 0
+    player = Player(Expectiminimax(network), Limit(depth=2 if decides else 3), "network")
     if games < 2:
         return {}
-    even = games - games % 2
     return {
-        name: play_match(player, opponent, game, even, seed, threads).score
-        for name, opponent in PLAYERS.items()
+        name: play_match(player, opponent, game, games - games % 2, seed, threads).score
+        for name, opponent in opponents().items()
     }
+
+
+def exact_positions(game: Game) -> list[Decision]:
+    """Decisions with exact values: EWN's endgames, or all of a small game; none where that is too much."""
+    try:
+        if is_ewn(game) and not game.options["hole"] and int(game.options["size"]) == 5:
+            return endgame_sample(game, positions=40)
+        return whole_game_sample(game, positions=200, max_states=SOLVABLE)
+    except DicentError:
+        return []
+
+
+def exactness(network: Network, sample: Sequence[Decision]) -> dict[str, float]:
+    """How far the network is from the truth, in win probability; and its best moves, one ply ahead."""
+    if not sample or network.terminal.name != "gain":
+        return {}
+    bare = accuracy(network, sample)[-1]
+    played = accuracy(Greedy(network), sample, Limit(depth=1))[-1]
+    assert played.optimal is not None
+    assert played.regret is not None
+    return {"error": bare.error.mean, "best moves": played.optimal.mean, "regret": played.regret.mean}

@@ -47,10 +47,10 @@ class Learner:
         self.module.eval()
         self.states += len(data)
         loss = total / len(data)
-        if not np.isfinite(loss):
+        if not np.isfinite(loss) or not all(bool(p.isfinite().all()) for p in self.module.parameters()):
             raise DicentError(
-                f"the loss is {loss} after {self.steps} steps. The last checkpoint is whole: go on from it "
-                "in a new run with a lower learning_rate, or a larger batch"
+                f"the loss is {loss}, or weights are no numbers, after {self.steps} steps. The last "
+                "checkpoint is whole; start a new run with a lower learning_rate or a larger batch"
             )
         return loss
 
@@ -61,11 +61,12 @@ class Learner:
     def _step(self, data: Dataset, rng: np.random.Generator) -> float:
         planes, values, policies = self._inputs(data, rng)
         self.optimizer.zero_grad(set_to_none=True)
-        answer = self.module(planes)
+        with torch.autocast("cuda", torch.bfloat16, enabled=self.device == "cuda"):
+            answer = self.module(planes)
         value = answer[0] if isinstance(answer, tuple) else answer
-        loss = nn.functional.mse_loss(value, values)
+        loss = nn.functional.mse_loss(value.float(), values)
         if policies is not None:
-            loss = loss + nn.functional.cross_entropy(answer[1], policies)
+            loss = loss + nn.functional.cross_entropy(answer[1].float(), policies)
         torch.autograd.backward(loss)
         self.optimizer.step()
         self.steps += 1

@@ -11,6 +11,7 @@ import numpy as np
 
 from dicent.learn.components import make_self_play
 from dicent.learn.data import Finished, concatenate
+from dicent.learn.ladder import exactness, scores
 
 if TYPE_CHECKING:
     from dicent.learn.train import Training
@@ -46,6 +47,9 @@ def preflight(training: Training) -> Preflight:
         finished += play.play_on(0.5)
     data = concatenate([match.data for match in finished])
     training.learner.warm_up(data)
+    if config.measurements:
+        scores(training.evaluator, training.game, min(2, config.ladder_games), 0, 1)
+        exactness(training.evaluator, training.exact_positions[:1])
     states = np.resize(data.states, (3 * config.at_once // config.groups, data.states.shape[1]))
     training.evaluator.evaluate(training.game, states)
     begin, done = time.perf_counter(), 0
@@ -53,7 +57,7 @@ def preflight(training: Training) -> Preflight:
         training.evaluator.evaluate(training.game, states)
         done += len(states)
     speed = done / (time.perf_counter() - begin)
-    per_match = config.evaluations_per_move * sum(match.plies for match in finished) / len(finished)
+    per_match = config.evaluations_per_move * max(1.0, sum(m.plies for m in finished) / len(finished))
     return Preflight(
         device=training.device,
         search_threads=training.threads.search,

@@ -57,26 +57,29 @@ class SmoothReplay(Replay):
             raise DicentError("smooth replay needs a memory of at least one match and a positive duplication")
         self.capacity, self.duplication = matches, duplication
         self.matches: deque[Dataset] = deque(maxlen=matches)
-        self.used: deque[float] = deque(maxlen=matches)  # how often each match's states were used so far
+        self.ages: deque[int] = deque(maxlen=matches)  # matches that came since each, of those used so far
         self.new = 0  # matches since the last phase
 
     def add(self, data: Dataset, rng: np.random.Generator) -> None:
         """See `Replay.add`."""
         self.matches.append(data.take(rng.permutation(len(data))))
-        self.used.append(0.0)
+        self.ages.append(0)
         self.new += 1
 
     def sample(self, rng: np.random.Generator) -> Dataset | None:
         """See `Replay.sample`."""
-        share = self.duplication * min(self.new, self.capacity) / self.capacity
-        self.new = 0
+        new, self.new = min(self.new, self.capacity), 0
         slices = []
         for i, data in enumerate(self.matches):
-            first, last = int(self.used[i] * len(data)), int((self.used[i] + share) * len(data))
-            self.used[i] += share
+            first, last = self._used(len(data), self.ages[i]), self._used(len(data), self.ages[i] + new)
+            self.ages[i] += new
             if last > first:
                 slices.append(data.take(np.arange(first, last) % len(data)))
         return _shuffled(concatenate(slices), rng) if slices else None
+
+    def _used(self, states: int, age: int) -> int:
+        """How many states were used, counted as often as they were, of a match of that age."""
+        return int(self.duplication * age * states / self.capacity + 1e-9)
 
     def save(self) -> Arrays:
         """See `Replay.save`."""
@@ -88,7 +91,7 @@ class SmoothReplay(Replay):
             "values": everything.values,
             "policies": everything.policies,
             "lengths": np.array([len(data) for data in self.matches]),
-            "used": np.array(self.used),
+            "ages": np.array(self.ages),
             "new": np.array([self.new]),
         }
 
@@ -100,7 +103,7 @@ class SmoothReplay(Replay):
         everything = Dataset(saved["states"], saved["values"], saved["policies"])
         for first, last in zip(ends - saved["lengths"], ends, strict=True):
             self.matches.append(everything.take(np.arange(first, last)))
-        self.used.extend(saved["used"].tolist())
+        self.ages.extend(saved["ages"].tolist())
         self.new = int(saved["new"][0])
 
     @property

@@ -20,7 +20,7 @@ def write_report(folder: RunFolder, config: Config) -> None:
 def report(rows: list[dict[str, Any]], config: Config, name: str) -> str:
     """The page that shows these metrics."""
     phases = [row for row in rows if row["kind"] == "phase"]
-    strength = [row for row in rows if row["kind"] == "strength" and row["scores"]]
+    strength = [row for row in rows if row["kind"] == "strength"]
     last = rows[-1] if rows else {}
     body = [f"<h1>{html.escape(name)}</h1>", f"<p>{html.escape(_summary(config, last))}</p>"]
     body += [
@@ -28,6 +28,8 @@ def report(rows: list[dict[str, Any]], config: Config, name: str) -> str:
         "<p>Score against fixed players, three plies ahead.</p>",
         _strength(strength),
     ]
+    if any(row["exact"] for row in strength):
+        body += ["<h2>Exactness</h2>", "<p>On positions with known values.</p>", _exactness(strength)]
     body += ["<h2>Loss</h2>", _figure(phases, "loss", "mean squared error")]
     body += ["<h2>Speed</h2>", _figure(phases, "evaluations_per_second", "evaluations a second, on average")]
     body += ["<h2>Settings</h2>", f"<pre>{html.escape(config.toml())}</pre>"]
@@ -57,6 +59,20 @@ def _strength(rows: list[dict[str, Any]]) -> str:
         for row in rows
     ]
     return f"<figure>{drawn}</figure>" + table(["minutes", *names], lines)
+
+
+def _exactness(rows: list[dict[str, Any]]) -> str:
+    minutes = [row["seconds"] / 60 for row in rows]
+    explained = {
+        "error": "error of the win probability",
+        "best moves": "best moves, one ply ahead",
+        "regret": "win probability lost by a move",
+    }
+    curves = [
+        Curve(text, minutes, [row["exact"].get(key, float("nan")) for row in rows], dots=True)
+        for key, text in explained.items()
+    ]
+    return f"<figure>{chart(curves, 'minutes', 'exactness', percent=True)}</figure>"
 
 
 def _figure(rows: list[dict[str, Any]], key: str, label: str) -> str:

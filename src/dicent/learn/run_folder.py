@@ -52,6 +52,7 @@ class RunFolder:
             self._lock = open(self.path / ".lock", "w")
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            self.__exit__(None, None, None)
             raise DicentError(
                 f"{self.path} is being trained by another process: wait for it, or stop it"
             ) from None
@@ -68,12 +69,14 @@ class RunFolder:
             self._lock.close()
 
     def settle_config(self, config: Config | None) -> Config:
-        """The run's settings: those of a new run, or the old ones with perhaps another budget."""
+        """The run's settings: those of a new run, or the old ones with perhaps another budget.
+
+        `keep_config` writes them down, once they have proved to make a run.
+        """
         path = self.path / "config.toml"
         if not path.exists():
             if config is None:
                 raise DicentError(f"{self.path} holds no run yet: give at least a budget, as in --minutes 5")
-            self.write("config.toml", config.toml().encode())
             return config
         old = read_config(path)
         if config is None:
@@ -84,9 +87,13 @@ class RunFolder:
                 f"{self.path} is a run with other settings ({', '.join(changed)}); only its budget "
                 f"({', '.join(BUDGETS)}) may change. Start a new run in another folder"
             )
-        if config != old:
-            self.write("config.toml", config.toml().encode())
         return config
+
+    def keep_config(self, config: Config) -> None:
+        """Write `config.toml`, if it is not the same already."""
+        path = self.path / "config.toml"
+        if not path.exists() or read_config(path) != config:
+            self.write("config.toml", config.toml().encode())
 
     def write(self, name: str, content: bytes) -> None:
         """Write a file of the run, whole or not at all."""
@@ -128,8 +135,13 @@ class RunFolder:
     # Checkpoints
 
     def save(self, checkpoint: Checkpoint, number: int, keep: int) -> None:
-        """Write a checkpoint, whole or not at all, and drop the oldest."""
+        """Write a checkpoint, whole or not at all, and drop the oldest.
+
+        It gets `number`, or a larger one if there is one of that number or later: none is ever replaced, and
+        the latest comes last.
+        """
         home = self.path / "checkpoints"
+        number = max([number, *(int(p.name) + 1 for p in self._numbers())])
         final, temporary = home / f"{number:08d}", home / f".{number:08d}"
         sums = {name: _checksum(content) for name, content in checkpoint.files.items()}
         state = {**checkpoint.state, "files": sums}
@@ -138,7 +150,6 @@ class RunFolder:
             temporary.mkdir()
             for name, content in {**checkpoint.files, STATE: json.dumps(state, indent=1).encode()}.items():
                 write_atomically(temporary / name, content)
-            shutil.rmtree(final, ignore_errors=True)
             temporary.rename(final)
             _sync(home)
         except OSError as error:
@@ -156,11 +167,11 @@ class RunFolder:
             try:
                 return _read_checkpoint(folder, self.warn)
             except (OSError, ValueError, KeyError) as error:
-                self.warn(f"{folder} is damaged ({error}); the checkpoint before it is used")
+                self.warn(f"{folder} is damaged ({error}); the checkpoint before it is used, if there is one")
         return None
 
     def _numbers(self) -> list[Path]:
-        return sorted(p for p in (self.path / "checkpoints").iterdir() if not p.name.startswith("."))
+        return sorted(p for p in (self.path / "checkpoints").iterdir() if p.name.isdecimal())
 
 
 def _read_checkpoint(folder: Path, warn: Callable[[str], object]) -> Checkpoint:

@@ -63,7 +63,7 @@ class ByVisits(Selection):
     def probabilities(self, values: Array, visits: Array, counts: Counts, exploitation: Array) -> Array:
         """See `Selection.probabilities`."""
         most = np.maximum(1.0, visits[:, :1])
-        weights = np.where(_is_action(counts, visits.shape[1]), (visits / most) ** (1 / self.temperature), 0)
+        weights = np.where(_is_action(counts, visits.shape[1]), visits / most, 0) ** (1 / self.temperature)
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
@@ -104,8 +104,9 @@ def softmax(values: npt.ArrayLike, counts: npt.ArrayLike, temperature: npt.Array
     t = np.broadcast_to(np.asarray(temperature, np.float64), n.shape)
     _require(given.ndim == 2 and len(given) == len(n) and bool((n >= 1).all()), "each move needs an action")
     _require(bool((t > 0).all()), "temperatures must be positive")
-    held = np.where(_is_action(n, given.shape[1]), given, -np.inf)
-    weights = np.exp((held - held.max(axis=1, keepdims=True)) / t[:, None])
+    is_action = _is_action(n, given.shape[1])
+    best = np.where(is_action, given, -np.inf).max(axis=1, keepdims=True)
+    weights = np.where(is_action, np.exp(np.where(is_action, given - best, 0) / t[:, None]), 0)
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 

@@ -11,23 +11,25 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dicent.errors import DicentError
 from dicent.game import Game
 from dicent.kernels.constants import ONGOING
 from dicent.kernels.matches import DONE, IDLE, SEARCHING, STUFFED
-from dicent.learn.data import Dataset, Finished, concatenate, last_of_each, values_only
+from dicent.kernels.tree import TERMINAL
+from dicent.learn.data import Dataset, Finished, Searched, concatenate, deepest_of_each, values_only
 from dicent.learn.replay import Arrays
-from dicent.learn.selection import Selection
+from dicent.learn.selection import ByVisits, Selection
 from dicent.search.expectiminimax import Expectiminimax
-from dicent.search.group import Group
+from dicent.search.group import MAX_NODES, Group
 from dicent.search.limit import Limit
 from dicent.search.simulation_search import SimulationSearch
 from dicent.search.tree_search import TreeSearch
 from dicent.stores import new_games
 
 STEPS = 100_000  # of a kernel's call; the clock must not matter here
-SPARE = 64  # nodes that a match may add between two searches
+SPARE = 64  # nodes and edges that a match may add between two searches
 
 
 class SelfPlay:
@@ -54,6 +56,7 @@ class SelfPlay:
     ) -> None:
         self.search, self.game, self.limit, self.selection = search, game, limit, selection
         self.numbers, self.seed, self.annealed, self.data, self.waves = numbers, seed, annealed, data, waves
+        self.temperature = selection.temperature if isinstance(selection, ByVisits) else 1.0
         self.layered = isinstance(search, Expectiminimax)
         self.by_visits = isinstance(search, SimulationSearch)
         _check(search, data, self.layered, self.by_visits)
@@ -62,7 +65,7 @@ class SelfPlay:
         nodes = 1 << max(8, (budget * moves).bit_length())
         self.group = Group(search, game, size, min(nodes, 1 << 16), threads, compiled)
         self.games = new_games(self.group.bound, size, policy=data == "policy")
-        self.kept: list[list[Dataset]] = [[] for _ in range(size)]  # of layered searches, move by move
+        self.kept: list[list[Searched]] = [[] for _ in range(size)]  # of layered searches, move by move
         self.evaluations = 0  # asked for so far
         width = game.num_actions
         self._edges = np.zeros((size, width), np.int64)
@@ -112,13 +115,26 @@ class SelfPlay:
         """Play the matches whose searches have ended; `progress` is the run's, from 0 to 1."""
         group = self.group
         status = group.matches.status
-        if (status == STUFFED).any() or group.tree.nodes.max() + SPARE > group.tree.kind.shape[1]:
+        tree = group.tree
+        is_full = (
+            max(tree.nodes.max() - tree.kind.shape[1], tree.edges.max() - tree.child.shape[1]) + SPARE > 0
+        )
+        if (status == STUFFED).any() or is_full:
+            if tree.kind.shape[1] >= MAX_NODES:
+                raise DicentError(
+                    f"a match has {tree.nodes.max():,} states in its tree, more than memory is meant for: "
+                    "start a new run with a lower evaluations_per_move"
+                )
             group.grow()
             status[status == STUFFED] = SEARCHING
         members = np.flatnonzero(status == DONE)
         if not len(members):
             return []
-        results = self._play(members, progress)
+        over = group.tree.kind[members, group.matches.root[members]] == TERMINAL  # chance ended them at once
+        results = np.zeros(len(members), np.int64)
+        results[over] = group.tree.completion[members[over], group.matches.root[members[over]]]
+        if not over.all():
+            results[~over] = self._play(members[~over], progress)
         ended = members[results != ONGOING]
         finished = [
             self._finish(int(m), int(r)) for m, r in zip(members, results, strict=True) if r != ONGOING
@@ -137,6 +153,8 @@ class SelfPlay:
         if self.layered and self.data == "tree":
             for m in members:
                 self.kept[m].append(self._layer_data(int(m)))
+                if self.search.determinized and self.games.ply[m] == 0:
+                    self.kept[m] += self._first_chance(int(m))
         edges, values, visits = self._edges[:n], self._values[:n], self._visits[:n]
         counts, draws, results = self._counts[:n], self._draws[:n], self._results[:n]
         group.bound.kernel("self_play.order")(
@@ -173,14 +191,14 @@ class SelfPlay:
             return values_only(roots, games.value[m, :plies].copy())
         if self.data == "policy":
             values = np.full(plies, result, np.float32)
-            return Dataset(roots, values, games.policy[m, :plies].copy())
+            return Dataset(roots, values, _sharpened(games.policy[m, :plies], self.temperature))
         if self.data == "terminal":
             end = self.game.state(games.state[m])
             value = 0.0 if end.result is None else self.search.evaluator.terminal.value(end, plies)
             return values_only(roots, np.full(plies, value, np.float32))
         if self.layered:
             kept, self.kept[m] = self.kept[m], []
-            return last_of_each(concatenate(kept))
+            return deepest_of_each([*kept, self._end_data(m, plies)])
         return self._tree_data(m)
 
     def _tree_data(self, m: int) -> Dataset:
@@ -191,13 +209,36 @@ class SelfPlay:
         n = kernel(tree, m, self.search.determinized, states, values)
         return values_only(states[:n].copy(), values[:n].copy())
 
-    def _layer_data(self, m: int) -> Dataset:
-        tree, layers = self.group.tree, self.group.extra
-        states = np.empty((int(tree.nodes[m]), self.game.state_size), self.game.state_dtype)
-        values = np.empty(len(states), np.float32)
+    def _end_data(self, m: int, plies: int) -> Searched:
+        """The last state of a match, which chance may have led to beyond what was searched."""
+        end, terminal = self.game.state(self.games.state[m]), self.search.evaluator.terminal
+        states = end.cells[None].copy() if end.result is not None else self.games.state[:0]
+        values = [terminal.value(end, plies)] if end.result is not None else []
+        each = np.full(len(states), plies * terminal.uses_ply)
+        return Searched(values_only(states, values), each, np.zeros_like(each))
+
+    def _first_chance(self, m: int) -> list[Searched]:
+        """The chance state that a match began with has the value of the one that d made of it."""
+        start = self.game.state(self.games.start[m])
+        if not start.is_chance:
+            return []
+        tree, root = self.group.tree, self.group.matches.root[m]
+        data = values_only(start.cells[None].copy(), tree.value[m, root : root + 1])
+        return [Searched(data, np.zeros(1, np.int64), self.group.extra.depth[m : m + 1].copy())]
+
+    def _layer_data(self, m: int) -> Searched:
+        tree, layers, work = self.group.tree, self.group.extra, self.group.works[0]
+        most = int(tree.nodes[m] + tree.edges[m])
+        states = np.empty((most, self.game.state_size), self.game.state_dtype)
+        values = np.empty(most, np.float32)
+        plies, left = np.empty((2, most), np.int64)
         kernel = self.group.bound.kernel("self_play.layer_data")
-        n = kernel(tree, layers.start, layers.depth, m, states, values)
-        return values_only(states[:n].copy(), values[:n].copy())
+        n = kernel(
+            *(tree, layers.start, layers.depth, m, self.search.determinized, work),
+            *(states, values, plies, left),
+        )
+        data = values_only(states[:n].copy(), values[:n].copy())
+        return Searched(data, plies[:n].copy(), left[:n].copy())
 
     # Matches in flight, for checkpoints
 
@@ -211,8 +252,10 @@ class SelfPlay:
         saved["evaluations"] = np.array([self.evaluations])
         for m, kept in enumerate(self.kept):
             if kept:
-                everything = concatenate(kept)
+                everything = concatenate([one.data for one in kept])
                 saved |= {f"kept.{m}.states": everything.states, f"kept.{m}.values": everything.values}
+                saved[f"kept.{m}.plies"] = np.concatenate([one.plies for one in kept])
+                saved[f"kept.{m}.left"] = np.concatenate([one.left for one in kept])
         return saved
 
     def load(self, saved: Arrays) -> None:
@@ -228,7 +271,14 @@ class SelfPlay:
         self.evaluations = int(saved["evaluations"][0])
         for m in range(group.size):
             if f"kept.{m}.states" in saved:
-                self.kept[m] = [values_only(saved[f"kept.{m}.states"], saved[f"kept.{m}.values"])]
+                data = values_only(saved[f"kept.{m}.states"], saved[f"kept.{m}.values"])
+                self.kept[m] = [Searched(data, saved[f"kept.{m}.plies"], saved[f"kept.{m}.left"])]
+
+
+def _sharpened(policy: npt.NDArray[np.float32], temperature: float) -> npt.NDArray[np.float32]:
+    """Visit proportions to the power of 1 / temperature, in proportion again."""
+    shares = (policy / np.maximum(policy.max(axis=1, keepdims=True), 1e-9)) ** (1 / temperature)
+    return np.asarray(shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-9), np.float32)
 
 
 def _arrays(part: str, fields: Any) -> Arrays:
@@ -250,5 +300,3 @@ def _check(search: TreeSearch, data: str, layered: bool, by_visits: bool) -> Non
         raise DicentError(f"data {data!r} is not tree, root, terminal or policy")
     if by_visits != (data == "policy"):
         raise DicentError(f"{type(search).__name__} cannot learn data {data!r}: policy goes with Puct alone")
-    if layered and search.determinized and data == "tree":
-        raise DicentError("Determinized(Expectiminimax) keeps no chance states to learn: use Descent inside")

@@ -9,62 +9,35 @@ from __future__ import annotations
 
 import copy
 import json
-import math
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import safetensors.numpy
-import safetensors.torch
 import torch
 
 from dicent.errors import DicentError
 from dicent.evaluate.network import Network
-from dicent.evaluate.network_file import FILE, Description, find_network, network_bytes
-from dicent.learn import components
+from dicent.evaluate.network_file import find_network
+from dicent.learn import checkpoint, components
 from dicent.learn.components import Own, Threads
 from dicent.learn.config import Config
 from dicent.learn.data import Finished, values_only
-from dicent.learn.gain_map import fit_gain_map
-from dicent.learn.ladder import measure
+from dicent.learn.ladder import exact_positions, exactness, scores
 from dicent.learn.learner import Learner
 from dicent.learn.preflight import Preflight, preflight
 from dicent.learn.report import write_report
-from dicent.learn.run_folder import Checkpoint, RunFolder
+from dicent.learn.run_folder import RunFolder
+from dicent.learn.signals import stop_signals
+from dicent.learn.status import Status, Watch
 from dicent.play.record import make_record
 
 FIRST_CHECKPOINT = 15.0  # seconds
 MOST_RESULTS = 5_000  # values with their results, for the map from values to win probabilities
-COUNTERS = (
-    *("matches", "evaluations", "states", "phases", "loss"),
-    *("self_play_seconds", "learning_seconds"),
-)
-MOST_IN_FLIGHT = 1 << 28  # bytes of matches in flight that a checkpoint may hold
-
-
-@dataclass
-class Status:
-    """How a run stands, for whoever watches it."""
-
-    progress: float = 0.0
-    seconds: float = 0.0
-    matches: int = 0
-    evaluations: int = 0
-    states: int = 0  # learned, each as often as it was used
-    phases: int = 0
-    loss: float = math.nan
-    evaluations_per_second: float = 0.0  # lately, while self-play ran
-    self_play_seconds: float = 0.0
-    learning_seconds: float = 0.0
-    strength: dict[str, float] = field(default_factory=dict)  # as measured last
-
-
-Watch = Callable[[Status], object]
 
 
 def train(
@@ -90,8 +63,11 @@ def train(
     own = Own(search, selection, terminal, replay, module)
     with RunFolder(folder, warn) as run:
         training = Training(run.settle_config(config), run, own, watch)
-        announce(preflight(training))
-        training.run()
+        try:
+            announce(preflight(training))
+            training.run()
+        finally:
+            training.close()
         return training.network_path
 
 
@@ -107,6 +83,7 @@ class Training:
         if message:
             run.warn(message)
         self.threads = Threads.choose(config, self.device)
+        self._torch_threads = torch.get_num_threads()
         torch.set_num_threads(1)
         self.terminal = components.make_terminal(config, self.game, own)
         module = components.make_module(config, self.game, self.terminal, own)
@@ -125,15 +102,20 @@ class Training:
         self.results: deque[tuple[float, int]] = deque(maxlen=MOST_RESULTS)  # values of roots, and what came
         self.since_update = 0
         self.measured = 0
+        self.exact_positions = exact_positions(self.game) if config.measurements else []
         self.lines = {"metrics.jsonl": 0, "games.jsonl": 0}
         self.saved = 0  # checkpoints of this session
         self.network_path = run.path
-        self._learning: Future[tuple[float, float]] | None = None
+        self.learning: Future[tuple[float, float]] | None = None
         self._learner_thread = ThreadPoolExecutor(1)
         self._evaluation_thread = ThreadPoolExecutor(1)
         self._reserve = 0.0  # seconds that the last measurement will take
-        self._seconds_before = 0.0
+        self.seconds_before = 0.0
         self._start = self._checkpointed = time.monotonic()
+        self.evaluations_before = 0  # of matches that a checkpoint did not keep
+        self.in_flight = False  # are the matches those of a checkpoint?
+        self.finished = False
+        run.keep_config(config)
 
     def _numbers(self) -> Iterator[int]:
         while True:
@@ -144,23 +126,37 @@ class Training:
 
     def run(self) -> None:
         """Play and learn until the budget is spent."""
-        resumed = self.resume()
+        resumed = checkpoint.resume(self)
         self._start = self._checkpointed = time.monotonic()
+        if self.finished and self.progress() >= 1.0:
+            self.network_path = find_network(self.folder.path)
+            return
+        self.finished = False
         if not resumed and self.config.pretraining:
             self._pretrain()
-        for play in self.plays:
-            play.deal()
-            play.advance()
-        try:
-            while self.progress() < 1.0:
+        if not self.in_flight:
+            for play in self.plays:
+                play.deal()
+                play.advance()
+        with stop_signals() as stop:
+            while self.progress() < 1.0 and not stop:
                 self._turn()
-        finally:
-            self._learner_thread.shutdown()
-            self._evaluation_thread.shutdown()
+            if stop:  # a second signal ends it at once
+                self.save()
+                raise KeyboardInterrupt
+        if self.status.phases == 0 and self.learning is None:  # fewer matches than an update waits for
+            self._learn()
         self._finish_phase()
         if self.config.measurements:
             self._measure()
+        self.finished = True
         self.save()
+
+    def close(self) -> None:
+        """End the threads, and give torch its own back."""
+        self._learner_thread.shutdown()
+        self._evaluation_thread.shutdown()
+        torch.set_num_threads(self._torch_threads)
 
     def _turn(self) -> None:
         """Each group once: the network judges one of them while the other searches."""
@@ -179,7 +175,7 @@ class Training:
             for match in finished:
                 self._take(match)
         self.status.self_play_seconds += time.monotonic() - begin
-        self.status.evaluations = sum(play.evaluations for play in self.plays)
+        self.status.evaluations = self.evaluations_before + sum(play.evaluations for play in self.plays)
         self._update_when_due()
         self._housekeeping()
 
@@ -222,16 +218,16 @@ class Training:
             begin = time.monotonic()
             return self.learner.phase(data, rate, rng), time.monotonic() - begin
 
-        self._learning = self._learner_thread.submit(phase)
+        self.learning = self._learner_thread.submit(phase)
         if not self.config.overlap:
             self._finish_phase()
 
     def _finish_phase(self) -> None:
         """Wait for the phase under way, and let self-play use what it has learned."""
-        if self._learning is None:
+        if self.learning is None:
             return
-        loss, seconds = self._learning.result()
-        self._learning = None
+        loss, seconds = self.learning.result()
+        self.learning = None
         self.evaluator.module.load_state_dict(self.learner.module.state_dict())
         status = self.status
         status.phases += 1
@@ -257,7 +253,7 @@ class Training:
 
     def seconds(self) -> float:
         """Wall time of the run so far, over all its sessions."""
-        return self._seconds_before + time.monotonic() - self._start
+        return self.seconds_before + time.monotonic() - self._start
 
     def progress(self) -> float:
         """The share of the budget that is spent."""
@@ -289,11 +285,13 @@ class Training:
         """Estimate the strength by a few games against the ladder."""
         self.measured += 1
         begin = time.monotonic()
-        config = self.config
-        found = measure(self.evaluator, self.game, config.ladder_games, config.seed + self.measured, 1)
+        config, status = self.config, self.status
+        threads = len(os.sched_getaffinity(0))
+        seed = config.seed + self.measured
+        status.scores = scores(self.evaluator, self.game, config.ladder_games, seed, threads)
+        status.exactness = exactness(self.evaluator, self.exact_positions)
         self._reserve = max(self._reserve, 1.2 * (time.monotonic() - begin) + 0.5)
-        self.status.strength = found
-        self._log({"kind": "strength", "scores": found})
+        self._log({"kind": "strength", "scores": status.scores, "exact": status.exactness})
         self.watch(self.status)
 
     def _pretrain(self) -> None:
@@ -309,89 +307,10 @@ class Training:
         self.evaluator.module.load_state_dict(self.learner.module.state_dict())
         self._log({"kind": "pretraining", "loss": loss})
 
-    # Checkpoints
-
     def save(self) -> None:
-        """Write a checkpoint. A phase under way is waited for, but self-play does not see it yet."""
-        pending = None if self._learning is None else list(self._learning.result())
-        status = self.status
-        state = {
-            "format": 1,
-            "counters": {name: getattr(status, name) for name in COUNTERS},
-            "seconds": self.seconds(),
-            "next_match": self.next_match,
-            "since_update": self.since_update,
-            "measured": self.measured,
-            "lines": self.lines,
-            "pending": pending,
-            "results": list(self.results),
-        }
-        learner = self.learner.save()
-        learner |= {f"playing.{name}": t.cpu() for name, t in self.evaluator.module.state_dict().items()}
-        files = {
-            FILE: network_bytes(self.learner.module, self.description()),
-            "learner.safetensors": safetensors.torch.save(learner),
-            "replay.safetensors": safetensors.numpy.save(self.replay.save()),
-        }
-        in_flight = [play.save() for play in self.plays]
-        if sum(a.nbytes for arrays in in_flight for a in arrays.values()) <= MOST_IN_FLIGHT:
-            named = {f"{i}.{name}": a for i, arrays in enumerate(in_flight) for name, a in arrays.items()}
-            files["matches.safetensors"] = safetensors.numpy.save(named)
+        """Write a checkpoint and the report."""
+        checkpoint.save(self)
         self.saved += 1
-        self.folder.save(Checkpoint(state, files), status.phases, self.config.keep_checkpoints)
         self.network_path = find_network(self.folder.path)
         write_report(self.folder, self.config)
         self._checkpointed = time.monotonic()
-
-    def description(self) -> Description:
-        """What the network's file says of it."""
-        gain_map = None if self.terminal.name == "gain" else fit_gain_map(list(self.results))
-        training = {
-            "config": {name: value for name, value in vars(self.config).items() if value is not None},
-            "matches": self.status.matches,
-            "evaluations": self.status.evaluations,
-            "states": self.status.states,
-            "seconds": round(self.seconds(), 1),
-        }
-        return Description(self.game.name, self.terminal, gain_map, training)
-
-    def resume(self) -> bool:
-        """Go on from the latest whole checkpoint; was there one?"""
-        checkpoint = self.folder.load()
-        state = checkpoint.state if checkpoint else None
-        for name in self.lines:
-            self.folder.cut(name, state["lines"][name] if state else 0)
-        if checkpoint is None or state is None:
-            return False
-        for name in COUNTERS:
-            setattr(self.status, name, state["counters"][name])
-        self._seconds_before = state["seconds"]
-        self.next_match, self.since_update = state["next_match"], state["since_update"]
-        self.measured, self.lines = state["measured"], state["lines"]
-        self.results.extend((value, result) for value, result in state["results"])
-        learner = safetensors.torch.load(checkpoint.files["learner.safetensors"])
-        self.learner.load({name: t for name, t in learner.items() if not name.startswith("playing.")})
-        self.evaluator.module.load_state_dict(
-            {name.removeprefix("playing."): t for name, t in learner.items() if name.startswith("playing.")}
-        )
-        if state["pending"] is not None:
-            self._learning = Future()
-            self._learning.set_result((state["pending"][0], state["pending"][1]))
-        if "replay.safetensors" in checkpoint.files:
-            self.replay.load(_arrays(checkpoint.files["replay.safetensors"]))
-        self._resume_matches(checkpoint)
-        return True
-
-    def _resume_matches(self, checkpoint: Checkpoint) -> None:
-        """The matches in flight, where the checkpoint has them; else new ones are dealt."""
-        if "matches.safetensors" not in checkpoint.files:
-            return
-        saved = _arrays(checkpoint.files["matches.safetensors"])
-        for i, play in enumerate(self.plays):
-            start = f"{i}."
-            play.load({name.removeprefix(start): a for name, a in saved.items() if name.startswith(start)})
-
-
-def _arrays(content: bytes) -> dict[str, Any]:
-    """The arrays of a file, ours to change."""
-    return {name: array.copy() for name, array in safetensors.numpy.load(content).items()}

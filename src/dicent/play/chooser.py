@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dicent.binding import bind
+from dicent.evaluate.base import Evaluator
 from dicent.game import Cells, Game, State
 from dicent.kernels.constants import SEARCH
 from dicent.kernels.generator import open_stream
@@ -130,8 +131,11 @@ class GroupChooser(Chooser):
         self.search, self.limit, self.game, self.threads = search, limit, game, threads
         self.nodes = FIRST_NODES
         self.group: Group | None = None
-        # Nobody looks at these searches before they end, so that inner layers need no values.
-        self.only_last_layer = isinstance(search, Expectiminimax) and limit == Limit(depth=limit.depth)
+        # Nobody looks at these searches before they end, so that inner layers need no values, unless
+        # values can be exact and spare the search what is below.
+        marks = type(search.evaluator).evaluate_marked is not Evaluator.evaluate_marked
+        only_depth = limit == Limit(depth=limit.depth)
+        self.only_last_layer = isinstance(search, Expectiminimax) and only_depth and not marks
 
     def choose(self, positions: Positions) -> Numbers:
         """See `Chooser.choose`."""

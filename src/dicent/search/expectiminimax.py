@@ -8,6 +8,7 @@ import numpy as np
 from dicent.binding import Bound
 from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator
+from dicent.evaluate.terminal_value import GAIN
 from dicent.game import Game, State
 from dicent.kernels.leaf import OUTSIDE
 from dicent.search.analysis import Analysis
@@ -22,15 +23,23 @@ MAX_DEPTH = 500
 class Expectiminimax(TreeSearch):
     """Full width, one ply deeper each time, every ply counted (`kernels/expectiminimax.py`).
 
-    `largest` is the largest batch to ask of the evaluator. With `prune` the search goes depth first,
+    `largest` is the largest batch to ask of the evaluator. Without `completion` it does not stop when the
+    result is proved, but expands whatever the limit allows. With `prune` the search goes depth first,
     with alpha-beta and Star1 (`kernels/star.py`): the same values from fewer nodes, for evaluators that
-    native code runs itself.
+    native code runs itself, where finished games are worth their result.
     """
 
     path_length = 1
 
-    def __init__(self, evaluator: Evaluator, largest: int = 4096, prune: bool = False, seed: int = 0) -> None:
-        super().__init__(evaluator, completion=True, seed=seed)
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        largest: int = 4096,
+        prune: bool = False,
+        seed: int = 0,
+        completion: bool = True,
+    ) -> None:
+        super().__init__(evaluator, completion, seed)
         if prune and evaluator.native[0] == OUTSIDE:
             raise DicentError(f"prune=True needs a native evaluator, and {type(evaluator).__name__} is none")
         self.largest = largest
@@ -45,7 +54,7 @@ class Expectiminimax(TreeSearch):
         ply: int = 0,
     ) -> Iterator[Analysis]:
         """See `Search.stream`."""
-        if self.prune and not self.determinized:
+        if self.prune and not self.determinized and self.evaluator.terminal == GAIN:
             return StarRun(self.evaluator, state, limit).analyses()
         return super().stream(state, limit, after, every, ply)
 

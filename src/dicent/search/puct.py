@@ -51,6 +51,8 @@ class Puct(SimulationSearch):
         for m in members:
             rng = np.random.default_rng(group.matches.rng[m].tolist())
             noise[m] = rng.gamma(self.alpha, size=group.game.num_actions) + 1e-9
+            if self.noise > 0:
+                group.matches.rng[m, 1] += 1  # other noise for the next move, also where nobody rolls
 
     def advance(self, group: Group, first: int, last: int, work: Any, steps: int) -> None:
         """Run the kernel on members `first` to `last`."""
@@ -73,7 +75,7 @@ class Puct(SimulationSearch):
         limit = limit or Limit(evaluations=SIMULATIONS)
         if self.temperature == 0 or not state.legal_actions:
             return super().play(state, limit, ply)
-        moves = self.analyse(state, limit).moves
+        moves = self.analyse(state, limit, ply=ply).moves
         visits = np.array([move.visits for move in moves], np.float64)
         weights = (visits / max(1.0, visits.max())) ** (1 / self.temperature)
         rng = np.random.default_rng([self.seed % 2**63, *state.cells.tobytes()])

@@ -35,12 +35,19 @@ class Greedy(Search):
         ahead = [state.apply_outcome(c) if state.is_chance else state.apply(c) for c in choices]
         plies = ply if state.is_chance else ply + 1
         values = [self.evaluator.terminal.value(s, plies) if s.result is not None else 0.0 for s in ahead]
+        proved = [s.result is not None for s in ahead]
+        sure = [s.result or 0 for s in ahead]  # c: 1 or -1 where MAX or MIN is sure to win
         going = [i for i, s in enumerate(ahead) if s.result is None]
         if going:
-            asked = self.evaluator.evaluate(state.game, np.array([ahead[i].cells for i in going]))
-            for i, value in zip(going, asked, strict=True):
-                values[i] = float(value)
-        yield _one_ply(state, ahead, values, len(going), time.perf_counter() - begin, self.evaluator)
+            asked, exact = self.evaluator.evaluate_marked(
+                state.game, np.array([ahead[i].cells for i in going])
+            )
+            for k, i in enumerate(going):
+                values[i] = float(asked[k])
+                proved[i] = exact is not None and bool(exact[k])
+                sure[i] = int(values[i]) if proved[i] and abs(values[i]) == 1 else 0
+        seconds = time.perf_counter() - begin
+        yield _one_ply(state, self.evaluator, values, proved, sure, len(going), seconds)
 
 
 class Random(Search):
@@ -79,9 +86,15 @@ class Random(Search):
 
 
 def _one_ply(
-    state: State, ahead: list[State], values: list[float], asked: int, seconds: float, evaluator: Evaluator
+    state: State,
+    evaluator: Evaluator,
+    values: list[float],
+    proved: list[bool],
+    sure: list[int],
+    asked: int,
+    seconds: float,
 ) -> Analysis:
-    game, sure = state.game, all(s.result is not None for s in ahead)
+    game, known = state.game, all(proved)
     outcomes: tuple[OutcomeInfo, ...] = ()
     moves: tuple[MoveInfo, ...] = ()
     value = float(state.result or 0)
@@ -94,17 +107,16 @@ def _one_ply(
     elif state.legal_actions:
         player = state.to_play
         listed = [
-            MoveInfo(a, text, v, win_probability(evaluator.gain(v), player), 0, s.result is not None, (text,))
-            for a, s, v in zip(state.legal_actions, ahead, values, strict=True)
+            MoveInfo(a, text, v, win_probability(evaluator.gain(v), player), 0, exact, (text,))
+            for a, exact, v in zip(state.legal_actions, proved, values, strict=True)
             for text in (game.format_action(state, a),)
         ]
         # A proved win comes before any promise, as in the other searches; a proved loss comes last.
-        order = [(np.sign(player * move.value) if move.proved else 0, player * move.value) for move in listed]
+        order = [(player * c, player * move.value) for c, move in zip(sure, listed, strict=True)]
         ranked = sorted(range(len(listed)), key=order.__getitem__, reverse=True)
         moves = tuple(listed[i] for i in ranked)
         value = moves[0].value
-        best = ahead[state.legal_actions.index(moves[0].action)]
-        sure = sure or best.result == player
-    depth = 1 if ahead else 0
+        known = known or sure[ranked[0]] == player
+    depth = 1 if values else 0
     win = win_probability(evaluator.gain(value), point_of_view(state))
-    return Analysis(state, value, win, sure, depth, len(ahead), asked, seconds, moves, outcomes)
+    return Analysis(state, value, win, known, depth, len(values), asked, seconds, moves, outcomes)

@@ -134,7 +134,12 @@ class TreeSearch(Search):
 
     def value_batch(self, group: Group, states: Any, offsets: Any) -> None:
         """Ask the evaluator for the values of the states that wait, and hand them to the members."""
-        values = np.asarray(self.evaluator.evaluate(group.game, states), np.float64)
+        found, exact = self.evaluator.evaluate_marked(group.game, states)
+        values = np.asarray(found, np.float64)
+        if exact is not None and not self.determinized:  # what is exact with dice is not so without
+            group.bound.kernel("matches.mark")(
+                group.tree, group.matches, 0, group.size, offsets, values, exact
+            )
         group.bound.kernel("matches.absorb")(group.tree, group.matches, 0, group.size, offsets, values)
 
     def resolve(self, state: State) -> int:

@@ -1,0 +1,1 @@
+"""Exact values: a solver for any small game, endgame tables of EinStein würfelt nicht!."""

@@ -1,0 +1,87 @@
+"""Solution: what is exactly so of a position, whether a solver or a table says it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from dicent.game import State
+from dicent.kernels.constants import MAX
+from dicent.search.analysis import MoveInfo, OutcomeInfo, point_of_view, win_probability
+
+if TYPE_CHECKING:
+    from dicent.exact.solver import Solver
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The exact value of a position and of all that may happen there.
+
+    `value` is for MAX, `win` for the player to move, as in an `Analysis`. A chance state has no `moves`,
+    a decision no `outcomes`. Of a whole game with dealt starts, `state` is None and each deal an outcome.
+    """
+
+    state: State | None
+    value: float
+    win: float
+    moves: tuple[MoveInfo, ...]  # best first
+    outcomes: tuple[OutcomeInfo, ...]
+    source: str  # "solver" or "table"
+    states: int = 0  # that the solver keeps
+    solver: Solver | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def best(self) -> int:
+        """A best action."""
+        return self.moves[0].action
+
+    def value_of(self, state: State) -> float:
+        """The value of another state for MAX; at once where the solver has come by it."""
+        if self.solver is None:
+            raise TypeError("this solution comes from a table: ask the table")
+        return self.solver.value_of(state)
+
+    def to_dict(self) -> dict[str, object]:
+        """The same for programs."""
+        return {
+            "value": self.value,
+            "win": self.win,
+            "exact": True,
+            "moves": [{"move": move.text, "value": move.value} for move in self.moves],
+            "outcomes": [{"outcome": o.text, "p": o.p, "value": o.value} for o in self.outcomes],
+            "source": self.source,
+        }
+
+
+def describe(
+    state: State,
+    value_of: Callable[[State], float],
+    source: str,
+    states: int = 0,
+    solver: Solver | None = None,
+) -> Solution:
+    """The solution of a position, given the values of the states that follow it."""
+    game, player = state.game, state.to_play
+    outcomes = tuple(
+        OutcomeInfo(o, game.format_outcome(state, o), p, value_of(state.apply_outcome(o)))
+        for o, p in state.outcomes
+    )
+    listed = []
+    for action in state.legal_actions:
+        text, value = game.format_action(state, action), value_of(state.apply(action))
+        listed.append(MoveInfo(action, text, value, win_probability(value, player), 0, True, (text,)))
+    moves = tuple(sorted(listed, key=lambda move: player * move.value, reverse=True))
+    value = value_of(state)
+    win = win_probability(value, point_of_view(state))
+    return Solution(state, value, win, moves, outcomes, source, states, solver)
+
+
+def describe_deals(
+    values: dict[State, float], source: str, states: int = 0, solver: Solver | None = None
+) -> Solution:
+    """The solution of a game with several starts, each as likely as the others."""
+    p = 1 / len(values)
+    outcomes = tuple(OutcomeInfo(i, str(s), p, v) for i, (s, v) in enumerate(values.items()))
+    value = sum(values.values()) * p
+    return Solution(None, value, win_probability(value, MAX), (), outcomes, source, states, solver)

@@ -1,0 +1,49 @@
+"""WithTables: an evaluator that asks an endgame table first."""
+
+import numpy as np
+import numpy.typing as npt
+
+from dicent.errors import DicentError
+from dicent.evaluate.base import Evaluator, Marks, PolicyEvaluator, Values
+from dicent.exact.ewn_tables import Tables, is_same_play
+from dicent.game import Cells, Game
+
+
+class WithTables(PolicyEvaluator):
+    """Exact values where the tables have the state, else those of `evaluator`; policies are always its own.
+
+    Searches with completion take such values as proved and look no further.
+    """
+
+    def __init__(self, evaluator: Evaluator, tables: Tables) -> None:
+        if evaluator.terminal.name != "gain" or evaluator.gain_map is not None:
+            raise DicentError(
+                f"tables hold chances of winning, and the values of this evaluator are of another kind "
+                f"({evaluator.terminal.name}): they cannot be mixed"
+            )
+        self.evaluator = evaluator
+        self.tables = tables
+
+    def evaluate(self, game: Game, states: Cells) -> Values:
+        """The values [B] of states [B, S]."""
+        return self.evaluate_marked(game, states)[0]
+
+    def evaluate_marked(self, game: Game, states: Cells) -> tuple[Values, Marks | None]:
+        """The values, and which of them the tables have."""
+        if not is_same_play(game, self.tables.game):
+            return self.evaluator.evaluate_marked(game, states)
+        values = self.tables.values(states)
+        exact = ~np.isnan(values)
+        if not exact.all():
+            values[~exact] = self.evaluator.evaluate(game, states[~exact])
+        return values, exact
+
+    def evaluate_with_policy(self, game: Game, states: Cells) -> tuple[Values, npt.NDArray[np.float32]]:
+        """Values [B] and the evaluator's logits [B, A] of all actions."""
+        if not isinstance(self.evaluator, PolicyEvaluator):
+            raise DicentError(f"{type(self.evaluator).__name__} has no policy")
+        values, logits = self.evaluator.evaluate_with_policy(game, states)
+        if is_same_play(game, self.tables.game):
+            known = self.tables.values(states)
+            values = np.where(np.isnan(known), values, known)
+        return values, logits

@@ -1,0 +1,305 @@
+"""Endgame tables of EinStein würfelt nicht!: where a position lies in a table, what it is worth there.
+
+Only ever bound to that game. A table holds the probability that the side to move wins before its roll,
+three bytes each. What is the same under reflection, under a swap of colours, or with other numbers
+that let the same pieces move is held once (`exact/ewn_index.py` has the arrays and says how).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from . import rules
+from .constants import MAX, ONGOING
+from .jit import copy, i64, inline, jit
+
+SURE = (1 << 24) - 1  # how a sure win is written
+UNIT = 1.0 / SURE
+NOBODY = -1
+
+
+class Index(NamedTuple):
+    """Where positions lie. L sets of labels, a bit each, fall into C classes; K pieces a side."""
+
+    label_class: np.ndarray  # [L]
+    flipped: np.ndarray  # [L]  1 where the class lists the pieces from the highest number down
+    symmetric: np.ndarray  # [C]  1 where either order is right
+    single: np.ndarray  # [L, K]  how many rolls let only the piece of this rank move
+    either: np.ndarray  # [L, K]  how many leave a choice between it and the next
+    place: np.ndarray  # row of the larger side's cells, twice, plus 1 where the board is to be reflected
+    place_start: np.ndarray  # [C]  where the places of a class begin in `place`
+    corner_row: np.ndarray  # [C]  first row in which the larger side stands on the smaller's target
+    width: np.ndarray  # [C, C, 2]  arrangements of the smaller side in a row, before and after that row
+    base: np.ndarray  # [C, C, 2]  where a block begins, by the classes and whether the larger side moves
+    reflection: np.ndarray  # [N]  of each of the board's cells
+    step: np.ndarray  # [2, N, 3]  where a side's piece goes; OFF the board
+    target: np.ndarray  # [2]
+    faces: int  # of the die
+    pieces: int  # covered, in total
+
+
+class Position(NamedTuple):
+    """A position without its die, and memory to look it up in."""
+
+    cells: np.ndarray  # [2, K]  of each side's pieces by rank, MAX first
+    labels: np.ndarray  # [2]  the set of each side
+    number: np.ndarray  # [2]  of pieces
+    a: np.ndarray  # [K]  cells of the larger side, in the order of its class
+    b: np.ndarray  # [K]  of the smaller side
+    best: np.ndarray  # [K]  what moving each piece is worth
+
+
+@jit
+def locate(x, q, mover):
+    """Where a position with side `mover` to roll lies in the table."""
+    larger = 0 if q.number[0] > q.number[1] or (q.number[0] == q.number[1] and mover == 0) else 1
+    ca = x.label_class[q.labels[larger]]
+    cb = x.label_class[q.labels[1 - larger]]
+    row = place_larger(x, q, larger, ca)
+    place_smaller(x, q, larger, cb, row & 1)
+    row >>= 1
+    corner = x.corner_row[ca]
+    block = x.base[ca, cb, i64(mover == larger)]
+    if row < corner:
+        return block + row * x.width[ca, cb, 0] + rank(x, q, larger, cb)
+    start = corner * x.width[ca, cb, 0] + (row - corner) * x.width[ca, cb, 1]
+    return block + start + rank(x, q, larger, cb)
+
+
+@inline
+def place_larger(x, q, larger, ca):
+    """The entry of `place` for the larger side, whose cells in order, reflected if need be, go to `a`."""
+    n = q.number[larger]
+    last = len(x.reflection) - 1
+    flipped = x.flipped[q.labels[larger]]
+    code = 0
+    for i in range(n):
+        cell = q.cells[larger, n - 1 - i if flipped else i]
+        q.a[i] = last - cell if larger == 1 else cell
+        code = code * last + q.a[i]
+    entry = i64(x.place[x.place_start[ca] + code])
+    if entry & 1:
+        for i in range(n):
+            q.a[i] = x.reflection[q.a[i]]
+    return entry
+
+
+@inline
+def place_smaller(x, q, larger, cb, reflected):
+    """The smaller side's cells, as the larger side sees them, in the order of their class."""
+    n = q.number[1 - larger]
+    last = len(x.reflection) - 1
+    flipped = x.flipped[q.labels[1 - larger]]
+    for i in range(n):
+        cell = q.cells[1 - larger, n - 1 - i if flipped else i]
+        cell = last - cell if larger == 1 else cell
+        q.b[i] = x.reflection[cell] if reflected else cell
+    if x.symmetric[cb] and q.b[0] > q.b[n - 1]:
+        for i in range(n // 2):
+            q.b[i], q.b[n - 1 - i] = q.b[n - 1 - i], q.b[i]
+
+
+@inline
+def rank(x, q, larger, cb):
+    """The number of the smaller side's arrangement among all on the cells left free, 0 first."""
+    na, nb = q.number[larger], q.number[1 - larger]
+    free = len(x.reflection) - 1 - na  # its target is not free either
+    for i in range(na):
+        free += q.a[i] == 0
+    if x.symmetric[cb] and nb > 1:  # the outer two in either order
+        low, high = digit(q, na, 0, 0), digit(q, na, 0, nb - 1)
+        place = high * (high - 1) // 2 + low
+        free -= 2
+        for i in range(1, nb - 1):
+            place = place * free + digit(q, na, i, i) - (q.b[nb - 1] < q.b[i])
+            free -= 1
+        return place
+    place = 0
+    for i in range(nb):
+        place = place * free + digit(q, na, i, i)
+        free -= 1
+    return place
+
+
+@inline
+def digit(q, na, before, i):
+    """How many cells below that of the smaller side's piece `i` are free of `a` and of `b[:before]`."""
+    cell = q.b[i]
+    free = cell - 1  # cell 0 is its target
+    for j in range(na):
+        free -= 0 < q.a[j] < cell
+    for j in range(before):
+        free -= q.b[j] < cell
+    return free
+
+
+@inline
+def read(data, i):
+    """The value at place `i`."""
+    return (i64(data[3 * i]) | i64(data[3 * i + 1]) << 8 | i64(data[3 * i + 2]) << 16) * UNIT
+
+
+@inline
+def write(data, i, value):
+    """Write a value, rounded; only what is sure is written as sure."""
+    number = i64(value * SURE + 0.5)
+    if 0.0 < value < 1.0:
+        number = min(max(number, 1), SURE - 1)
+    data[3 * i] = number & 255
+    data[3 * i + 1] = number >> 8 & 255
+    data[3 * i + 2] = number >> 16
+
+
+@jit
+def expected(x, data, q, side):
+    """The probability that `side` wins before its roll, from the values of the positions that follow."""
+    n = q.number[side]
+    for r in range(n):
+        cell = q.cells[side, r]
+        best = 0.0
+        for direction in range(3):
+            to = x.step[side, cell, direction]
+            if to >= 0:
+                best = max(best, moved(x, data, q, side, r, to))
+        q.best[r] = best
+    total = 0.0
+    labels = q.labels[side]
+    for r in range(n):
+        total += x.single[labels, r] * q.best[r]
+        if r + 1 < n:
+            total += x.either[labels, r] * max(q.best[r], q.best[r + 1])
+    return total / x.faces  # whole numbers first: a sure win is exactly 1
+
+
+@jit
+def moved(x, data, q, side, r, to):
+    """What it is worth to `side` to move its piece of rank `r` to the cell `to`."""
+    if to == x.target[side]:
+        return 1.0
+    owner, j = find(q, to)
+    if owner == 1 - side and q.number[owner] == 1:
+        return 1.0
+    cell = q.cells[side, r]
+    q.cells[side, r] = to
+    labels = 0
+    if owner >= 0:
+        labels = take_off(q, owner, j)
+    value = 1.0 - read(data, locate(x, q, 1 - side))
+    if owner >= 0:
+        put_back(q, owner, j, labels, to)
+    q.cells[side, r] = cell
+    return value
+
+
+@inline
+def find(q, cell):
+    """The side and the rank of the piece on a cell; NOBODY and 0 if it is empty."""
+    for side in range(2):
+        for j in range(q.number[side]):
+            if q.cells[side, j] == cell:
+                return side, j
+    return NOBODY, 0
+
+
+@inline
+def take_off(q, side, j):
+    """Take the piece of rank `j` off the board; returns the labels that there were."""
+    labels = q.labels[side]
+    rest = labels
+    for _ in range(j):
+        rest &= rest - 1  # without its lowest bit
+    q.labels[side] = labels ^ (rest & -rest)
+    q.number[side] -= 1
+    for i in range(j, q.number[side]):
+        q.cells[side, i] = q.cells[side, i + 1]
+    return labels
+
+
+@inline
+def put_back(q, side, j, labels, cell):
+    """Undo `take_off`."""
+    for i in range(q.number[side], j, -1):
+        q.cells[side, i] = q.cells[side, i - 1]
+    q.cells[side, j] = cell
+    q.number[side] += 1
+    q.labels[side] = labels
+
+
+@jit
+def fill(x, data, q, rows, mask, distance, others, other_mask, other_start, total, both, first, last):
+    """Work out the positions of two classes whose pieces have `total` steps to go, rows `first` to `last`.
+
+    rows         [R, na]  arrangements of MAX's pieces, as in the table; `q` has the labels of both sides
+    mask         [R]      their cells, a bit each
+    distance     [R]      how far they have to go
+    others       [Q, nb]  arrangements of MIN's pieces, by how far they have to go
+    other_mask   [Q]
+    other_start  [T + 1]  where those begin that have 0, 1, ... steps to go
+    both                  1 where MAX has more pieces, so that these rows serve with MIN to move too
+    """
+    for i in range(first, last):
+        left = total - distance[i]
+        if left < 0 or left + 1 >= len(other_start):
+            continue
+        copy(q.cells[0, : rows.shape[1]], rows[i])
+        for j in range(other_start[left], other_start[left + 1]):
+            if mask[i] & other_mask[j] == 0:
+                copy(q.cells[1, : others.shape[1]], others[j])
+                for side in range(1 + both):
+                    write(data, locate(x, q, side), expected(x, data, q, side))
+
+
+@jit
+def set_position(x, q, s):
+    """Read a state; is it in the table? The game must be under way."""
+    q.number[0] = 0
+    q.number[1] = 0
+    total = 0
+    for i in range(2 * rules.PIECES):
+        total += s[i] != rules.OFF
+    if total > x.pieces or s[rules.DIE] == rules.PLACING:
+        return False
+    for side in range(2):
+        q.labels[side] = 0
+        for piece in range(rules.PIECES):
+            cell = i64(s[rules.PIECES * side + piece])
+            if cell != rules.OFF:
+                q.cells[side, q.number[side]] = cell
+                q.number[side] += 1
+                q.labels[side] |= 1 << piece
+    return q.number[0] > 0 and q.number[1] > 0
+
+
+@jit
+def state_value(x, data, q, s):
+    """The value for MAX of a state before a roll or at the end of a game; NaN if the table has it not."""
+    result = rules.result(s)
+    if result != ONGOING:
+        return float(result)
+    if not set_position(x, q, s):
+        return np.nan
+    win = read(data, locate(x, q, 0 if s[rules.MOVER] == MAX else 1))
+    return s[rules.MOVER] * (2.0 * win - 1.0)
+
+
+@jit
+def probe(x, data, q, states, values, after, actions):
+    """The values [B] for MAX of `states` [B, S], also of rolled ones; NaN where the table has none.
+
+    after [S] and actions [A] are scratch.
+    """
+    for i in range(len(states)):
+        s = states[i]
+        mover = i64(s[rules.MOVER])
+        rolled = s[rules.DIE] > 0 and rules.result(s) == ONGOING
+        values[i] = np.nan
+        if rolled and not set_position(x, q, s):
+            continue
+        n = rules.legal_actions(s, actions) if rolled else 1
+        for j in range(n):
+            copy(after, s)
+            if rolled:
+                rules.apply_action(after, actions[j])
+            value = state_value(x, data, q, after)
+            if j == 0 or mover * value > mover * values[i]:
+                values[i] = value

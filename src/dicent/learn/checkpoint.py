@@ -1,0 +1,119 @@
+"""Checkpoints: what a run writes down of itself, and how it goes on from there."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any
+
+import safetensors.numpy
+import safetensors.torch
+
+from dicent.errors import DicentError
+from dicent.evaluate.network_file import FILE, Description, network_bytes
+from dicent.learn.gain_map import fit_gain_map
+from dicent.learn.run_folder import Checkpoint
+
+if TYPE_CHECKING:
+    from dicent.learn.train import Training
+
+FORMAT = 1
+COUNTERS = (
+    *("matches", "evaluations", "states", "phases", "loss"),
+    *("self_play_seconds", "learning_seconds"),
+)
+MOST_IN_FLIGHT = 1 << 28  # bytes of matches in flight that a checkpoint may hold
+
+
+def save(training: Training) -> None:
+    """Write a checkpoint. A phase under way is waited for, but self-play does not see it yet."""
+    pending = None if training.learning is None else list(training.learning.result())
+    status = training.status
+    state = {
+        "format": FORMAT,
+        "counters": {name: getattr(status, name) for name in COUNTERS},
+        "seconds": training.seconds(),
+        "next_match": training.next_match,
+        "since_update": training.since_update,
+        "measured": training.measured,
+        "lines": training.lines,
+        "pending": pending,
+        "results": list(training.results),
+        "finished": training.finished,
+    }
+    learner = training.learner.save()
+    learner |= {f"playing.{name}": t.cpu() for name, t in training.evaluator.module.state_dict().items()}
+    files = {
+        FILE: network_bytes(training.learner.module, description(training)),
+        "learner.safetensors": safetensors.torch.save(learner),
+        "replay.safetensors": safetensors.numpy.save(training.replay.save()),
+    }
+    in_flight = [play.save() for play in training.plays]
+    if sum(a.nbytes for arrays in in_flight for a in arrays.values()) <= MOST_IN_FLIGHT:
+        named = {f"{i}.{name}": a for i, arrays in enumerate(in_flight) for name, a in arrays.items()}
+        files["matches.safetensors"] = safetensors.numpy.save(named)
+    elif not training.saved:
+        training.folder.warn("the matches in flight are too large for a checkpoint: a resume deals new ones")
+    training.folder.save(Checkpoint(state, files), status.phases, training.config.keep_checkpoints)
+
+
+def description(training: Training) -> Description:
+    """What the network's file says of it."""
+    gain_map = None if training.terminal.name == "gain" else fit_gain_map(list(training.results))
+    how = {
+        "config": {name: value for name, value in vars(training.config).items() if value is not None},
+        "matches": training.status.matches,
+        "evaluations": training.status.evaluations,
+        "states": training.status.states,
+        "seconds": round(training.seconds(), 1),
+    }
+    return Description(training.game.name, training.terminal, gain_map, how)
+
+
+def resume(training: Training) -> bool:
+    """Go on from the latest whole checkpoint; was there one?"""
+    checkpoint = training.folder.load()
+    state = checkpoint.state if checkpoint else None
+    for name in training.lines:
+        training.folder.cut(name, state["lines"][name] if state else 0)
+    if checkpoint is None or state is None:
+        return False
+    if state["format"] != FORMAT:
+        raise DicentError(f"{training.folder.path} has checkpoints of format {state['format']}, not {FORMAT}")
+    for name in COUNTERS:
+        setattr(training.status, name, state["counters"][name])
+    training.seconds_before = state["seconds"]
+    training.next_match, training.since_update = state["next_match"], state["since_update"]
+    training.measured, training.lines = state["measured"], state["lines"]
+    training.finished = state["finished"]
+    training.results.extend((value, result) for value, result in state["results"])
+    learner = safetensors.torch.load(checkpoint.files["learner.safetensors"])
+    training.learner.load({name: t for name, t in learner.items() if not name.startswith("playing.")})
+    training.evaluator.module.load_state_dict(
+        {name.removeprefix("playing."): t for name, t in learner.items() if name.startswith("playing.")}
+    )
+    if state["pending"] is not None:
+        training.learning = Future()
+        training.learning.set_result((state["pending"][0], state["pending"][1]))
+    if "replay.safetensors" in checkpoint.files:
+        training.replay.load(_arrays(checkpoint.files["replay.safetensors"]))
+    _resume_matches(training, checkpoint)
+    training.evaluations_before = training.status.evaluations - sum(
+        play.evaluations for play in training.plays
+    )
+    return True
+
+
+def _resume_matches(training: Training, checkpoint: Checkpoint) -> None:
+    """The matches in flight, where the checkpoint has them; else new ones are dealt."""
+    if "matches.safetensors" not in checkpoint.files:
+        return
+    saved = _arrays(checkpoint.files["matches.safetensors"])
+    for i, play in enumerate(training.plays):
+        start = f"{i}."
+        play.load({name.removeprefix(start): a for name, a in saved.items() if name.startswith(start)})
+    training.in_flight = True
+
+
+def _arrays(content: bytes) -> dict[str, Any]:
+    """The arrays of a file, ours to change."""
+    return {name: array.copy() for name, array in safetensors.numpy.load(content).items()}

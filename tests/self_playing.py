@@ -1,0 +1,92 @@
+"""For tests of learning: matches of self-play, driven by hand, and what they must hold."""
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+import dicent
+from dicent import Game, Limit, State
+from dicent.kernels.constants import DICE
+from dicent.kernels.generator import bits, open_stream
+from dicent.learn.data import Dataset, Finished
+from dicent.learn.selection import Ordinal
+from dicent.learn.self_play import SelfPlay
+from dicent.search.tree_search import TreeSearch
+
+Numbers = dict[State, float]
+
+
+def matches(
+    search: TreeSearch,
+    game: Game,
+    count: int,
+    size: int = 1,
+    limit: Limit | None = None,
+    progress: float = 0.5,
+    kind: type[SelfPlay] = SelfPlay,
+    **settings: Any,
+) -> list[Finished]:
+    """The first `count` matches of a run, in the order of their numbers."""
+    settings = {"compiled": False, "selection": Ordinal(), "numbers": itertools.count(), **settings}
+    play = kind(search, game, size, limit or Limit(evaluations=20), **settings)
+    return first_matches(play, count, progress)
+
+
+def first_matches(play: SelfPlay, count: int, progress: float = 0.5) -> list[Finished]:
+    """Let matches play until those with the first `count` numbers have ended."""
+    finished: dict[int, Finished] = {}
+    play.deal()
+    while not all(number in finished for number in range(count)):
+        play.advance()
+        play.value_waiting()
+        finished |= {match.number: match for match in play.play_on(progress)}
+    return [finished[number] for number in range(count)]
+
+
+def states_of(game: Game, match: Finished) -> Iterator[tuple[State, int]]:
+    """Every state of a match but the last, and what was chosen there."""
+    state = game.state(match.start)
+    for choice in match.chosen.tolist():
+        yield state, choice
+        state = state.apply_outcome(choice) if state.is_chance else state.apply(choice)
+
+
+def end_of(game: Game, match: Finished) -> State:
+    """The last state of a match."""
+    for state, choice in states_of(game, match):
+        end = state.apply_outcome(choice) if state.is_chance else state.apply(choice)
+    return end
+
+
+def roots_of(game: Game, match: Finished) -> list[State]:
+    """The states at which a player chose."""
+    return [state for state, _ in states_of(game, match) if not state.is_chance]
+
+
+def numbers(game: Game, data: Dataset) -> Numbers:
+    """A dataset by its states, each of them once."""
+    found = {game.state(cells): float(value) for cells, value in zip(data.states, data.values, strict=True)}
+    assert len(found) == len(data)
+    return found
+
+
+def same(one: Finished, other: Finished) -> bool:
+    """Do two matches agree in everything?"""
+    return (
+        (one.number, one.result, one.plies) == (other.number, other.result, other.plies)
+        and all(np.array_equal(getattr(one, name), getattr(other, name)) for name in ("start", "chosen"))
+        and np.array_equal(one.root_values, other.root_values)
+        and all(
+            np.array_equal(getattr(one.data, name), getattr(other.data, name))
+            for name in ("states", "values", "policies")
+        )
+    )
+
+
+def determinization(game: Game, seed: int, number: int) -> dicent.Determinized:
+    """The d of a match."""
+    rng = np.zeros(2, np.uint64)
+    open_stream(rng, seed, number, DICE)
+    return dicent.Determinized(dicent.Descent(dicent.ConstantEvaluator()), int(bits(rng)) >> 1)

@@ -1,0 +1,114 @@
+"""What takes minutes: `make exact` runs it. Tables of four pieces, small games from every start."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dicent
+from dicent import Descent, Expectiminimax, Limit, RandomEvaluator, Solver, Tables
+
+from .endgames import all_endgames, class_records, random_endgames, small_game, start_with
+from .test_search_exact import close, make, pieces, position, recorded_moves, records
+
+CLASSES = [(1, 1), (1, 2), (2, 1), (1, 3), (2, 2), (3, 1)]
+
+
+@pytest.fixture(scope="module", params=["ewn", "ewn:rules=paper"])
+def tables(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Tables:
+    return dicent.build_tables(make(request.param), 4, tmp_path_factory.mktemp("tables"))
+
+
+def test_whole_classes(tables: Tables) -> None:
+    """The counts, means and sure results of all 120 million positions, each looked up."""
+    for record in class_records(tables.game.name):
+        mine, theirs = record["mover_pieces"], record["other_pieces"]
+        count = wins = losses = 0
+        total = 0.0
+        for states in all_endgames(tables.game, mine, theirs):
+            values = tables.values(states)
+            count += len(values)
+            total += float(values.sum())
+            wins += int((values == 1).sum())
+            losses += int((values == -1).sum())
+        assert count == record["nonterminal_positions"]
+        assert (total / count + 1) / 2 == pytest.approx(record["mean_p_win_to_move"], abs=tables.error)
+        assert (wins, losses) == (record["sure_wins"], record["sure_losses"])
+
+
+def test_recorded_endgames(tables: Tables) -> None:
+    for record in records(tables.game.name):
+        assert pieces(record) <= 4
+        assert tables.probe(position(record)).win == pytest.approx(record["p_win_to_move"], abs=tables.error)
+        for die, after in record["after_roll"].items():
+            rolled = tables.probe(position(record, die))
+            assert rolled.win == pytest.approx(after["v"], abs=tables.error)
+            moves = {move.text: move.value for move in rolled.moves}
+            assert moves == pytest.approx(recorded_moves(record, die), abs=2 * tables.error)
+
+
+@pytest.mark.parametrize(("mine", "theirs"), CLASSES)
+def test_solver_and_tables_agree(tables: Tables, mine: int, theirs: int) -> None:
+    solver, worst = Solver(tables.game), 0.0
+    for i, state in enumerate(random_endgames(tables.game, mine, theirs, 1000, seed=1, die=True)):
+        if solver.states > 2_000_000:
+            solver = Solver(tables.game)
+        exact = solver.value_of(state)
+        worst = max(worst, abs(tables.value_of(state) - exact))
+        if i % 20 == 0:
+            for image in state.symmetries[1::5]:
+                assert image.sign * solver.value_of(image.state) == pytest.approx(exact, abs=1e-12)
+    assert worst <= 2 * tables.error
+
+
+@pytest.mark.parametrize(("mine", "theirs"), CLASSES)
+def test_searches_agree(tables: Tables, mine: int, theirs: int) -> None:
+    """Those with up to 15 steps left in all; farther from the end they take too long."""
+    searches, solver, seen = [Expectiminimax(RandomEvaluator(1)), Descent(RandomEvaluator(1))], None, 0
+    solver = Solver(tables.game)
+    for state in random_endgames(tables.game, mine, theirs, 1000, seed=2, die=True):
+        if steps_left(state) > 15:
+            continue
+        exact = solver.value_of(state)
+        for search in searches:
+            analysis = search.analyse(state, Limit(nodes=10_000_000))
+            assert analysis.proved
+            assert analysis.value == close(exact)
+        seen += 1
+    assert seen > 100
+
+
+def steps_left(state: dicent.State) -> int:
+    module = state.game.rules.module
+    cells = state.cells[: 2 * module.PIECES].astype(int)
+    there = cells != module.OFF
+    steps = cells // module.SIZE + cells % module.SIZE
+    steps[: module.PIECES] = 2 * (module.SIZE - 1) - steps[: module.PIECES]
+    return int(steps[there].sum())
+
+
+def test_a_small_game_from_every_start() -> None:
+    game, record = make("ewn:size=4,pieces=3"), small_game("4x4")
+    solver = Solver(game)
+    for first, row in zip(record["placements"], record["p_first_wins"], strict=True):
+        for second, p in zip(record["placements"], row, strict=True):
+            assert solver.solve(start_with(game, first, second)).win == close(p)
+
+
+def test_a_larger_small_game_from_every_start(tmp_path: Path) -> None:
+    """Three pieces a side on the 5x5 board, all 102 million positions in a table."""
+    game, record = make("ewn:pieces=3"), small_game("5x5")
+    tables = dicent.build_tables(game, 6, tmp_path)
+    for first, row in zip(record["placements"], record["p_first_wins"], strict=True):
+        for second, p in zip(record["placements"], row, strict=True):
+            win = tables.probe(start_with(game, first, second)).win
+            assert win == pytest.approx(p, abs=tables.error)
+
+
+def test_the_table_of_a_whole_small_game(tmp_path: Path) -> None:
+    game = make("ewn:size=4,pieces=3")
+    tables = dicent.build_tables(game, 6, tmp_path)
+    solver = Solver(game)
+    solver.value_of(game.initial_state(1))
+    states, values = solver.known()
+    assert np.abs(tables.values(states) - values).max() <= 2 * tables.error

@@ -1,0 +1,178 @@
+"""The solver: against another program, brute force, known results, and games it must refuse."""
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dicent
+from dicent import DicentError, Solver
+from dicent.exact.solver import SolveProgress, start_states
+
+from .endgames import random_endgames, small_game, start_with
+from .exact import Exact, written_out
+from .test_search_exact import OPTIONS, close, make, position, recorded_moves, records
+
+
+@pytest.mark.parametrize("variant", list(OPTIONS.values()))
+def test_recorded_endgames_die_by_die_and_move_by_move(variant: str) -> None:
+    solver = Solver(make(variant))
+    for record in records(variant):
+        solution = solver.solve(position(record))
+        assert solution.win == close(record["p_win_to_move"])
+        assert solution.value == close(2 * record["p_win_to_move"] - 1)
+        assert solution.moves == ()
+        by_die = {o.text: (1 + o.value) / 2 for o in solution.outcomes}
+        assert by_die == close({die: after["v"] for die, after in record["after_roll"].items()})
+        for die, after in record["after_roll"].items():
+            rolled = solver.solve(position(record, die))
+            assert rolled.win == close(after["v"])
+            assert {m.text: m.value for m in rolled.moves} == close(recorded_moves(record, die))
+            assert rolled.moves[0].value == rolled.value
+            assert rolled.outcomes == ()
+
+
+@pytest.mark.parametrize("rules", ["official", "paper"])
+def test_a_small_game_by_placement(rules: str) -> None:
+    """With three numbers both rules for missing numbers say the same."""
+    game = dicent.make(f"ewn:size=3,pieces=3,rules={rules}")
+    record, solver = small_game("3x3"), Solver(game)
+    for first, row in zip(record["placements"], record["p_first_wins"], strict=True):
+        for second, p in zip(record["placements"], row, strict=True):
+            assert solver.solve(start_with(game, first, second)).win == close(p)
+
+
+def test_a_whole_game_is_the_mean_of_its_deals() -> None:
+    solution = dicent.solve(dicent.make("ewn:size=3,pieces=3"))
+    values = np.array(small_game("3x3")["p_first_wins"])
+    assert solution.state is None
+    assert solution.win == close(values.mean())
+    assert len(solution.outcomes) == 36
+    assert sum(o.p for o in solution.outcomes) == pytest.approx(1)
+    game = dicent.make("ewn:size=3,pieces=3")
+    for outcome in solution.outcomes[::7]:
+        assert solution.value_of(game.parse(outcome.text)) == outcome.value
+
+
+@pytest.mark.parametrize("setup", ["sequential", "mirrored"])
+def test_pieces_that_are_placed_by_choice(setup: str) -> None:
+    """Decisions that follow decisions, then dice."""
+    game = dicent.make(f"ewn:size=3,pieces=3,setup={setup}")
+    record = small_game("3x3")
+    values = np.array(record["p_first_wins"])
+    if setup == "sequential":  # the second player answers
+        best = values.min(axis=1).max()
+    else:  # the cells next to the corner change places in the mirror
+        mirror = [record["placements"].index(p[0] + p[2] + p[1]) for p in record["placements"]]
+        best = max(values[i, j] for i, j in enumerate(mirror))
+    assert dicent.solve(game).win == close(best)
+
+
+def test_dice_nim() -> None:
+    for stones in (1, 5, 15, 60):  # 120 plies: a line of play longer than the solver begins with
+        state = dicent.make(f"dice-nim:stones={stones}").initial_state()
+        value = dicent.solve(state, compiled=False).value
+        assert value == pytest.approx(Exact().value(state), abs=1e-12)
+
+
+def test_games_without_chance_give_whole_numbers() -> None:
+    game = dicent.make("tic-tac-toe")
+    solution = dicent.solve(game, compiled=False)
+    assert (solution.value, solution.win, solution.states) == (0.0, 0.5, 4520)
+    assert [move.value for move in solution.moves] == [0.0] * 9
+    assert solution.solver is not None
+    _, values = solution.solver.known()
+    assert set(values.tolist()) == {-1.0, 0.0, 1.0}
+    chooser, exact, state = random.Random(1), Exact(), game.initial_state()
+    while state.result is None:
+        assert solution.value_of(state) == exact.value(state)
+        state = state.apply(chooser.choice(state.legal_actions))
+    assert solution.value_of(state) == state.result
+
+
+def test_what_is_sure_is_exactly_so() -> None:
+    """However the probabilities are rounded: six times a sixth is not one."""
+    assert dicent.solve(make("ewn").parse("5/1A3/5/2a2/5 2 -")).value == 1.0
+
+
+def test_every_order_of_players_and_chance(tmp_path: Path) -> None:
+    table = """
+    start   max     0  left right
+    left    max     0  a b=-1
+    a       chance  0  roll:0.25 c:0.75
+    roll    chance  0  c:0.5 d=1:0.5
+    c       min     0  e f=1
+    e       max     0  g=0 h=-1
+    right   chance  0  c:0.9 b=-1:0.1
+    """
+    game, _ = written_out(tmp_path, table)
+    solution = dicent.solve(game, compiled=False)
+    exact = Exact()
+    for name in ("start", "left", "a", "roll", "c", "e", "right"):
+        assert solution.value_of(game.parse(name)) == pytest.approx(exact.value(game.parse(name)), abs=1e-15)
+    assert solution.value == 0.125
+
+
+def test_symmetric_positions_agree() -> None:
+    game = make("ewn")
+    solver = Solver(game)
+    for mine, theirs in ((1, 2), (2, 1), (2, 2)):
+        for state in random_endgames(game, mine, theirs, 4, seed=3, die=True):
+            value = solver.value_of(state)
+            for image in state.symmetries:
+                assert image.sign * solver.value_of(image.state) == pytest.approx(value, abs=1e-12)
+
+
+@pytest.mark.parametrize("text", ["ewn F4/5/3a1/3A1/5 1 -", "ewn 5/5/1AB2/2a2/5 2 4", "dice-nim:stones=6"])
+def test_compiled_equals_uncompiled(text: str) -> None:
+    name, _, written = text.partition(" ")
+    game = make(name)
+    state = game.parse(written) if written else game.initial_state()
+    native, plain = (dicent.solve(state, compiled=compiled) for compiled in (True, False))
+    assert native == plain
+    assert native.states == plain.states > 0
+
+
+def test_cycles_are_refused(tmp_path: Path) -> None:
+    game, _ = written_out(tmp_path, "a max 0 b\nb chance 0 c:0.5 d:0.5\nc min 0 d\nd min 0 b e=1")
+    with pytest.raises(DicentError, match=r"has cycles.* b comes again after 3 plies \(3 states"):
+        dicent.solve(game, compiled=False)
+
+
+def test_large_games_are_refused_with_a_count() -> None:
+    with pytest.raises(DicentError, match=r"connect-four is too large .* more than 10,000 states follow"):
+        dicent.solve(dicent.make("connect-four"), max_states=10_000, compiled=False)
+    with pytest.raises(DicentError, match="deals more than 1,000 starts: give a position"):
+        dicent.solve(make("ewn"))
+    with pytest.raises(DicentError, match="max_states=0"):
+        Solver(make("ewn"), max_states=0)
+
+
+def test_another_games_states_are_refused() -> None:
+    with pytest.raises(DicentError, match="for ewn, not for dice-nim"):
+        Solver(make("ewn")).value_of(make("dice-nim").initial_state())
+
+
+def test_progress_and_an_interruption() -> None:
+    game = dicent.make("ewn:size=3,pieces=3")
+    state, solver, seen = start_states(game)[0], Solver(game), []
+
+    def stop(progress: SolveProgress) -> None:
+        seen.append(progress)
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        solver.value_of(state, stop)
+    assert [p.states for p in seen] == sorted({p.states for p in seen})
+    assert all(0 <= p.share <= 1 for p in seen)
+    assert solver.states == 0
+    assert solver.value_of(state) == dicent.solve(state).value
+    assert solver.value_of(state, seen.append) == dicent.solve(state).value
+    assert seen[-1].share == 1.0
+
+
+def test_a_finished_position() -> None:
+    solution = dicent.solve(make("ewn").parse("5/5/2a2/5/4A 2 -"))
+    assert (solution.value, solution.moves, solution.outcomes) == (1.0, (), ())

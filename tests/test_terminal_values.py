@@ -1,0 +1,435 @@
+"""What finished games are worth: by result, by length, by the game's score, or by a function of one's own."""
+
+import json
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+import safetensors.torch
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dicent
+from dicent import (
+    CHANCE,
+    MAX,
+    Descent,
+    DicentError,
+    Expectiminimax,
+    Function,
+    Greedy,
+    Limit,
+    NetworkFileError,
+    Puct,
+    State,
+    TerminalValue,
+    Unbounded,
+    load_network,
+)
+from dicent.evaluate.network_file import Description, network_bytes, save_network
+from dicent.evaluate.terminal_value import GainMap, terminal_value
+from dicent.evaluate.wrappers import Cached, Symmetric
+from dicent.learn.gain_map import fit_gain_map
+from dicent.nets.dense import DenseNetwork
+from dicent.search.tree_search import Search
+
+from .exact import Exact, written_out
+from .golden_trees import BytePolicy
+
+NIM = dicent.make("dice-nim:stones=6")
+GAIN = TerminalValue()
+DEPTH = TerminalValue("depth", 6)
+MIX = TerminalValue("mix", 6, 0.5)
+OWN = TerminalValue("squares", 8, function=lambda result, ply: result * (10 - ply) ** 2 / 100)
+EVERY = [DEPTH, MIX, OWN]
+
+
+@pytest.fixture(autouse=True)
+def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small trees are done sooner than native code is compiled."""
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+
+
+def judge(terminal: TerminalValue) -> dicent.Evaluator:
+    """An evaluator of many different values, beside finished games of that worth."""
+    evaluator = Function(lambda planes: np.sin(planes.reshape(len(planes), -1) @ np.arange(planes[0].size)))
+    evaluator.terminal = terminal
+    return evaluator
+
+
+def best_play(terminal: TerminalValue) -> Callable[[State, int], float]:
+    """Brute force with the ply in the key."""
+
+    @cache
+    def value(state: State, ply: int) -> float:
+        if state.result is not None:
+            return terminal.value(state, ply)
+        if state.to_play == CHANCE:
+            return sum(p * value(state.apply_outcome(o), ply) for o, p in state.outcomes)
+        after = [value(state.apply(action), ply + 1) for action in state.legal_actions]
+        return max(after) if state.to_play == MAX else min(after)
+
+    return value
+
+
+# Tables by hand
+
+
+@pytest.mark.parametrize(
+    ("terminal", "win", "bounded"),
+    [
+        (GAIN, [1], True),
+        (TerminalValue("depth", 4), [5, 4, 3, 2, 1, 1], False),
+        (TerminalValue("depth", 1), [2, 1, 1], False),
+        (TerminalValue("mix", 4, 0.5), [1, 1.375 / 1.5, 1.25 / 1.5, 1.125 / 1.5, 1 / 1.5, 1 / 1.5], True),
+        (TerminalValue("mix", 4, 0.0), [1] * 6, True),
+        (TerminalValue("own", 2, function=lambda r, p: r * (7.0 - p)), [7, 6, 5, 4], False),
+        (TerminalValue("own", 2, function=lambda r, p: r / (1 + p)), [1, 1 / 2, 1 / 3, 1 / 4], True),
+    ],
+)
+def test_tables_by_hand(terminal: TerminalValue, win: list[float], bounded: bool) -> None:
+    table = terminal.table()
+    assert table == pytest.approx(np.array([[-v for v in win], [0] * len(win), win]))
+    assert terminal.is_bounded == bounded
+
+
+@given(name=st.sampled_from(["gain", "depth", "mix"]), horizon=st.integers(1, 60), weight=st.floats(0, 10))
+def test_a_win_is_worth_more_than_a_draw_and_an_early_one_not_less(
+    name: str, horizon: int, weight: float
+) -> None:
+    lost, drawn, won = TerminalValue(name, horizon, weight).table()
+    assert (won > 0).all()
+    assert (drawn == 0).all()
+    assert np.array_equal(lost, -won)
+    assert (np.diff(won) <= 0).all()
+
+
+@pytest.mark.parametrize("terminal", [GAIN, *EVERY])
+@pytest.mark.parametrize("ply", [0, 1, 5, 6, 7, 8, 9, 400])
+def test_one_value_is_what_the_table_says(terminal: TerminalValue, ply: int) -> None:
+    won, lost = NIM.parse("0 2 -"), NIM.parse("0 1 -")
+    table = terminal.table()
+    column = min(ply, table.shape[1] - 1)
+    assert terminal.value(won, ply) == table[2, column]
+    assert terminal.value(lost, ply) == table[0, column]
+
+
+SCORED = (
+    ("STATE_SIZE = 1", "STATE_SIZE = 1\nSCORES = np.array([0.0, 0.0, 2.5, -7.0, 0.5])"),
+    ("def encode(", "def score(s):\n    return SCORES[s[0]]\n\n\ndef encode("),
+)
+
+
+def scored(folder: Path) -> dicent.Game:
+    """From r the game leads to a or x (worth 2.5), a leads to y (-7) or z (0.5)."""
+    written_out(folder, "r max 0.0 a x=1\na min 0.0 y=-1 z=1")
+    source = (folder / "written_out.py").read_text()
+    for old, new in SCORED:
+        assert old in source
+        source = source.replace(old, new)
+    path = folder / "scored.py"
+    path.write_text(source)
+    return dicent.load(path)
+
+
+def test_scores_are_the_games_own(tmp_path: Path) -> None:
+    game = scored(tmp_path)
+    terminal = terminal_value("score", game)
+    assert not terminal.is_bounded
+    assert not terminal.uses_ply
+    evaluator = judge(terminal)
+    for search in (Descent(evaluator), Unbounded(evaluator), Expectiminimax(evaluator), Greedy(evaluator)):
+        analysis = search.analyse(game.parse("a"), Limit(nodes=50))
+        assert analysis.value == -7.0
+        assert {move.text: move.value for move in analysis.moves} == {"y": -7.0, "z": 0.5}
+    assert Expectiminimax(evaluator).analyse(game.parse("r"), Limit(nodes=50)).value == 2.5
+
+
+def test_what_makes_no_terminal_value_is_refused() -> None:
+    with pytest.raises(DicentError, match="'best' is not gain, depth, mix or score"):
+        TerminalValue("best")
+    with pytest.raises(DicentError, match="needs the usual maximum of plies"):
+        TerminalValue("depth")
+    with pytest.raises(DicentError, match="must be 0 or more"):
+        TerminalValue("mix", 5, -1)
+    with pytest.raises(DicentError, match="has no score"):
+        terminal_value("score", NIM)
+
+
+def test_the_games_own_horizon_is_the_default() -> None:
+    assert terminal_value("depth", NIM) == TerminalValue("depth", 6)
+    assert terminal_value("depth", NIM, 9).horizon == 9
+    assert terminal_value("mix", dicent.make("ewn"), weight=0.2) == TerminalValue("mix", 40, 0.2)
+    assert terminal_value("gain", NIM) == GAIN
+
+
+# Searches use it
+
+
+POSITIONS = ["6 1 -", "6 1 2", "5 2 -", "4 2 6", "3 1 -"]
+
+
+@pytest.mark.parametrize("terminal", EVERY, ids=lambda t: t.name)
+@pytest.mark.parametrize("text", POSITIONS)
+@pytest.mark.parametrize("ply", [0, 3])
+def test_full_width_finds_best_play_by_brute_force(terminal: TerminalValue, text: str, ply: int) -> None:
+    value = best_play(terminal)
+    state = NIM.parse(text)
+    analysis = Expectiminimax(judge(terminal)).analyse(state, Limit(depth=20), ply=ply)
+    assert analysis.value == pytest.approx(value(state, ply))
+    for move in analysis.moves:
+        assert move.value == pytest.approx(value(state.apply(move.action), ply + 1))
+
+
+@pytest.mark.parametrize("terminal", EVERY, ids=lambda t: t.name)
+@pytest.mark.parametrize("kind", [Descent, Unbounded])
+@pytest.mark.parametrize("text", POSITIONS)
+def test_what_is_proved_is_the_result(terminal: TerminalValue, kind: type[Descent], text: str) -> None:
+    """With completion a proved win ends the search, perhaps before the soonest one is found."""
+    state, gains = NIM.parse(text), Exact()
+    analysis = kind(judge(terminal)).analyse(state, Limit(nodes=4000))
+    assert analysis.proved
+    sure = gains.value(state)
+    if abs(sure) == 1:
+        assert np.sign(analysis.value) == sure
+        assert abs(analysis.value) <= abs(best_play(terminal)(state, 0)) + 1e-9
+    for move in analysis.moves:
+        result = gains.value(state.apply(move.action))
+        if move.proved and abs(result) == 1:
+            assert np.sign(move.value) == result
+
+
+def test_without_sure_wins_a_proved_value_is_exact(tmp_path: Path) -> None:
+    """Where only draws and chances are left, resolved means that everything below was looked at."""
+    table = """
+r    max      0.0   c d
+c    chance   0.3   x:0.5 y=-1:0.5
+d    min      0.1   e f=0
+x    max      0.2   xx=1 xy=0
+e    max     -0.2   ex=0 ey=0
+"""
+    game, _ = written_out(tmp_path, table)
+    state = game.initial_state()
+    for terminal in (DEPTH, MIX):
+        evaluator = judge(terminal)
+        for search in (Descent(evaluator), Unbounded(evaluator), Expectiminimax(evaluator)):
+            analysis = search.analyse(state, Limit(nodes=500))
+            assert analysis.proved
+            assert analysis.value == pytest.approx(best_play(terminal)(state, 0))
+
+
+@pytest.mark.parametrize("kind", [Descent, Unbounded])
+def test_without_completion_descents_reach_best_play(kind: type[Descent]) -> None:
+    """On a game that they can look at as a whole."""
+    for text in ("3 1 -", "4 2 6", "3 2 2"):
+        state = NIM.parse(text)
+        analysis = kind(judge(DEPTH), completion=False).analyse(state, Limit(nodes=3000), ply=2)
+        assert analysis.value == pytest.approx(best_play(DEPTH)(state, 2), abs=0.35)
+
+
+@pytest.mark.parametrize("kind", [Descent, Unbounded, Expectiminimax])
+@pytest.mark.parametrize(("terminal", "apart"), [(DEPTH, True), (GAIN, False)])
+def test_states_of_different_plies_are_different_nodes(
+    kind: type[Search], terminal: TerminalValue, apart: bool
+) -> None:
+    analysis = kind(judge(terminal)).analyse(NIM.parse("6 1 3"), Limit(nodes=3000))  # type: ignore[call-arg]
+    group = analysis.tree
+    assert group is not None
+    seen = [NIM.state(group.tree.state[0, n]) for n in range(group.tree.nodes[0])]
+    plies = [int(group.tree.ply[0, n]) for n in range(group.tree.nodes[0])]
+    if kind is not Expectiminimax:  # there states of different depths are apart in any case
+        assert (len(set(seen)) < len(seen)) == apart
+    assert len(set(zip(seen, plies, strict=True))) == len(seen) or kind is Expectiminimax
+    by_ply = {(state, ply) for state, ply in zip(seen, plies, strict=True) if state.result is not None}
+    assert (len(by_ply) > len({state for state, _ in by_ply})) == apart
+    for n, (state, ply) in enumerate(zip(seen, plies, strict=True)):
+        if state.result is not None:
+            assert group.tree.value[0, n] == terminal.value(state, ply)
+
+
+def test_greedy_looks_at_the_length_too() -> None:
+    state = NIM.parse("3 1 3")  # taking all three wins at once
+    analysis = Greedy(judge(DEPTH)).analyse(state, Limit(nodes=1), ply=2)
+    assert analysis.moves[0].text == "3"
+    assert analysis.value == 6 - 3 + 1
+    assert Greedy(judge(DEPTH)).analyse(state, Limit(nodes=1)).value == 6
+
+
+def test_simulations_look_at_it_too() -> None:
+    evaluator = BytePolicy()
+    evaluator.terminal = DEPTH
+    analysis = Puct(evaluator).analyse(NIM.parse("1 1 3"), Limit(evaluations=10), ply=2)
+    assert analysis.moves[0].value == 6 - 3 + 1
+
+
+def test_a_win_sooner_is_preferred() -> None:
+    """At 3 stones with a roll of 3, taking all wins now; a result alone does not say which win is best."""
+    for terminal in EVERY:
+        for search in (Descent(judge(terminal)), Unbounded(judge(terminal)), Expectiminimax(judge(terminal))):
+            assert search.analyse(NIM.parse("3 1 3"), Limit(nodes=2000)).moves[0].text == "3"
+
+
+def test_pruning_does_not_change_what_is_found() -> None:
+    evaluator = dicent.RandomEvaluator(1)
+    evaluator.terminal = DEPTH
+    state = NIM.parse("5 1 -")
+    plain, pruned = (
+        Expectiminimax(evaluator, prune=prune).analyse(state, Limit(depth=20), ply=1)
+        for prune in (False, True)
+    )
+    assert plain.value == pytest.approx(best_play(DEPTH)(state, 1))
+    assert pruned.value == pytest.approx(plain.value)
+
+
+@pytest.mark.parametrize("wrapper", [Cached, Symmetric])
+def test_wrappers_keep_it(wrapper: type[Cached]) -> None:
+    evaluator = judge(DEPTH)
+    evaluator.gain_map = GainMap((-6.0, 6.0), (-1.0, 1.0))
+    wrapped = wrapper(evaluator)
+    assert wrapped.terminal == DEPTH
+    assert wrapped.gain(3.0) == 0.5
+
+
+# The expected result behind a value
+
+
+def test_win_probabilities_come_from_the_map() -> None:
+    evaluator = judge(DEPTH)
+    evaluator.gain_map = GainMap((-6.0, 0.0, 6.0), (-1.0, 0.2, 1.0))
+    for search in (Descent(evaluator), Expectiminimax(evaluator), Greedy(evaluator)):
+        analysis = search.analyse(NIM.parse("1 1 3"), Limit(nodes=9), ply=3)
+        assert analysis.value == 3.0
+        assert analysis.win == pytest.approx((1 + 0.6) / 2)
+        assert analysis.moves[0].win == pytest.approx((1 + 0.6) / 2)
+
+
+def pairs(count: int, seed: int) -> list[tuple[float, int]]:
+    """Values from -20 to 20, and results that are the likelier won the larger they are."""
+    rng = np.random.default_rng(seed)
+    values = rng.uniform(-20, 20, count)
+    won = rng.random(count) < 1 / (1 + np.exp(-values / 4))
+    return [(float(value), 1 if win else -1) for value, win in zip(values, won, strict=True)]
+
+
+def test_the_map_is_fitted_to_results() -> None:
+    fitted = fit_gain_map(pairs(20_000, 1))
+    assert fitted is not None
+    for value in np.linspace(-18, 18, 19):
+        assert fitted(value) == pytest.approx(np.tanh(value / 8), abs=0.09)
+
+
+@given(
+    given=st.lists(
+        st.tuples(st.one_of(st.floats(-30, 30), st.integers(-3, 3).map(float)), st.sampled_from([-1, 0, 1])),
+        max_size=400,
+    )
+)
+def test_the_map_is_monotone_whatever_the_results(given: list[tuple[float, int]]) -> None:
+    fitted = fit_gain_map(given)
+    if len(given) < 66:
+        assert fitted is None
+        return
+    assert fitted is not None
+    assert all(a < b for a, b in zip(fitted.values, fitted.values[1:], strict=False))
+    assert all(a < b for a, b in zip(fitted.gains, fitted.gains[1:], strict=False))
+    assert all(-1 <= gain <= 1 for gain in fitted.gains)
+    found = [fitted(v) for v in np.linspace(-40, 40, 200)]
+    assert (np.diff(found) >= -1e-12).all()
+    mean = np.mean([result for _, result in given])  # weights are kept, so the mean is as well
+    assert min(found) - 1e-9 <= mean <= max(found) + 1e-9
+
+
+def test_equal_values_have_the_mean_of_their_results() -> None:
+    fitted = fit_gain_map([(2.0, 1 if i % 4 else -1) for i in range(400)])
+    assert fitted is not None
+    assert fitted(2.0) == pytest.approx(0.5)
+    several = fit_gain_map([(float(i % 3), 1 if i % 5 > i % 3 else -1) for i in range(900)])
+    assert several is not None
+    assert several(1.0) == pytest.approx(0.2, abs=0.02)
+
+
+# Files
+
+
+def network(terminal: TerminalValue) -> DenseNetwork:
+    torch.manual_seed(0)
+    return DenseNetwork(NIM.input_shape, hidden=8, layers=2, bounded=terminal.is_bounded)
+
+
+@pytest.mark.parametrize("terminal", [GAIN, *EVERY, TerminalValue("score")], ids=lambda t: t.name)
+def test_a_network_file_tells_its_terminal_value(terminal: TerminalValue, tmp_path: Path) -> None:
+    gain_map = None if terminal == GAIN else GainMap((-2.0, 0.5, 3.0), (-0.9, 0.0, 0.8))
+    module = network(terminal)
+    save_network(
+        tmp_path / "net.safetensors", module, Description(NIM.name, terminal, gain_map, {"matches": 7})
+    )
+    loaded = load_network(tmp_path / "net.safetensors")
+    assert loaded.terminal.name == terminal.name
+    assert loaded.terminal.uses_ply == terminal.uses_ply
+    assert loaded.terminal.uses_score == terminal.uses_score
+    assert np.array_equal(loaded.terminal.table(), terminal.table())
+    assert loaded.gain_map == gain_map
+    assert loaded.description is not None
+    assert loaded.description.game == NIM.name
+    assert loaded.description.training == {"matches": 7}
+    states = np.array([NIM.parse(text).cells for text in POSITIONS])
+    assert np.array_equal(loaded.evaluate(NIM, states), dicent.Network(module).evaluate(NIM, states))
+
+
+def test_searches_with_a_network_from_a_file_use_its_terminal_value(tmp_path: Path) -> None:
+    save_network(tmp_path / "net.safetensors", network(DEPTH), Description(NIM.name, DEPTH))
+    loaded = load_network(tmp_path / "net.safetensors")
+    assert Greedy(loaded).analyse(NIM.parse("3 1 3"), Limit(nodes=1), ply=1).value == 5
+    assert Expectiminimax(loaded).analyse(NIM.parse("3 1 3"), Limit(depth=1), ply=1).value == 5
+
+
+def test_foreign_and_damaged_files_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "net.safetensors"
+    whole = network_bytes(network(GAIN), Description(NIM.name))
+    torch.save({"weight": torch.zeros(3)}, tmp_path / "torch.pt")
+    foreign = {
+        "empty": b"",
+        "text": b"no network at all",
+        "cut": whole[: len(whole) // 2],
+        "cut in the header": whole[:20],
+        "longer": whole + b"xx",
+        "torch": (tmp_path / "torch.pt").read_bytes(),
+        "no description": safetensors.torch.save({"a": torch.zeros(2)}),
+        "no json": safetensors.torch.save({"a": torch.zeros(2)}, {"dicent": "{"}),
+        "not an object": safetensors.torch.save({"a": torch.zeros(2)}, {"dicent": "[1]"}),
+        "other format": described(format=99),
+        "unknown network": described(network="transformer"),
+        "other weights": described(weights={"a": torch.zeros(2)}),
+        "other settings": described(settings={"hidden": "many"}),
+        "bad terminal": described(terminal={"name": "best", "horizon": 0, "weight": 0}),
+        "no terminal": described(terminal=None),
+        "bad map": described(gain_map=[[1.0]]),
+    }
+    for name, content in foreign.items():
+        path.write_bytes(content)
+        with pytest.raises(NetworkFileError, match=r"net\.safetensors"):
+            pytest.fail(f"{name}: {load_network(path)}")
+    with pytest.raises(NetworkFileError, match="does not exist"):
+        load_network(tmp_path / "missing")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(NetworkFileError, match="is an empty run"):
+        load_network(tmp_path / "empty")
+
+
+def described(weights: dict[str, torch.Tensor] | None = None, **changes: object) -> bytes:
+    """A network's file with some of its description changed."""
+    module = network(GAIN)
+    header = {
+        "format": 1,
+        "network": "dense",
+        "settings": module.settings,
+        "game": NIM.name,
+        "terminal": {"name": "gain", "horizon": 0, "weight": 0.0},
+        "gain_map": None,
+        "training": {},
+    }
+    saved = module.state_dict() if weights is None else weights
+    return bytes(safetensors.torch.save(saved, {"dicent": json.dumps(header | changes)}))
