@@ -20,6 +20,7 @@ PLAYERS = [
     "greedy:rollout=3",
     "uct:40",
     "expectiminimax:random=1,depth=2",
+    "expectiminimax:random=1,evaluations=100",
     "descent:random=1,evaluations=60",
     "unbounded:random=1,evaluations=60,decision=safe",
     "descent:random=1,evaluations=60,determinized=yes",

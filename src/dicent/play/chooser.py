@@ -134,7 +134,7 @@ class GroupChooser(Chooser):
         # Nobody looks at these searches before they end, so that inner layers need no values, unless
         # values can be exact and spare the search what is below.
         marks = type(search.evaluator).evaluate_marked is not Evaluator.evaluate_marked
-        only_depth = limit == Limit(depth=limit.depth)
+        only_depth = limit.time is None and limit.nodes is None and limit.evaluations is None
         self.only_last_layer = isinstance(search, Expectiminimax) and only_depth and not marks
 
     def choose(self, positions: Positions) -> Numbers:
