@@ -315,3 +315,36 @@ def test_match_says_what_is_missing(complaint: Callable[..., str]) -> None:
     assert "which game" in complaint("match", "random", "random")
     assert "pairs" in complaint("match", "random", "random", "--game", "ewn", "--games", "3")
     assert "did you mean uct" in complaint("match", "utc:5", "random", "--game", "ewn")
+
+
+def test_a_sequential_test_says_what_it_accepts(output: Output) -> None:
+    text = output(
+        "match", "uct:100", "random", "--game", "ewn", "--games", "400", "--sprt", "0", "200", "--seed", "1"
+    )
+    assert re.search(r"sequential test +\+200 Elo accepted, log-likelihood ratio \+\d", text)
+    assert re.search(r"without luck +\d", text)
+    assert re.search(r"dice +[\d,]+ rolls, chi-square test p = ", text)
+
+
+def test_an_interrupted_match_reports_what_is_known(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = dicent.play_match("random", "random", TINY, 20)
+
+    def stopped(*_: object) -> None:
+        raise dicent.MatchInterrupted(result)
+
+    monkeypatch.setattr(dicent, "play_match", stopped)
+    assert main(["match", "random", "random", "--game", TINY, "--json"]) == 130
+    assert json.loads(capsys.readouterr().out)["games"] == 20
+
+
+def test_tournament_for_people_and_programs(output: Output, answer: Answer, tmp_path: Path) -> None:
+    arguments = ["tournament", str(tmp_path / "t"), "random", "uct:20", "--game", TINY, "--games", "10"]
+    text = output(*arguments)
+    assert "uct:20" in text
+    assert "results.html" in text
+    facts = answer(*arguments)
+    assert facts["finished"]
+    assert len(facts["ratings"]) == 2
+    assert main(["tournament", str(tmp_path / "t"), "uct:20", "--game", TINY]) == 1

@@ -9,7 +9,8 @@ import torch
 
 import dicent
 from dicent import Limit, Player, Record, play_match, replay
-from dicent.game import State
+from dicent.evaluate.base import Values
+from dicent.game import Cells, State
 from dicent.play import chooser
 from dicent.play.chooser import Positions, chooser_of
 
@@ -19,6 +20,7 @@ PLAYERS = [
     "greedy:rollout=3",
     "uct:40",
     "expectiminimax:random=1,depth=2",
+    "expectiminimax:random=1,evaluations=100",
     "descent:random=1,evaluations=60",
     "unbounded:random=1,evaluations=60,decision=safe",
     "descent:random=1,evaluations=60,determinized=yes",
@@ -149,6 +151,39 @@ def test_searches_move_in_a_group_as_they_do_alone(text: str) -> None:
     assert together.tolist() == single.choose(given).tolist()
 
 
+def test_a_fixed_depth_values_the_last_layer_only_and_moves_the_same() -> None:
+    asked = []
+
+    class Counting(dicent.Function):
+        def evaluate(self, game: dicent.Game, states: Cells) -> Values:
+            asked.append(len(states))
+            return super().evaluate(game, states)
+
+    search = dicent.Expectiminimax(Counting(lambda planes: planes.sum(axis=(1, 2, 3)) / 100 % 1))
+    given = positions(EWN, 20)
+    single = chooser.SingleChooser(search, Limit(depth=3), EWN).choose(given)
+    every_layer = sum(asked)
+    asked.clear()
+    together = chooser_of(Player(search, Limit(depth=3)), EWN, 1)
+    assert together.choose(given).tolist() == single.tolist()
+    assert 0.5 < sum(asked) / every_layer < 0.9
+    limited = chooser_of(Player(search, Limit(depth=3, evaluations=10_000)), EWN, 1)  # may end in between
+    asked.clear()
+    limited.choose(given)
+    assert sum(asked) == every_layer
+
+
+def test_a_depth_out_of_reach_leaves_the_last_one_that_was_finished(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chooser, "FIRST_NODES", 256)
+    monkeypatch.setattr(chooser, "MAX_NODES", 256)
+    monkeypatch.setattr("dicent.search.group.MAX_NODES", 256)
+    search = dicent.Expectiminimax(dicent.RandomEvaluator(1))
+    given = positions(EWN, 5)
+    deep = chooser_of(Player(search, Limit(depth=30)), EWN, 1).choose(given)
+    limited = chooser_of(Player(search, Limit(depth=30, nodes=10_000)), EWN, 1).choose(given)
+    assert deep.tolist() == limited.tolist()
+
+
 def test_random_players_choose_every_action_equally_often() -> None:
     state = dicent.make("tic-tac-toe").initial_state()
     n = 9000
@@ -249,7 +284,7 @@ def test_the_game_is_by_default_the_networks(tmp_path: Path) -> None:
 
     save_network(tmp_path / "net.safetensors", small_network().module, Description("ewn"))
     net = str(tmp_path / "net.safetensors")
-    assert play_match("random", f"greedy:{net}", games=2).game == "ewn"
-    assert play_match(f"puct:{net},20", f"{net},depth=1", games=2).game == "ewn"
+    assert play_match("random", f"greedy:{net}", games=2).game.name == "ewn"
+    assert play_match(f"puct:{net},20", f"{net},depth=1", games=2).game.name == "ewn"
     with pytest.raises(dicent.DicentError, match="which game"):
         play_match("random", "uct:5", games=2)

@@ -2,11 +2,17 @@
 
 import math
 import random
+from collections import Counter
 
+import numpy as np
 import pytest
 
+from dicent.stats.chi_square import chi_square_tail, dice_test
 from dicent.stats.elo import elo, expected_share
-from dicent.stats.intervals import pair_interval, wilson
+from dicent.stats.intervals import pair_interval, superiority, wilson
+from dicent.stats.luck import mean_interval, without_luck
+from dicent.stats.ratings import ELO, Pairing, fit_ratings
+from dicent.stats.sprt import Sprt
 
 
 @pytest.mark.parametrize(
@@ -77,3 +83,210 @@ def test_elo_has_its_known_values() -> None:
     assert expected_share(elo(0.64)) == pytest.approx(0.64)
     with pytest.raises(ValueError, match="from 0 to 1"):
         elo(1.5)
+
+
+# Likelihood of superiority
+
+
+def test_superiority_has_its_known_values() -> None:
+    assert superiority([]) == superiority([0.5] * 20) == superiority([0.0, 1.0] * 9) == 0.5
+    won, lost = [1.0] * 130 + [0.0] * 100, [0.0] * 130 + [1.0] * 100
+    z = 30 / math.sqrt(230)  # a walk of 230 steps that ends 30 from its start
+    assert superiority(won) == pytest.approx(0.5 * math.erfc(-z / math.sqrt(2)), abs=0.002)
+    assert superiority(won) + superiority(lost) == pytest.approx(1)
+
+
+def test_superiority_means_what_it_says() -> None:
+    """Of two players with skills drawn at random, the likelier one is the better one as often as it says."""
+    rng = random.Random(1)
+    said = right = 0.0
+    for _ in range(2000):
+        skill = rng.uniform(-0.2, 0.2)
+        likelihood = superiority([float(rng.random() < 0.5 + skill) for _ in range(50)])
+        said += max(likelihood, 1 - likelihood)
+        right += (skill > 0) == (likelihood > 0.5)
+    assert right / 2000 == pytest.approx(said / 2000, abs=0.03)
+
+
+# Chi-square
+
+
+@pytest.mark.parametrize(
+    ("freedom", "x"),  # tables: exceeded with a probability of 5 %
+    [(1, 3.841), (2, 5.991), (5, 11.070), (10, 18.307), (30, 43.773), (100, 124.342)],
+)
+def test_chi_square_has_its_tabulated_values(freedom: int, x: float) -> None:
+    assert chi_square_tail(x, freedom) == pytest.approx(0.05, abs=2e-5)
+
+
+def test_chi_square_with_two_degrees_of_freedom_is_an_exponential() -> None:
+    for x in (0.0, 0.01, 1.0, 3.9, 4.1, 50.0, 1400.0):
+        assert chi_square_tail(x, 2) == pytest.approx(math.exp(-x / 2), rel=1e-12)
+    with pytest.raises(ValueError, match="degrees of freedom"):
+        chi_square_tail(1.0, 0)
+
+
+def test_fair_dice_pass_and_rigged_ones_fail() -> None:
+    rng = random.Random(1)
+    tests = []
+    for _ in range(400):
+        dice = Counter(rng.choices(range(6), k=300))
+        coins = Counter(rng.choices(range(2), (0.2, 0.8), k=100))
+        groups = [([1 / 6] * 6, [dice[i] for i in range(6)]), ([0.2, 0.8], [coins[0], coins[1]])]
+        tests.append(dice_test(groups))
+    assert {(test.rolls, test.freedom) for test in tests if test} == {(400, 6)}
+    assert 0.02 <= sum(test.p < 0.05 for test in tests if test) / 400 <= 0.08
+    rigged = dice_test([([1 / 6] * 6, [100, 100, 100, 100, 100, 160])])
+    assert rigged is not None
+    assert rigged.p < 0.001
+
+
+def test_rolls_that_are_too_few_are_left_out() -> None:
+    assert dice_test([]) is None
+    assert dice_test([([1 / 6] * 6, [4, 4, 4, 4, 4, 4])]) is None
+    assert dice_test([([1.0], [1000])]) is None
+
+
+# The sequential test
+
+
+@pytest.mark.parametrize(
+    ("pairs", "elo0", "elo1", "ratio"),
+    [
+        ((223, 9863, 21279, 10037, 246), 0.5, 2.5, -3.07),  # fastchess, its tests of logistic Elo
+        ((871, 26175, 55983, 26678, 821), 0.0, 2.0, -4.98),
+        ((10, 5, 2, 5, 10), -5.0, 5.0, 0.0),
+        ((0, 0, 0, 0, 0), 0.0, 5.0, 0.0),
+    ],
+)
+def test_the_likelihood_ratio_is_the_published_one(
+    pairs: tuple[int, ...], elo0: float, elo1: float, ratio: float
+) -> None:
+    assert Sprt(elo0, elo1).ratio(pairs) == pytest.approx(ratio, abs=0.006)
+
+
+def test_the_bounds_are_walds() -> None:
+    assert Sprt(0, 5).bounds == pytest.approx((-2.944, 2.944), abs=5e-4)
+    assert Sprt(0, 5, alpha=0.05, beta=0.1).bounds == pytest.approx((-2.251, 2.890), abs=5e-4)
+    for wrong in ((5, 5), (5, 0), (0, 5, 0.0), (0, 5, 0.05, 0.7)):
+        with pytest.raises(ValueError, match=r"elo0|alpha"):
+            Sprt(*wrong)
+
+
+@pytest.mark.parametrize("truth", ["elo0", "elo1"])
+def test_the_sequential_test_errs_as_seldom_as_it_says(truth: str) -> None:
+    rng = np.random.default_rng(1)
+    sprt = Sprt(0, 60)
+    share = expected_share(getattr(sprt, truth))
+    chances = [(1 - share) ** 2, 0, 2 * share * (1 - share), 0, share**2]
+    wrong = 0
+    for _ in range(300):
+        pairs = np.zeros(5, int)
+        while (accepted := sprt.decide(pairs.tolist())) is None:
+            pairs += rng.multinomial(20, chances)
+        wrong += accepted != truth
+    assert wrong / 300 < 0.075
+
+
+# Luck
+
+
+def test_luck_that_explains_everything_leaves_the_skill() -> None:
+    rng = np.random.default_rng(1)
+    luck = rng.normal(0, 0.3, 1000)
+    assert without_luck(0.6 + luck, luck) == pytest.approx(0.6, abs=0.01)
+    low, high = mean_interval(without_luck(0.6 + luck, luck))
+    assert low < 0.6 < high
+    assert high - low < 0.002
+
+
+@pytest.mark.parametrize("scale", [0.0, 0.3, 1.0, 5.0])
+def test_adjusted_intervals_cover_the_truth_whatever_luck_is_judged_to_be(scale: float) -> None:
+    """The judge's scale may be wrong: the right coefficient is found, and without a bias."""
+    rng = np.random.default_rng(1)
+    covered, means = 0, []
+    for _ in range(600):
+        luck = rng.choice((-0.2, 0.2), 60)
+        shares = (rng.random(60) < 0.6 + luck).astype(float)
+        adjusted = without_luck(shares, scale * luck + rng.normal(0, 0.05, 60))
+        low, high = mean_interval(adjusted)
+        covered += low <= 0.6 <= high
+        means.append(adjusted.mean())
+    assert 0.925 <= covered / 600 <= 0.98
+    assert np.mean(means) == pytest.approx(0.6, abs=4 * np.std(means) / math.sqrt(600))
+
+
+def test_ten_wins_without_luck_prove_little() -> None:
+    low, high = mean_interval(np.ones(5))
+    assert low < 0.9
+    assert high == 1.0
+    assert mean_interval(np.empty(0)) == (0.0, 1.0)
+
+
+# Ratings
+
+STRENGTHS = np.array([0.0, 0.3, 0.8, -0.5])  # in the model's units, as the first move's
+FIRST_MOVE = 0.2
+
+
+def simulated(pairs: int, rng: np.random.Generator, likeness: float = 0.0) -> list[Pairing]:
+    """A round robin; in a share `likeness` of the pairs both games hang on the same luck."""
+    pairings = []
+    for i in range(4):
+        for j in range(i):
+            away = STRENGTHS[i] - STRENGTHS[j]
+            chances = [1 / (1 + math.exp(-(away + first))) for first in (FIRST_MOVE, -FIRST_MOVE)]
+            drawn = rng.random((pairs, 2))
+            same = rng.random(pairs) < likeness
+            drawn[same, 1] = 1 - drawn[same, 0]
+            pairings.append(Pairing(i, j, (drawn < chances).astype(float)))
+    return pairings
+
+
+def test_ratings_are_those_of_choix() -> None:
+    choix = pytest.importorskip("choix")
+    pairings = simulated(50, np.random.default_rng(3))
+    games = [
+        (pairing.first, pairing.second) if won else (pairing.second, pairing.first)
+        for pairing in pairings
+        for won in pairing.shares.ravel()
+    ]
+    theirs = ELO * choix.ilsr_pairwise(4, games)
+    ours = fit_ratings(4, pairings, first_move=False, virtual=0)
+    assert ours.elo == pytest.approx(theirs - theirs.mean(), abs=1e-4)
+    assert ours.first_move == pytest.approx(0, abs=1e-6)
+
+
+def test_two_players_and_their_first_moves_have_the_ratings_of_their_scores() -> None:
+    """Three wins of four with either side is 191 Elo; all others are known by symmetry."""
+    shares = np.array([[1, 1], [1, 1], [1, 0], [0, 1]] * 25, float)
+    fitted = fit_ratings(2, [Pairing(0, 1, shares)], virtual=0)
+    assert fitted.elo[0] - fitted.elo[1] == pytest.approx(elo(0.75))
+    assert fitted.first_move == pytest.approx(0, abs=1e-6)
+    firsts = fit_ratings(
+        2, [Pairing(0, 1, np.array([[1, 0], [1, 0], [1, 0], [0, 1]] * 25, float))], virtual=0
+    )
+    assert firsts.elo == pytest.approx((0, 0), abs=1e-6)
+    assert firsts.first_move == pytest.approx(elo(0.75))
+    assert fitted.better(0, 1) > 0.999
+    assert firsts.better(0, 1) == pytest.approx(0.5)
+
+
+def test_whoever_has_won_everything_has_a_finite_rating_and_a_wide_interval() -> None:
+    fitted = fit_ratings(3, [Pairing(0, 1, np.ones((10, 2)))])
+    assert 200 < fitted.elo[0] - fitted.elo[1] < 1000
+    assert fitted.intervals[0][0] < fitted.elo[0] - 100
+    assert fitted.elo[2] == pytest.approx(0, abs=1)  # has not played
+
+
+@pytest.mark.parametrize("likeness", [0.0, 0.6])
+def test_intervals_of_ratings_cover_the_truth(likeness: float) -> None:
+    rng = np.random.default_rng(2)
+    covered = np.zeros(5)
+    for _ in range(200):
+        fitted = fit_ratings(4, simulated(40, rng, likeness))
+        truth = [*(ELO * (STRENGTHS - STRENGTHS.mean())), ELO * FIRST_MOVE]
+        intervals = [*fitted.intervals, fitted.first_move_interval]
+        covered += [low <= value <= high for value, (low, high) in zip(truth, intervals, strict=True)]
+    assert (covered / 200 >= 0.90).all()
+    assert 0.93 <= covered.mean() / 200 <= 0.975

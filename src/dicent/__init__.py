@@ -69,13 +69,16 @@ if TYPE_CHECKING:
     from dicent.nets.residual import ResidualNetwork as ResidualNetwork
     from dicent.node_counts import NodeCounts as NodeCounts
     from dicent.node_counts import perft as perft
-    from dicent.play.match import MatchResult as MatchResult
     from dicent.play.match import play_match as play_match
     from dicent.play.player import Player as Player
     from dicent.play.player import parse_player as parse_player
     from dicent.play.record import Record as Record
     from dicent.play.record import read_records as read_records
     from dicent.play.record import replay as replay
+    from dicent.play.result import MatchInterrupted as MatchInterrupted
+    from dicent.play.result import MatchResult as MatchResult
+    from dicent.play.tournament import TournamentResult as TournamentResult
+    from dicent.play.tournament import play_tournament as play_tournament
     from dicent.playout import Playouts as Playouts
     from dicent.playout import playouts as playouts
     from dicent.registry import game_names as game_names
@@ -163,9 +166,11 @@ _HOMES = {
     "dicent.exact.table_build": ("build_tables",),
     "dicent.exact.with_tables": ("WithTables",),
     "dicent.nets.residual": ("ResidualNetwork",),
-    "dicent.play.match": ("MatchResult", "play_match"),
+    "dicent.play.match": ("play_match",),
     "dicent.play.player": ("Player", "parse_player"),
     "dicent.play.record": ("Record", "read_records", "replay"),
+    "dicent.play.result": ("MatchInterrupted", "MatchResult"),
+    "dicent.play.tournament": ("TournamentResult", "play_tournament"),
     "dicent.search.analysis": (
         "Analysis",
         "MoveInfo",

@@ -68,6 +68,37 @@ def chart(curves: Sequence[Curve], x_label: str, y_label: str, percent: bool = F
     return "".join(parts) + (_legend(drawn) if len(drawn) > 1 else "")
 
 
+def interval_chart(
+    names: Sequence[str], values: Sequence[float], intervals: Sequence[tuple[float, float]], label: str
+) -> str:
+    """A row for each name: a dot at its value, in the line of its interval."""
+    if not names:
+        return "<p>Nothing was measured yet.</p>"
+    row, left = 26, LEFT + 150
+    height = TOP + row * len(names) + BOTTOM
+    ticks = _ticks(min(low for low, _ in intervals), max(high for _, high in intervals))
+
+    def place(x: float) -> float:
+        return left + (WIDTH - left - RIGHT) * (x - ticks[0]) / (ticks[-1] - ticks[0])
+
+    parts = [f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{html.escape(label)}">']
+    for tick in ticks:
+        x, bottom = place(tick), height - BOTTOM
+        parts.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{bottom}"/>')
+        parts.append(f'<text x="{x:.1f}" y="{bottom + 18}" text-anchor="middle">{tick:,.6g}</text>')
+    for i, (name, value, (low, high)) in enumerate(zip(names, values, intervals, strict=True)):
+        y, short = TOP + row * (i + 0.5), name if len(name) <= 30 else "…" + name[-29:]
+        title = html.escape(f"{name}: {value:.4g}, {low:.4g} to {high:.4g}")
+        parts.append(f'<text x="{left - 10}" y="{y + 4:.1f}" text-anchor="end">{html.escape(short)}</text>')
+        parts.append(
+            f'<g stroke="{COLOURS[0]}" fill="{COLOURS[0]}"><title>{title}</title><line stroke-width="2" '
+            f'x1="{place(low):.1f}" x2="{place(high):.1f}" y1="{y}" y2="{y}"/>'
+            f'<circle cx="{place(value):.1f}" cy="{y}" r="4"/></g>'
+        )
+    parts.append(f'<text x="{WIDTH - RIGHT}" y="{height - 4}" text-anchor="end">{html.escape(label)}</text>')
+    return "".join(parts) + "</svg>"
+
+
 def page(title: str, body: str) -> str:
     """A whole HTML page."""
     return (

@@ -13,13 +13,14 @@ import dicent
 from dicent.cli.shared import Json, app, print_json, progress_line
 
 if TYPE_CHECKING:
-    from dicent.play.match import MatchResult, Standing
+    from dicent.play.result import MatchResult, Standing
 
 PlayerText = Annotated[
     str,
     tyro.conf.Positional,
     tyro.conf.arg(metavar="PLAYER", help="random, uct:1000, greedy:NET, expectiminimax:NET,depth=3, ..."),
 ]
+ODD = 0.001  # a p value that hardly ever comes from fair dice
 
 
 @app.command
@@ -32,26 +33,44 @@ def match(
     seed: int = 0,
     threads: int | None = None,
     record: str | None = None,
+    luck: str | None = None,
+    sprt: tuple[float, float] | None = None,
     json: Json = False,
 ) -> None:
     """Play a match: games in pairs with the same start and dice, sides swapped.
 
     Args:
         game: A game's name or its file; by default what a network has learned.
-        games: How many, an even number.
+        games: How many, an even number; the most of them with --sprt.
         seed: Which start positions and dice.
         threads: By default one a core.
-        record: A file to add the games to, a line of JSON each.
+        record: A file to add the games to, a line of JSON each. Games that it holds are not played again.
+        luck: The network that judges what rolls were worth; by default that of a player.
+        sprt: Stop when it is clear whether the Elo difference is rather the first or the second.
     """
-    with progress_line() as progress:
-        task = progress.add_task("loading")
+    try:
+        with progress_line() as progress:
+            task = progress.add_task("loading")
 
-        def show(standing: Standing) -> None:
-            share = f", {a} has {standing.points / standing.games:.1%}" if standing.games else ""
-            text = f"{standing.games:,} of {games:,} games over, {standing.plies:,} moves{share}"
-            progress.update(task, description=escape(text))
+            def show(standing: Standing) -> None:
+                progress.update(task, description=escape(_line(a, standing, games)))
 
-        result = dicent.play_match(a, b, game, games, seed, threads, show, record)
+            result = dicent.play_match(a, b, game, games, seed, threads, show, record, luck, sprt)
+            progress.update(task, description="judging luck")
+            result.luck  # noqa: B018  worked out now, while there is something to look at
+    except dicent.MatchInterrupted as stopped:
+        _print(stopped.result, json)
+        raise
+    _print(result, json)
+
+
+def _line(a: str, standing: Standing, games: int) -> str:
+    share = f", {a} has {standing.points / standing.games:.1%}" if standing.games else ""
+    ratio = "" if standing.ratio is None else f", log-likelihood ratio {standing.ratio:+.2f}"
+    return f"{standing.games:,} of {games:,} games over, {standing.plies:,} moves{share}{ratio}"
+
+
+def _print(result: MatchResult, json: bool) -> None:
     if json:
         print_json(result.to_dict())
     else:
@@ -60,20 +79,47 @@ def match(
 
 def _table(result: MatchResult) -> Table:
     """The result for people."""
-    low, high = result.interval
     elo_low, elo_high = result.elo_interval
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="dim")
     table.add_row("match", f"[bold]{escape(result.players[0])}[/] against {escape(result.players[1])}")
-    table.add_row("game", f"{escape(result.game)}, {result.games:,} games, seed {result.seed}")
+    table.add_row("game", f"{escape(result.game.name)}, {result.games:,} games, seed {result.seed}")
     table.add_row("won, drawn, lost", f"{result.wins:,}, {result.draws:,}, {result.losses:,}")
-    table.add_row("score", f"[bold]{result.score:.1%}[/], with 95 % confidence {low:.1%} to {high:.1%}")
+    table.add_row("score", _share(result.score, result.interval))
+    if result.judge is not None and result.adjusted_pairs is not None:
+        table.add_row("without luck", _share(result.adjusted, result.adjusted_interval))
+        table.add_row("", f"[dim]judged by {escape(result.judge.name)}[/]")
     table.add_row("Elo", f"{result.elo:+.0f}, with 95 % confidence {elo_low:+.0f} to {elo_high:+.0f}")
+    table.add_row("superiority", f"{result.superiority:.1%} likely")
+    if result.sprt is not None:
+        table.add_row("sequential test", _verdict(result))
     table.add_row(
         "with the first move", f"{result.score_first:.1%}, with the second {result.score_second:.1%}"
     )
+    table.add_row("dice", _dice(result))
     table.add_row("length", f"{result.mean_plies:.1f} moves a game")
     if result.unfinished:
         table.add_row("unfinished", f"{result.unfinished:,} games, counted as draws")
     table.add_row("time", f"{result.seconds:.1f} s, {result.games / result.seconds:.1f} games/s")
+    if result.interrupted:
+        table.add_row("interrupted", "[yellow]games that end early are over-represented[/]")
     return table
+
+
+def _share(share: float, interval: tuple[float, float]) -> str:
+    return f"[bold]{share:.1%}[/], with 95 % confidence {interval[0]:.1%} to {interval[1]:.1%}"
+
+
+def _verdict(result: MatchResult) -> str:
+    assert result.sprt is not None
+    low, high = result.sprt.bounds
+    where = f"log-likelihood ratio {result.ratio:+.2f} ({low:.2f} to {high:.2f})"
+    elo = {"elo0": result.sprt.elo0, "elo1": result.sprt.elo1}.get(result.accepted or "")
+    return f"undecided, {where}" if elo is None else f"[bold]{elo:+g} Elo accepted[/], {where}"
+
+
+def _dice(result: MatchResult) -> str:
+    if result.dice is None:
+        return "too few rolls to test"
+    text = f"{result.dice.rolls:,} rolls, chi-square test p = {result.dice.p:.2g}"
+    return f"[bold red]not fair[/]: {text}" if result.dice.p < ODD else text

@@ -26,6 +26,10 @@ class Evaluator(ABC):
         """The expected result, from -1 to 1 for MAX, behind a value."""
         return value if self.gain_map is None else self.gain_map(value)
 
+    def gains(self, values: Values) -> Values:
+        """The same for many values."""
+        return values if self.gain_map is None else np.array([self.gain_map(v) for v in values.tolist()])
+
     @abstractmethod
     def evaluate(self, game: Game, states: Cells) -> Values:
         """The values [B] of states [B, S], none of them finished."""

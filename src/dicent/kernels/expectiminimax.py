@@ -4,6 +4,9 @@ Every ply counts, a roll of chance too. Layer k holds the different states k pli
 To search one ply deeper, the last layer is expanded, the new layer is valued in few large batches,
 and values are backed up layer by layer. States are merged within a layer only, since a state that
 is reached sooner is searched deeper. A depth that is not finished changes no value.
+
+Layers that are expanded anyway need no values of their own: where the depth is the only limit and
+nobody looks in between, only the last layer is valued.
 """
 
 from typing import NamedTuple
@@ -34,6 +37,7 @@ class Layers(NamedTuple):
     start: np.ndarray  # [M, D + 2]  first node of each layer
     depth: np.ndarray  # [M]  the depth whose values are backed up
     cursor: np.ndarray  # [M]  next node to expand
+    valued: np.ndarray  # [M]  the first layer whose states are valued
     largest: int  # batch that a match may wait for
 
 
@@ -139,7 +143,18 @@ def expand(t, c, y, m, node, settings, work):
         t.child[first + i] = find_in_layer(
             t, work.state, ply_after(t, node, settings), y.start[m, y.depth[m] + 1], settings
         )
+    if y.depth[m] + 1 < y.valued[m]:
+        leave_children(t, node)
+        return 0
     return value_children(t, node, c.leaves[m, c.waiting[m] :], settings, work)
+
+
+@jit
+def leave_children(t, node):
+    """Let the new children of `node` count 0 until their layer is expanded."""
+    for edge in range(t.first_edge[node], t.first_edge[node] + t.num_edges[node]):
+        if np.isnan(t.value[t.child[edge]]):
+            t.value[t.child[edge]] = 0.0
 
 
 @jit

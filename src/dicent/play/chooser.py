@@ -3,15 +3,21 @@
 import copy
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from dicent.binding import bind
+from dicent.evaluate.base import Evaluator
 from dicent.game import Cells, Game, State
+from dicent.kernels.constants import SEARCH
+from dicent.kernels.generator import open_stream
 from dicent.kernels.leaf import OUTSIDE
 from dicent.kernels.matches import STUFFED
+from dicent.play.history import Played
+from dicent.play.openspiel import OpenSpielMcts
 from dicent.play.player import Player
 from dicent.search.determinized import Determinized
 from dicent.search.expectiminimax import Expectiminimax
@@ -35,6 +41,7 @@ class Positions(NamedTuple):
     plies: Numbers  # [K]
     seeds: Numbers  # [K]  for the search, different for every game and move
     d_seeds: Numbers  # [K]  for the player's determinization, the same for a whole game
+    history: Callable[[int], Played] | None = None  # of position k, for players that need it
 
 
 class Chooser(ABC):
@@ -52,6 +59,8 @@ def chooser_of(player: Player, game: Game, threads: int | None) -> Chooser:
         return RandomChooser(game)
     if isinstance(search, Greedy):
         return GroupChooser(Expectiminimax(search.evaluator), Limit(depth=1), game, threads)
+    if isinstance(search, OpenSpielMcts):
+        return OpenSpielChooser(search, game)
     inner = search.inner if isinstance(search, Determinized) else search
     sampled = isinstance(inner, Puct) and inner.temperature > 0
     pruned = isinstance(inner, Expectiminimax) and inner.prune
@@ -74,6 +83,22 @@ class RandomChooser(Chooser):
         return chosen
 
 
+class OpenSpielChooser(Chooser):
+    """OpenSpiel's search, which must be led through each game."""
+
+    def __init__(self, search: OpenSpielMcts, game: Game) -> None:
+        self.search, self.game = search, game
+
+    def choose(self, positions: Positions) -> Numbers:
+        """See `Chooser.choose`."""
+        assert positions.history is not None
+        chosen = [
+            self.search.play_after(self.game, positions.history(k), seed)
+            for k, seed in enumerate(positions.seeds.tolist())
+        ]
+        return np.array(chosen, np.int64)
+
+
 class SingleChooser(Chooser):
     """One search after another, for budgets in seconds and for searches of one's own."""
 
@@ -84,7 +109,7 @@ class SingleChooser(Chooser):
         """See `Chooser.choose`."""
         chosen = [
             self._seeded(int(seed), int(d_seed)).play(State(self.game, cells.copy()), self.limit, int(ply))
-            for cells, ply, seed, d_seed in zip(*positions, strict=True)
+            for cells, ply, seed, d_seed in zip(*positions[:4], strict=True)
         ]
         return np.array(chosen, np.int64)
 
@@ -106,6 +131,11 @@ class GroupChooser(Chooser):
         self.search, self.limit, self.game, self.threads = search, limit, game, threads
         self.nodes = FIRST_NODES
         self.group: Group | None = None
+        # Nobody looks at these searches before they end, so that inner layers need no values, unless
+        # values can be exact and spare the search what is below.
+        marks = type(search.evaluator).evaluate_marked is not Evaluator.evaluate_marked
+        only_depth = limit.time is None and limit.nodes is None and limit.evaluations is None
+        self.only_last_layer = isinstance(search, Expectiminimax) and only_depth and not marks
 
     def choose(self, positions: Positions) -> Numbers:
         """See `Chooser.choose`."""
@@ -117,20 +147,24 @@ class GroupChooser(Chooser):
             full = self._search(group, positions, now, chosen)
             if full:  # what was found in too small a tree is dropped: more memory changes no move
                 left = full + left
-                self.nodes *= 2
                 self.group = None
+                if self.nodes < MAX_NODES:
+                    self.nodes *= 2
+                else:  # the depth is out of reach: the last one that is finished needs its values
+                    self.only_last_layer = False
         return chosen
 
     def _search(self, group: Group, positions: Positions, now: list[int], chosen: Numbers) -> list[int]:
-        """Search the positions `now`; returns those whose trees were full and may be larger."""
-        for m, k in enumerate(now):
-            state = State(self.game, positions.cells[k].copy())
-            group.begin(m, state, self.limit, int(positions.seeds[k]), ply=int(positions.plies[k]))
-            group.matches.d_seed[m] = positions.d_seeds[k]
+        """Search the positions `now`; returns those that must be searched again, their trees full."""
+        for m, seed in enumerate(positions.seeds[now].tolist()):
+            open_stream(group.matches.rng[m], seed, 0, SEARCH)
+        members = np.arange(len(now))
+        group.matches.d_seed[members] = positions.d_seeds[now]
+        group.begin_many(members, positions.cells[now], positions.plies[now], self.limit, keep=False)
         group.run()
         full = group.matches.status[: len(now)] == STUFFED
         if full.any():
-            if self.nodes < MAX_NODES:
+            if self.nodes < MAX_NODES or self.only_last_layer:
                 return self._finish(group, now, chosen, full)
             group.settle()
         return self._finish(group, now, chosen, np.zeros(len(now), bool))
@@ -149,6 +183,7 @@ class GroupChooser(Chooser):
             room = max(1, MEMORY // self._bytes())
             size = min(positions, most, room)
             self.group = Group(self.search, self.game, size, self.nodes, self.threads)
+            self.group.only_last_layer = self.only_last_layer
         return self.group
 
     def _bytes(self) -> int:

@@ -1,135 +1,31 @@
 """Match: two players, many games at once, in pairs with the same start and the same dice."""
 
-import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dicent.binding import Bound, bind
-from dicent.errors import DicentError
+from dicent.errors import DicentError, RecordError
+from dicent.evaluate.base import Evaluator
 from dicent.game import Game, State
 from dicent.kernels.constants import MAX, MIN, NONE, ONGOING, RESOLVE, SEARCH
 from dicent.play.chooser import Chooser, Positions, chooser_of
+from dicent.play.history import Played
+from dicent.play.luck import Judge, judge_of
 from dicent.play.player import Player, as_player
-from dicent.play.record import Record, append_records, make_record
+from dicent.play.record import Record, append_records, choices_of, make_record, read_records
+from dicent.play.result import MatchInterrupted, MatchResult, Standing, pair_counts
 from dicent.playout import MAX_STEPS
 from dicent.registry import make
 from dicent.search.determinized import Determinized
-from dicent.stats.elo import elo
-from dicent.stats.intervals import Interval, pair_interval
+from dicent.stats.sprt import Sprt
 
-
-class Standing(NamedTuple):
-    """How far a match has come."""
-
-    games: int  # finished
-    points: float  # of the first player named, a draw a half
-    plies: int  # in all games
-
-
-@dataclass(frozen=True)
-class MatchResult:
-    """What a match came to. Everything is told for player A, the first one named.
-
-    Games 2k and 2k + 1 are a pair; A has the first move in the even one.
-    """
-
-    game: str
-    players: tuple[str, str]
-    seed: int
-    results: npt.NDArray[np.int8]  # [games] +1, 0, -1 for A; a game that did not end is a draw
-    plies: npt.NDArray[np.int64]  # [games] actions played
-    unfinished: int  # games that did not end in time
-    seconds: float
-
-    @property
-    def games(self) -> int:
-        """How many games were played."""
-        return len(self.results)
-
-    @property
-    def wins(self) -> int:
-        """Games that A won."""
-        return int((self.results == 1).sum())
-
-    @property
-    def draws(self) -> int:
-        """Games that nobody won."""
-        return int((self.results == 0).sum())
-
-    @property
-    def losses(self) -> int:
-        """Games that B won."""
-        return int((self.results == -1).sum())
-
-    @property
-    def score(self) -> float:
-        """A's share of the points: a win 1, a draw a half."""
-        return _share(self.results)
-
-    @property
-    def score_first(self) -> float:
-        """A's share in the games in which it had the first move."""
-        return _share(self.results[0::2])
-
-    @property
-    def score_second(self) -> float:
-        """A's share in the games in which B had the first move."""
-        return _share(self.results[1::2])
-
-    @property
-    def pairs(self) -> npt.NDArray[np.float64]:
-        """A's share of each pair of games: 0, 1/4, 1/2, 3/4 or 1."""
-        shares: npt.NDArray[np.float64] = (self.results.reshape(-1, 2).sum(axis=1) / 2 + 1) / 2
-        return shares
-
-    @cached_property
-    def interval(self) -> Interval:
-        """The 95 % interval for the score, from the variance between pairs."""
-        return pair_interval(self.pairs.tolist())
-
-    @property
-    def elo(self) -> float:
-        """The Elo difference that the score stands for."""
-        return elo(self.score)
-
-    @property
-    def elo_interval(self) -> Interval:
-        """The 95 % interval for it."""
-        return elo(self.interval[0]), elo(self.interval[1])
-
-    @property
-    def mean_plies(self) -> float:
-        """Actions a game."""
-        return float(self.plies.mean())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything for programs; an infinite Elo is None."""
-        return {
-            "game": self.game,
-            "players": list(self.players),
-            "seed": self.seed,
-            "games": self.games,
-            "wins": self.wins,
-            "draws": self.draws,
-            "losses": self.losses,
-            "score": self.score,
-            "interval": list(self.interval),
-            "elo": _finite(self.elo),
-            "elo_interval": [_finite(end) for end in self.elo_interval],
-            "score_first": self.score_first,
-            "score_second": self.score_second,
-            "pairs": [int((self.pairs == share).sum()) for share in (0, 0.25, 0.5, 0.75, 1)],
-            "mean_plies": self.mean_plies,
-            "unfinished": self.unfinished,
-            "seconds": self.seconds,
-        }
+WAVE = 200  # games between two looks of a sequential test
+Numbers = npt.NDArray[np.int64]
 
 
 def play_match(
@@ -141,34 +37,50 @@ def play_match(
     threads: int | None = None,
     progress: Callable[[Standing], object] | None = None,
     record: str | Path | Callable[[Record], object] | None = None,
+    luck: Evaluator | str | None = None,
+    sprt: Sprt | tuple[float, float] | None = None,
 ) -> MatchResult:
     """Play `games` games, an even number, between players A and B.
 
     All are played at once; with a budget in seconds one after another. The same seed gives the same
     games whatever the number of threads, unless a budget is in seconds; with networks up to the
-    rounding of their batches. `game` is by default what a network has learned. `record` is a file to
-    add the games to, or a function to give them to.
+    rounding of their batches. `game` is by default what a network has learned.
+
+    `record` is a file to add the games to, or a function to give them to. Games that the file already
+    holds are not played again. `luck` is the evaluator, or the network's file, that judges rolls for
+    the luck adjustment: by default the network of a player, or else a few random games. `sprt` is a
+    sequential test, or its elo0 and elo1, that ends the match as soon as it is decided.
+
+    Ctrl-C raises `MatchInterrupted`, a KeyboardInterrupt that brings the result so far.
     """
     begin = time.perf_counter()
     players = as_player(a), as_player(b)
     game = game_of_match(players, game)
     if games < 2 or games % 2:
         raise DicentError(f"games come in pairs with sides swapped: give an even number, not {games}")
-    match = _Match(players, game, games, seed % 2**63, threads, progress, record)
-    timed = any(player.budget.time is not None for player in players)
-    for first in range(0, games, 1 if timed else games):
-        match.play(np.arange(first, first + (1 if timed else games)))
-    seconds = time.perf_counter() - begin
-    names = players[0].name, players[1].name
-    return MatchResult(game.name, names, seed, match.results, match.plies, match.unfinished, seconds)
+    judge = judge_of(players, game, luck)
+    if isinstance(sprt, tuple):
+        try:
+            sprt = Sprt(*sprt)
+        except ValueError as error:
+            raise DicentError(str(error)) from None
+    match = _Match(players, game, games, seed % 2**63, threads, progress, record, sprt)
+    try:
+        match.play_all()
+    except KeyboardInterrupt:
+        if not len(match.pairs()):
+            raise
+        result = match.result(seed, time.perf_counter() - begin, judge, interrupted=True)
+        raise MatchInterrupted(result) from None
+    return match.result(seed, time.perf_counter() - begin, judge)
 
 
-def game_of_match(players: tuple[Player, Player], game: Game | str | None) -> Game:
-    """The game to play, by default the one that a network has learned; both players must know it."""
+def game_of_match(players: tuple[Player, ...], game: Game | str | None) -> Game:
+    """The game to play, by default the one that a network has learned; all players must know it."""
     if game is None:
         game = next((player.game for player in players if player.game is not None), None)
         if game is None:
-            raise DicentError("which game? Neither player has a network that knows: name the game")
+            raise DicentError("which game? No player has a network that knows: name the game")
     game = make(game) if isinstance(game, str) else game
     for player in players:
         player.require(game)
@@ -187,20 +99,73 @@ class _Match:
         threads: int | None,
         progress: Callable[[Standing], object] | None,
         record: str | Path | Callable[[Record], object] | None,
+        sprt: Sprt | None,
     ) -> None:
-        self.players, self.game, self.seed = players, game, seed
+        self.players, self.game, self.seed, self.sprt = players, game, seed, sprt
         self.bound = bind(game)
         self.choosers = [chooser_of(player, game, threads) for player in players]
         self.progress, self.record = progress, record
-        self.results = np.zeros(games, np.int8)
+        self.results = np.full(games, ONGOING, np.int8)  # ONGOING: not played yet
         self.plies = np.zeros(games, np.int64)
-        self.finished = self.unfinished = 0
-        self.points = 0.0
+        self.played: dict[int, Played] = {}
+        self.broken_off = np.zeros(games, bool)
         self.rng = np.empty(2, np.uint64)
         if isinstance(record, str | Path):
             append_records(record, ())  # an error comes now rather than after the match
+            self._take_up(record)
 
-    def play(self, numbers: npt.NDArray[np.int64]) -> None:
+    def _take_up(self, path: str | Path) -> None:
+        """Count the games that a file already holds."""
+        for record in read_records(path):
+            number = record.number
+            names = self._sides(number)
+            if (record.players, record.seed) != (names, self.seed) or make(record.game) != self.game:
+                raise RecordError(
+                    f"{path} holds another match: {record.game}, {' against '.join(record.players)}, "
+                    f"seed {record.seed}; name another file"
+                )
+            if number < len(self.results):
+                start, steps, plies = choices_of(record, self.game)
+                played = Played(start.cells, np.array(steps, np.int32))
+                self._count(number, ONGOING if record.result is None else record.result, plies, played)
+
+    def play_all(self) -> None:
+        """Play the games that are left, in waves if a test may end the match."""
+        left = np.flatnonzero(self.results == ONGOING)
+        timed = any(player.budget.time is not None for player in self.players)
+        size = 1 if timed else WAVE if self.sprt is not None else max(1, len(left))
+        for first in range(0, len(left), size):
+            if self.sprt is not None and self.sprt.decide(pair_counts(self.pairs())) is not None:
+                break
+            self.play(left[first : first + size])
+
+    def pairs(self) -> npt.NDArray[np.float64]:
+        """A's share of each pair that is over."""
+        shares: npt.NDArray[np.float64] = (self.results.reshape(-1, 2)[self._whole()].sum(axis=1) + 2) / 4
+        return shares
+
+    def _whole(self) -> npt.NDArray[np.bool_]:
+        whole: npt.NDArray[np.bool_] = (self.results != ONGOING).reshape(-1, 2).all(axis=1)
+        return whole
+
+    def result(self, seed: int, seconds: float, judge: Judge, interrupted: bool = False) -> MatchResult:
+        """What the games came to whose twin is over too."""
+        games = np.flatnonzero(np.repeat(self._whole(), 2))
+        return MatchResult(
+            self.game,
+            self._sides(0),
+            seed,
+            self.results[games],
+            self.plies[games],
+            [self.played[i] for i in games.tolist()],
+            int(self.broken_off[games].sum()),
+            seconds,
+            judge,
+            self.sprt,
+            interrupted,
+        )
+
+    def play(self, numbers: Numbers) -> None:
         """Play the games of these numbers to their ends."""
         games = _new_games(self.bound, numbers)
         self.bound.kernel("rounds.deal")(games, self.seed, self.rng)
@@ -213,14 +178,14 @@ class _Match:
                 mine = np.where(first_side == side, MAX, MIN)
                 which = going[((games.mover == mine) & (games.length < MAX_STEPS))[going]]
                 if len(which):
-                    self._move(games, which, side, chooser)
+                    self._move(games, start, which, side, chooser)
                     games = self._roll(games)
             over = (games.result[going] != ONGOING) | (games.length[going] >= MAX_STEPS)
             self._finish(games, going[over], start)
             going = going[~over]
             self._report(games, going)
 
-    def _move(self, games: Any, which: npt.NDArray[np.int64], side: int, chooser: Chooser) -> None:
+    def _move(self, games: Any, start: Any, which: Numbers, side: int, chooser: Chooser) -> None:
         """Let a player move in the games `which`."""
         numbers, plies = games.number[which], games.plies[which]
         search = self.players[side].search
@@ -232,6 +197,7 @@ class _Match:
                 plies,
                 self._seeds(self.seed, numbers, SEARCH, plies),
                 self._seeds(self.seed ^ own, numbers, RESOLVE, np.full(len(which), side)),
+                lambda k: Played(start[which[k]], games.steps[which[k], : games.length[which[k]]]),
             )
         )
         actions = np.empty(self.game.num_actions, np.int64)
@@ -257,33 +223,42 @@ class _Match:
             wider[:, :room] = games.steps
             games = games._replace(steps=wider)
 
-    def _finish(self, games: Any, over: npt.NDArray[np.int64], start: Any) -> None:
+    def _finish(self, games: Any, over: Numbers, start: Any) -> None:
         """Count the games that are over, and record them."""
         records = []
         for i in over.tolist():
-            number, result = int(games.number[i]), int(games.result[i])
-            self.finished += 1
-            self.unfinished += result == ONGOING
-            result = 0 if result == ONGOING else result
-            self.results[number] = result if number % 2 == 0 else -result
-            self.plies[number] = games.plies[i]
-            self.points += (self.results[number] + 1) / 2
+            number = int(games.number[i])
+            played = Played(start[i].copy(), games.steps[i, : games.length[i]].copy())
+            self._count(number, int(games.result[i]), int(games.plies[i]), played)
             if self.record is not None:
-                names = [player.name for player in self.players]
-                sides = (names[0], names[1]) if number % 2 == 0 else (names[1], names[0])
-                steps = games.steps[i, : games.length[i]].tolist()
-                began = State(self.game, start[i].copy())
-                records.append(make_record(self.game, began, steps, sides, self.seed, number))
+                began, sides = State(self.game, start[i].copy()), self._sides(number)
+                records.append(make_record(self.game, began, played.steps.tolist(), sides, self.seed, number))
         if isinstance(self.record, str | Path):
             append_records(self.record, records)
         elif self.record is not None:
             for item in records:
                 self.record(item)
 
-    def _report(self, games: Any, going: npt.NDArray[np.int64]) -> None:
-        if self.progress is not None:
-            plies = int(self.plies.sum() + games.plies[going].sum())
-            self.progress(Standing(self.finished, float(self.points), plies))
+    def _count(self, number: int, result: int, plies: int, played: Played) -> None:
+        """Take in a game that is over; its result is MAX's, and A is MAX in even games."""
+        self.broken_off[number] = result == ONGOING
+        result = 0 if result == ONGOING else result
+        self.results[number] = result if number % 2 == 0 else -result
+        self.plies[number] = plies
+        self.played[number] = played
+
+    def _sides(self, number: int) -> tuple[str, str]:
+        """The names of MAX and MIN in a game."""
+        a, b = self.players[0].name, self.players[1].name
+        return (a, b) if number % 2 == 0 else (b, a)
+
+    def _report(self, games: Any, going: Numbers) -> None:
+        if self.progress is None:
+            return
+        over = self.results[self.results != ONGOING]
+        plies = int(self.plies.sum() + games.plies[going].sum())
+        ratio = None if self.sprt is None else self.sprt.ratio(pair_counts(self.pairs()))
+        self.progress(Standing(len(over), float((over + 1).sum() / 2), plies, ratio))
 
 
 def _new_games(bound: Bound, numbers: npt.NDArray[np.int64]) -> Any:
@@ -298,11 +273,3 @@ def _new_games(bound: Bound, numbers: npt.NDArray[np.int64]) -> Any:
         length=np.zeros(n, np.int64),
         dice=np.zeros((n, 2), np.uint64),
     )
-
-
-def _share(results: npt.NDArray[np.int8]) -> float:
-    return float((results.mean() + 1) / 2)
-
-
-def _finite(number: float) -> float | None:
-    return number if math.isfinite(number) else None

@@ -8,6 +8,8 @@
     unbounded:NET,time=1.5
     puct:NET,1600
     NET                                   the same as expectiminimax:NET,depth=3
+    openspiel-mcts:1000                   OpenSpiel's search, where that is installed
+    process:COMMAND                       another program
     greedy:rollout=100                    random games, or `random=SEED`, in place of a network
 
 Fields stand between commas, which quotes protect: first those without a name, then name=value.
@@ -26,6 +28,8 @@ from dicent.evaluate.native import RandomEvaluator, Rollout
 from dicent.evaluate.network import Network
 from dicent.evaluate.network_file import load_network
 from dicent.game import Game
+from dicent.play.openspiel import OpenSpielMcts
+from dicent.play.process import Process
 from dicent.registry import make
 from dicent.search.descent import Descent
 from dicent.search.determinized import Determinized
@@ -40,7 +44,7 @@ from dicent.search.unbounded import Unbounded
 
 @dataclass(frozen=True)
 class Player:
-    """A search with its budget. `Greedy` and `Random` need no limit."""
+    """A search with its budget. `Greedy`, `Random` and players from outside need no limit."""
 
     search: Search
     limit: Limit | None = None
@@ -48,7 +52,7 @@ class Player:
 
     def __post_init__(self) -> None:
         if self.limit is None:
-            if not isinstance(self.search, Greedy | Random):
+            if not isinstance(self.search, Greedy | Random | OpenSpielMcts | Process):
                 raise PlayerError(f"a player with {type(self.search).__name__} needs a Limit")
             object.__setattr__(self, "limit", Limit(depth=1))
         if not self.name:
@@ -77,6 +81,8 @@ class Player:
 
     def require(self, game: Game) -> None:
         """Raise an error unless the player can play this game."""
+        if isinstance(self.search, OpenSpielMcts):
+            self.search.require(game)
         if self.game is None or self.game == game.name:
             return
         try:
@@ -126,6 +132,10 @@ KINDS = {
     "unbounded": _Kind(
         Unbounded, ("net", "evaluations"), {"decision": "text", **BEST_FIRST}, {"evaluations": 2000}
     ),
+    "openspiel-mcts": _Kind(
+        OpenSpielMcts, ("simulations",), {"simulations": "count", "exploration": "number"}
+    ),
+    "process": _Kind(Process, ("command",), {"command": "text", "timeout": "number"}),
     "puct": _Kind(Puct, ("net", "evaluations"), {"exploration": "number"}, {"evaluations": SIMULATIONS}),
 }
 SWITCHES = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
@@ -148,6 +158,8 @@ def parse_player(text: str) -> Player:
     determinized = fields.pop("determinized", False)
     if kind.has_evaluator:
         fields["evaluator"] = _evaluator(text, kind_name, fields)
+    elif "command" in kind.positional and "command" not in fields:
+        raise PlayerError(f"{text!r}: process needs a command, as in process:./engine")
     search = kind.build(**fields)
     if determinized:
         assert isinstance(search, TreeSearch)

@@ -63,22 +63,41 @@ def make_record(
 
 def replay(record: Record, game: Game | None = None) -> Iterator[State]:
     """The states of a recorded game, first to last; raises an error where a step is not legal."""
-    game = game or make(record.game)
+    for state, choice in _steps(record, game or make(record.game)):
+        yield state
+        if choice is None and state.result != record.result:
+            raise RecordError(
+                f"game {record.number} ends with {state.result}, and its record says {record.result}"
+            )
+
+
+def choices_of(record: Record, game: Game) -> tuple[State, list[int], int]:
+    """The start of a recorded game, its actions and outcomes as numbers, and how many were actions."""
+    start = game.parse(record.start)
+    choices, plies = [], 0
+    for state, choice in _steps(record, game):
+        if choice is not None:
+            choices.append(choice)
+            plies += not state.is_chance
+    return start, choices, plies
+
+
+def _steps(record: Record, game: Game) -> Iterator[tuple[State, int | None]]:
+    """Every state of a recorded game with what was chosen there; None at the last one."""
     state = game.parse(record.start)
-    yield state
     for i, text in enumerate(record.steps):
+        before = state
         try:
             if state.is_chance:
-                state = state.apply_outcome(game.parse_outcome(state, text))
+                choice = game.parse_outcome(state, text)
+                state = state.apply_outcome(choice)
             else:
-                state = state.apply(game.parse_action(state, text))
+                choice = game.parse_action(state, text)
+                state = state.apply(choice)
         except DicentError as error:
             raise RecordError(f"step {i + 1} of game {record.number}: {error}") from error
-        yield state
-    if state.result != record.result:
-        raise RecordError(
-            f"game {record.number} ends with {state.result}, and its record says {record.result}"
-        )
+        yield before, choice
+    yield state, None
 
 
 def read_records(path: str | Path) -> Iterator[Record]:

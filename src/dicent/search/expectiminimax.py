@@ -72,6 +72,7 @@ class Expectiminimax(TreeSearch):
             start=np.zeros((size, MAX_DEPTH + 2), np.int64),
             depth=np.zeros(size, np.int64),
             cursor=np.zeros(size, np.int64),
+            valued=np.zeros(size, np.int64),
             largest=self.batch(bound.game) if self.evaluator.native[0] == OUTSIDE else 2**62,
         )
 
@@ -81,6 +82,8 @@ class Expectiminimax(TreeSearch):
         group.extra.start[members, 1] = 1
         group.extra.depth[members] = 0
         group.extra.cursor[members] = 0
+        last = np.minimum(group.matches.max_depth[members], MAX_DEPTH)
+        group.extra.valued[members] = last if group.only_last_layer else 0
 
     def is_backed_up(self, group: Group, m: int, node: int) -> bool:
         """Layers up to the depth that was finished."""

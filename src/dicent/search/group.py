@@ -52,6 +52,7 @@ class Group:
         self.matches = new_matches(self.bound, size, search.path_length, search.batch(game))
         self.settings = self.bound.module("tree").Settings(*search.settings())
         self.extra = search.extra(self.bound, size)
+        self.only_last_layer = False  # for searches with a depth only, which nobody reads before their end
         self.states: list[State | None] = [None] * size
         self.threads = max(1, min(size, threads or os.cpu_count() or 1))
         self.works = [new_work(self.bound) for _ in range(self.threads)]

@@ -45,6 +45,19 @@ def pair_interval(pairs: Sequence[float], confidence: float = 0.95) -> Interval:
     return wilson(min(1.0, max(0.0, share)) * worth, worth, confidence)
 
 
+def superiority(pairs: Sequence[float]) -> float:
+    """The likelihood that a player is the better one, from its share (0 to 1) of each pair of games.
+
+    It is that of a mean above one half, with the variance of `pair_interval` and no opinion beforehand.
+    """
+    n = len(pairs)
+    if n == 0:
+        return 0.5
+    share = math.fsum(pairs) / n
+    spread = math.fsum((pair - share) ** 2 for pair in pairs) + PRIOR
+    return NormalDist().cdf((share - 0.5) * n / math.sqrt(spread))
+
+
 def quantile(confidence: float) -> float:
     """How many standard deviations a normal variable stays within, with that probability."""
     if not 0 < confidence < 1:

@@ -1,0 +1,13 @@
+"""The smallest player in another program: it plays any legal action. See docs/protocol.md.
+
+dicent match "process:python examples/random_engine.py" random --game ewn
+"""
+
+import json
+import random
+import sys
+
+for line in sys.stdin:
+    question = json.loads(line)
+    chosen = random.Random(question["seed"]).choice(question["actions"])
+    print(json.dumps({"id": question["id"], "action": chosen}), flush=True)

@@ -1,0 +1,110 @@
+"""Commands about many players: tournament."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+from rich.console import Console, Group
+from rich.live import Live
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+import dicent
+from dicent.cli.shared import Json, app, print_json
+
+if TYPE_CHECKING:
+    from dicent.play.result import Standing
+    from dicent.play.tournament import TournamentResult
+
+Folder = Annotated[
+    str, tyro.conf.Positional, tyro.conf.arg(metavar="FOLDER", help="Where the tournament is, or is to be.")
+]
+Players = Annotated[
+    tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="PLAYER...", help="As for `match`.")
+]
+
+
+@app.command
+def tournament(
+    folder: Folder,
+    players: Players,
+    /,
+    game: str | None = None,
+    games: int = 200,
+    seed: int = 0,
+    gauntlet: str | None = None,
+    threads: int | None = None,
+    luck: str | None = None,
+    json: Json = False,
+) -> None:
+    """Let all players meet each other, and rate them.
+
+    The folder keeps every game. The same command goes on with a tournament that was stopped; more
+    players at the end, or more games, make it larger.
+
+    Args:
+        game: A game's name or its file; by default what a network has learned.
+        games: Of each match, an even number.
+        seed: Which start positions and dice.
+        gauntlet: A player whom the others meet, in place of each other.
+        threads: By default one a core.
+        luck: The network that judges what rolls were worth; by default that of a player.
+    """
+    with _Screen() as screen:
+        result = dicent.play_tournament(
+            folder, players, game, games, seed, gauntlet, threads, luck, screen.watch
+        )
+    if json:
+        print_json(result.to_dict())
+    else:
+        console = Console(highlight=False)
+        console.print(_tables(result))
+        console.print(f"[dim]The page:[/] {escape(folder)}/results.html", soft_wrap=True)
+
+
+class _Screen:
+    """A live table on the error stream, where that is a terminal."""
+
+    def __init__(self) -> None:
+        console = Console(stderr=True, highlight=False)
+        self.live = Live(console=console, auto_refresh=False, transient=True) if console.is_terminal else None
+        self.shown = 0.0
+
+    def __enter__(self) -> _Screen:
+        if self.live is not None:
+            self.live.__enter__()
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        if self.live is not None:
+            self.live.__exit__(None, None, None)
+
+    def watch(self, over: TournamentResult, pair: tuple[int, int], standing: Standing) -> None:
+        """Show how the tournament stands."""
+        now = time.monotonic()
+        if self.live is None or now - self.shown < 0.5:
+            return
+        self.shown = now
+        names = " against ".join(escape(over.players[i]) for i in pair)
+        share = f", {standing.points / standing.games:.1%}" if standing.games else ""
+        text = (
+            f"match {len(over.encounters) + 1} of {over.matches}: {names}, "
+            f"{standing.games:,} of {over.games:,} games{share}"
+        )
+        self.live.update(Group(_tables(over), Text.from_markup(text)), refresh=True)
+
+
+def _tables(result: TournamentResult) -> Group:
+    """Ratings and cross table."""
+    from dicent.play import tournament_report as report
+
+    head = report.RATING_HEAD[:-2] + [str(rank + 1) for rank in range(len(result.players))]
+    table = Table(*head, box=None, pad_edge=False, header_style="dim")
+    for column in table.columns[2:]:
+        column.justify = "right"
+    for rating, cross in zip(report.rating_rows(result), report.cross_rows(result), strict=True):
+        table.add_row(*map(escape, rating[:-2] + cross[1:]))
+    return Group(table, Text(report.first_move(result), style="dim"))

@@ -1,0 +1,65 @@
+"""Histories: the games of a match as arrays, for what is asked about their dice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dicent.binding import bind
+from dicent.evaluate.base import Values
+from dicent.game import Cells, Game
+from dicent.stats.chi_square import DiceTest, dice_test
+
+
+class Played(NamedTuple):
+    """A game from its start to its end."""
+
+    start: Cells  # [S]
+    steps: npt.NDArray[np.int32]  # its actions and outcomes
+
+
+class Rolls(NamedTuple):
+    """E rolls of chance."""
+
+    games: npt.NDArray[np.int64]  # [E]  in which game
+    states: Cells  # [E, S]  before the roll
+    outcomes: npt.NDArray[np.int64]  # [E]
+
+
+def rolls_of(game: Game, games: Sequence[Played]) -> Rolls:
+    """All rolls of some games."""
+    starts = np.array([played.start for played in games], game.state_dtype).reshape(-1, game.state_size)
+    lengths = np.array([len(played.steps) for played in games], np.int64)
+    steps = np.zeros((len(games), max(1, lengths.max(initial=0))), np.int32)
+    for row, played in zip(steps, games, strict=True):
+        row[: len(played.steps)] = played.steps
+    most = int(lengths.sum())
+    states = np.empty((most, game.state_size), game.state_dtype)
+    rolls = Rolls(np.empty(most, np.int64), states, np.empty(most, np.int64))
+    n = bind(game).kernel("history.rolls")(starts, steps, lengths, *rolls, game.empty_cells())
+    return Rolls(*(array[:n] for array in rolls))
+
+
+def check_dice(game: Game, games: Sequence[Played]) -> DiceTest | None:
+    """Are the rolls of these games what the game's probabilities let one expect?
+
+    The games of a pair share their dice, so give one of each pair.
+    """
+    rolls = rolls_of(game, games)
+    kinds, which = np.unique(probabilities(game, rolls), axis=0, return_inverse=True)
+    groups = []
+    for k, kind in enumerate(kinds):
+        counts = np.bincount(rolls.outcomes[which.ravel() == k], minlength=len(kind))
+        possible = kind > 0
+        groups.append((kind[possible].tolist(), counts[possible].tolist()))
+    return dice_test(groups)
+
+
+def probabilities(game: Game, rolls: Rolls) -> Values:
+    """The probability [E, O] of each outcome of each roll."""
+    p = np.zeros((len(rolls.games), max(1, game.num_outcomes)), np.float64)
+    bind(game).kernel("history.probabilities")(rolls.states, p)
+    return p

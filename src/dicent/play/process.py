@@ -1,0 +1,171 @@
+"""Process: another program as a player, by lines of JSON (docs/protocol.md)."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import shlex
+import subprocess
+import tempfile
+import time
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+from dicent.errors import DicentError, PlayerError
+from dicent.game import State
+from dicent.search.analysis import Analysis
+from dicent.search.limit import Limit
+from dicent.search.tree_search import Search
+
+LONGEST = 1 << 20  # bytes of an answer
+SHOWN = 300  # letters of what a program wrote that an error repeats
+
+
+class Process(Search):
+    """A program that is told positions and answers with actions.
+
+    It is started when its first move is due, and ended with this object. `timeout` is in seconds a
+    move. Whatever goes wrong ends the match with an error that names the program: a score with games
+    lost by accident would say nothing about how well it plays.
+    """
+
+    def __init__(self, command: str, timeout: float = 60.0, seed: int = 0) -> None:
+        try:
+            self.command = shlex.split(command)
+        except ValueError as error:
+            raise PlayerError(f"process:{command}: {error}") from None
+        if not self.command:
+            raise PlayerError("process: needs a command, as in process:./engine")
+        if not timeout > 0:
+            raise PlayerError(f"process:{command}: timeout is {timeout}, it must be above 0")
+        self.seed = seed
+        self._program = _Program(self.command, timeout)  # shared by copies, which have other seeds
+
+    def stream(
+        self, state: State, limit: Limit, after: Analysis | None = None, every: float = 0.2, ply: int = 0
+    ) -> Iterator[Analysis]:
+        """A program tells its moves, and nothing about them."""
+        raise DicentError(f"{self._program.name} can play, but not analyse")
+
+    def play(self, state: State, limit: Limit, ply: int = 0) -> int:
+        """The action that the program answers with."""
+        game = state.game
+        actions = {game.format_action(state, action): action for action in state.legal_actions}
+        if not actions:
+            raise DicentError(f"there is no action to play at {state}. {state.describe_legal()}")
+        question = {"game": game.name, "position": str(state), "actions": list(actions)}
+        text = self._program.ask({**question, "ply": ply, "seed": self.seed})
+        if text not in actions:
+            raise self._program.error(
+                f"played {text!r} at {state}, which is not legal there: {', '.join(actions)}"
+            )
+        return actions[text]
+
+
+class _Program:
+    """The running program."""
+
+    def __init__(self, command: list[str], timeout: float) -> None:
+        self.command, self.timeout = command, timeout
+        self.name = f"the program {shlex.join(command)!r}"
+        self.process: subprocess.Popen[bytes] | None = None
+        self.asked = 0
+        self.unread = b""
+
+    def ask(self, question: dict[str, Any]) -> str:
+        """The action that the program answers to a question."""
+        process = self._started()
+        self.asked += 1
+        line = json.dumps({"id": self.asked, **question}, ensure_ascii=False)
+        assert process.stdin is not None
+        try:
+            process.stdin.write(line.encode() + b"\n")
+            process.stdin.flush()
+        except OSError:
+            raise self._ended() from None
+        answer = self._answer(time.monotonic() + self.timeout)
+        try:
+            found = json.loads(answer)
+            if "error" in found:
+                raise self.error(f"reports an error: {str(found['error'])[:SHOWN]}")
+            if found["id"] != self.asked:
+                raise self.error(f"answered question {found['id']!r}, and {self.asked} was asked")
+            if not isinstance(found["action"], str):
+                raise TypeError
+            return found["action"]
+        except (ValueError, TypeError, KeyError) as error:
+            if isinstance(error, PlayerError):
+                raise
+            shown = answer[:SHOWN].decode(errors="replace").strip()
+            raise self.error(f'answered {shown!r}, and not {{"id": ..., "action": ...}}') from None
+
+    def error(self, what: str) -> PlayerError:
+        """An error that names the program; it is not asked again."""
+        self.close()
+        return PlayerError(f"{self.name} {what}")
+
+    def close(self) -> None:
+        """End the program."""
+        if self.process is not None:
+            self._end()
+            self.process = None
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        if self.process is None:
+            self.errors = tempfile.TemporaryFile()  # noqa: SIM115  closed with the program
+            try:
+                self.process = subprocess.Popen(
+                    self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors
+                )
+            except OSError as error:
+                self.errors.close()
+                raise PlayerError(f"{self.name} cannot be started: {error}") from None
+            self.unread = b""
+            self._end = weakref.finalize(self, _end, self.process, self.errors)
+        return self.process
+
+    def _answer(self, deadline: float) -> bytes:
+        """The next line that the program writes."""
+        assert self.process is not None
+        assert self.process.stdout is not None
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.process.stdout, selectors.EVENT_READ)
+            while b"\n" not in self.unread:
+                if not selector.select(max(0.0, deadline - time.monotonic())):
+                    raise self.error(f"gave no answer in {self.timeout:g} s")
+                part = os.read(self.process.stdout.fileno(), 65536)
+                if not part:
+                    raise self._ended()
+                self.unread += part
+                if len(self.unread) > LONGEST:
+                    raise self.error(f"wrote more than {LONGEST:,} bytes without an end of line")
+        line, _, self.unread = self.unread.partition(b"\n")
+        return line
+
+    def _ended(self) -> PlayerError:
+        """What to say of a program that is no more."""
+        assert self.process is not None
+        try:
+            status = self.process.wait(1.0)
+        except subprocess.TimeoutExpired:
+            return self.error("closed its output")
+        self.errors.seek(0)
+        last = self.errors.read().decode(errors="replace").strip()[-SHOWN:]
+        return self.error(f"ended with status {status}{': ' + last if last else ''}")
+
+
+def _end(process: subprocess.Popen[bytes], errors: Any) -> None:
+    """End a program, kindly at first: the end of its input asks it to."""
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with contextlib.suppress(OSError):  # what it was still to read is lost
+                pipe.close()
+    try:
+        process.wait(0.5)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    errors.close()

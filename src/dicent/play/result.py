@@ -1,0 +1,228 @@
+"""MatchResult: what a match came to, and how sure that is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dicent.game import Game
+from dicent.play.history import Played, check_dice
+from dicent.play.luck import Judge, luck_of
+from dicent.stats.chi_square import DiceTest
+from dicent.stats.elo import elo
+from dicent.stats.intervals import Interval, pair_interval, superiority, wilson
+from dicent.stats.luck import mean_interval, without_luck
+from dicent.stats.sprt import Sprt
+
+Floats = npt.NDArray[np.float64]
+
+
+class Standing(NamedTuple):
+    """How far a match has come."""
+
+    games: int  # finished
+    points: float  # of the first player named, a draw a half
+    plies: int  # in all games
+    ratio: float | None = None  # log-likelihood ratio, in a sequential test
+
+
+@dataclass(frozen=True)
+class MatchResult:
+    """What a match came to. Everything is told for player A, the first one named.
+
+    Games 2k and 2k + 1 are a pair; A has the first move in the even one. Only whole pairs are counted.
+    """
+
+    game: Game
+    players: tuple[str, str]
+    seed: int
+    results: npt.NDArray[np.int8]  # [games] +1, 0, -1 for A; a game that did not end is a draw
+    plies: npt.NDArray[np.int64]  # [games] actions played
+    played: Sequence[Played]  # [games]
+    unfinished: int  # games that did not end in time
+    seconds: float
+    judge: Judge | None = None
+    sprt: Sprt | None = None
+    interrupted: bool = False
+
+    @property
+    def games(self) -> int:
+        """How many games were played."""
+        return len(self.results)
+
+    @property
+    def wins(self) -> int:
+        """Games that A won."""
+        return int((self.results == 1).sum())
+
+    @property
+    def draws(self) -> int:
+        """Games that nobody won."""
+        return int((self.results == 0).sum())
+
+    @property
+    def losses(self) -> int:
+        """Games that B won."""
+        return int((self.results == -1).sum())
+
+    @property
+    def score(self) -> float:
+        """A's share of the points: a win 1, a draw a half."""
+        return float(self.shares.mean())
+
+    @property
+    def score_first(self) -> float:
+        """A's share in the games in which it had the first move."""
+        return float(self.shares[:, 0].mean())
+
+    @property
+    def score_second(self) -> float:
+        """A's share in the games in which B had the first move."""
+        return float(self.shares[:, 1].mean())
+
+    @property
+    def shares(self) -> Floats:
+        """A's points in each pair: in the game that it began, in the one that B began."""
+        shares: Floats = (self.results.reshape(-1, 2) + 1) / 2
+        return shares
+
+    @property
+    def pairs(self) -> Floats:
+        """A's share of each pair of games: 0, 1/4, 1/2, 3/4 or 1."""
+        pairs: Floats = self.shares.mean(axis=1)
+        return pairs
+
+    @property
+    def pair_counts(self) -> tuple[int, ...]:
+        """How many pairs brought A 0, 1/2, 1, 3/2 and 2 points."""
+        return pair_counts(self.pairs)
+
+    @cached_property
+    def interval(self) -> Interval:
+        """The 95 % interval for the score, from the variance between pairs."""
+        return pair_interval(self.pairs.tolist())
+
+    @property
+    def plain_interval(self) -> Interval:
+        """Wilson's 95 % interval as if all games were independent: for comparison."""
+        return wilson(self.score * self.games, self.games)
+
+    @property
+    def superiority(self) -> float:
+        """The likelihood that A is the better player."""
+        return superiority(self.pairs.tolist())
+
+    @property
+    def elo(self) -> float:
+        """The Elo difference that the score stands for."""
+        return elo(self.score)
+
+    @property
+    def elo_interval(self) -> Interval:
+        """The 95 % interval for it."""
+        return elo(self.interval[0]), elo(self.interval[1])
+
+    @cached_property
+    def luck(self) -> Floats | None:
+        """A's luck with the dice in each game, in results; worked out when it is first asked for."""
+        if self.judge is None:
+            return None
+        luck = luck_of(self.game, self.played, self.judge.evaluator)
+        luck[1::2] *= -1
+        return luck
+
+    @cached_property
+    def adjusted_pairs(self) -> Floats | None:
+        """A's share of each pair less its luck; single ones may lie outside 0 to 1."""
+        if self.luck is None or not self.luck.any():
+            return None
+        return without_luck(self.pairs, self.luck.reshape(-1, 2).sum(axis=1) / 4)
+
+    @property
+    def adjusted(self) -> float:
+        """The score without the luck of the dice; the plain one where no luck is known."""
+        return self.score if self.adjusted_pairs is None else float(self.adjusted_pairs.mean())
+
+    @property
+    def adjusted_interval(self) -> Interval:
+        """The 95 % interval for it."""
+        return self.interval if self.adjusted_pairs is None else mean_interval(self.adjusted_pairs)
+
+    @cached_property
+    def dice(self) -> DiceTest | None:
+        """A test of the dice, which both games of a pair share; None without enough rolls."""
+        return check_dice(self.game, self.played[::2])
+
+    @property
+    def ratio(self) -> float | None:
+        """The log-likelihood ratio of the sequential test."""
+        return None if self.sprt is None else self.sprt.ratio(self.pair_counts)
+
+    @property
+    def accepted(self) -> str | None:
+        """What the sequential test has accepted, "elo0" or "elo1"."""
+        return None if self.sprt is None else self.sprt.decide(self.pair_counts)
+
+    @property
+    def mean_plies(self) -> float:
+        """Actions a game."""
+        return float(self.plies.mean())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything for programs; an infinite Elo is None."""
+        return {
+            "game": self.game.name,
+            "players": list(self.players),
+            "seed": self.seed,
+            "games": self.games,
+            "wins": self.wins,
+            "draws": self.draws,
+            "losses": self.losses,
+            "score": self.score,
+            "interval": list(self.interval),
+            "adjusted": self.adjusted,
+            "adjusted_interval": list(self.adjusted_interval),
+            "luck": None if self.judge is None else self.judge.name,
+            "elo": finite(self.elo),
+            "elo_interval": [finite(end) for end in self.elo_interval],
+            "superiority": self.superiority,
+            "score_first": self.score_first,
+            "score_second": self.score_second,
+            "pairs": list(self.pair_counts),
+            "dice": None if self.dice is None else self.dice.__dict__,
+            "sprt": self._sprt(),
+            "mean_plies": self.mean_plies,
+            "unfinished": self.unfinished,
+            "interrupted": self.interrupted,
+            "seconds": self.seconds,
+        }
+
+    def _sprt(self) -> dict[str, Any] | None:
+        if self.sprt is None:
+            return None
+        found = {"ratio": self.ratio, "bounds": list(self.sprt.bounds), "accepted": self.accepted}
+        return {**self.sprt.__dict__, **found}
+
+
+class MatchInterrupted(KeyboardInterrupt):
+    """Ctrl-C during a match: `result` is what is known, with the games that had ended."""
+
+    def __init__(self, result: MatchResult) -> None:
+        super().__init__("interrupted")
+        self.result = result
+
+
+def pair_counts(pairs: Floats) -> tuple[int, ...]:
+    """How many shares of pairs are 0, 1/4, 1/2, 3/4 and 1."""
+    return tuple(np.bincount(np.rint(4 * pairs).astype(int), minlength=5).tolist())
+
+
+def finite(number: float) -> float | None:
+    """A number for JSON, which knows no infinity."""
+    return number if math.isfinite(number) else None

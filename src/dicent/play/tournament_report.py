@@ -1,0 +1,150 @@
+"""The results of a tournament as text, JSON, CSV and an HTML page."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dicent.charts import interval_chart, page, table
+from dicent.evaluate.network_file import write_atomically
+
+if TYPE_CHECKING:
+    from dicent.play.tournament import TournamentResult
+
+
+def write_results(folder: str | Path, result: TournamentResult) -> None:
+    """Write `results.txt`, `results.json`, `results.csv`, `ratings.csv` and `results.html`."""
+    content = {
+        "results.txt": as_text(result),
+        "results.json": json.dumps(result.to_dict(), ensure_ascii=False, indent=1) + "\n",
+        "results.csv": matches_csv(result),
+        "ratings.csv": ratings_csv(result),
+        "results.html": as_page(result, Path(folder).resolve().name),
+    }
+    for name, text in content.items():
+        write_atomically(Path(folder) / name, text.encode())
+
+
+def rating_rows(result: TournamentResult) -> list[list[str]]:
+    """Rank, player, Elo, interval, score and games, the strongest first."""
+    rows = []
+    for rank, i in enumerate(result.ranking):
+        (low, high), (points, games) = result.ratings.intervals[i], result.total(i)
+        score = f"{points / games:.1%}" if games else "-"
+        elo = f"{result.ratings.elo[i]:+.0f}"
+        rows.append(
+            [str(rank + 1), result.players[i], elo, f"{low:+.0f} to {high:+.0f}", score, f"{games:,}"]
+        )
+    return rows
+
+
+RATING_HEAD = ["", "player", "Elo", "95 % interval", "score", "games"]
+
+
+def cross_rows(result: TournamentResult) -> list[list[str]]:
+    """What each player scored against each other, both in the order of their ranks."""
+    rows = []
+    for rank, i in enumerate(result.ranking):
+        scores = [result.score(i, j) for j in result.ranking]
+        cells = ["" if score is None else f"{score[0]:.1%}" for score in scores]
+        rows.append([f"{rank + 1} {result.players[i]}", *cells])
+    return rows
+
+
+def cross_head(result: TournamentResult) -> list[str]:
+    """The ranks, over the columns of the cross table."""
+    return ["", *(str(rank + 1) for rank in range(len(result.players)))]
+
+
+def first_move(result: TournamentResult) -> str:
+    """A sentence about the first move."""
+    low, high = result.ratings.first_move_interval
+    return f"The first move is worth {result.ratings.first_move:+.0f} Elo ({low:+.0f} to {high:+.0f})."
+
+
+def as_text(result: TournamentResult) -> str:
+    """The tables as plain text."""
+    head = f"{result.game}, {len(result.encounters)} of {result.matches} matches, seed {result.seed}"
+    ratings = _columns([RATING_HEAD, *rating_rows(result)], left=2)
+    cross = _columns([cross_head(result), *cross_rows(result)], left=1)
+    return f"{head}\n\n{ratings}\n{first_move(result)}\n\n{cross}"
+
+
+def matches_csv(result: TournamentResult) -> str:
+    """A line for each match."""
+    rows = []
+    for encounter in result.encounters:
+        facts = encounter.facts
+        low, high = facts["interval"]
+        adjusted_low, adjusted_high = facts["adjusted_interval"]
+        counts = [facts[key] for key in ("games", "wins", "draws", "losses", "score")]
+        rows.append([*facts["players"], *counts, low, high, facts["adjusted"], adjusted_low, adjusted_high])
+    head = "player,opponent,games,wins,draws,losses,score,low,high,adjusted,adjusted_low,adjusted_high"
+    return _csv(head.split(","), rows)
+
+
+def ratings_csv(result: TournamentResult) -> str:
+    """A line for each player, the strongest first."""
+    rows: list[list[object]] = [
+        [result.players[i], result.ratings.elo[i], *result.ratings.intervals[i], *result.total(i)]
+        for i in result.ranking
+    ]
+    return _csv(["player", "elo", "low", "high", "points", "games"], rows)
+
+
+def as_page(result: TournamentResult, name: str) -> str:
+    """The HTML page."""
+    order = result.ranking
+    plot = interval_chart(
+        [result.players[i] for i in order],
+        [result.ratings.elo[i] for i in order],
+        [result.ratings.intervals[i] for i in order],
+        "Elo",
+    )
+    scores = []
+    for facts in (encounter.facts for encounter in result.encounters):
+        plain, adjusted = _share(facts, "score", "interval"), _share(facts, "adjusted", "adjusted_interval")
+        scores.append([*facts["players"], f"{facts['games']:,}", *plain, *adjusted])
+    head = ["player", "opponent", "games", "score", "95 % interval", "without luck", "95 % interval"]
+    about = f"{result.game}: {len(result.encounters)} of {result.matches} matches, seed {result.seed}."
+    body = [
+        f"<h1>{html.escape(name)}</h1><p>{html.escape(about)}</p>",
+        f"<h2>Ratings</h2><figure>{plot}</figure>",
+        table(RATING_HEAD[1:], [row[1:] for row in rating_rows(result)]),
+        f"<p>{html.escape(first_move(result))} The mean of all players is 0.</p>",
+        "<h2>Scores against each other</h2>",
+        table(cross_head(result), cross_rows(result)),
+        "<h2>Matches</h2>",
+        table(head, scores),
+    ]
+    return page(f"{name}: {result.game}", "".join(body))
+
+
+def _share(facts: dict[str, Any], share: str, interval: str) -> list[str]:
+    low, high = facts[interval]
+    return [f"{facts[share]:.1%}", f"{low:.1%} to {high:.1%}"]
+
+
+def _columns(rows: list[list[str]], left: int) -> str:
+    """Rows with their columns in line, the first `left` of them to the left."""
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = [
+            text.ljust(width) if k < left else text.rjust(width)
+            for k, (text, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip() + "\n")
+    return "".join(lines)
+
+
+def _csv(head: list[str], rows: list[list[object]]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows(rows)
+    return out.getvalue()
