@@ -62,7 +62,7 @@ def test_links_lead_to_files(document: Path) -> None:
 def test_commands_and_files_that_are_named_exist(document: Path) -> None:
     text = document.read_text(encoding="utf-8")
     commands = {"games", "show", "check", "perft", "bench", "match", "tournament", "train"}
-    commands |= {"solve", "probe", "tables", "accuracy"}
+    commands |= {"solve", "probe", "tables", "accuracy", "reproduce"}
     assert set(re.findall(r"dicent ([a-z]+)[ `]", text)) <= commands
     for path in re.findall(r"`((?:src|docs|tests)/[\w/.]+)`", text):
         assert (ROOT / path).exists(), path
