@@ -124,23 +124,23 @@ def _table_2(result: ReproductionResult) -> list[Section]:
     parts = []
     for search in reversed(SEARCHES):
         rows = []
-        for key, shares in result.table_2(search).items():
-            names = [f"network {k + 1}" for k in range(len(shares) - 1)] + ["mean"]
-            paper = dict(zip((1, 2, 3, "mean"), PAPER_2[key], strict=True)) if search == "descent" else {}
-            for k, (name, share) in enumerate(zip(names, shares, strict=True)):
-                theirs = paper.get("mean" if name == "mean" else k + 1, "")
-                rows.append([f"{WITH[key]}, {name}", theirs, *_cells(share)])
+        for key, (*singles, mean) in result.table_2(search).items():
+            theirs = PAPER_2[key] if search == "descent" else ()
+            for k in range(max(len(theirs) - 1, len(singles))):
+                cells = _cells(singles[k]) if k < len(singles) else [""] * 4
+                rows.append(
+                    [f"{WITH[key]}, network {k + 1}", theirs[k] if k < len(theirs) - 1 else "", *cells]
+                )
+            rows.append([f"{WITH[key]}, mean", theirs[-1] if theirs else "", *_cells(mean)])
         text = [f"Networks learned by {SEARCHES[search]}, against AlphaZero's."]
         if search == "descent":
             text.append(
                 "The paper's AlphaZero is Polygames. In a row for one network the interval is about that "
                 "network as it is; in the mean, AlphaZero's processes vary like ours. Networks of the same "
-                "number have nothing in common but that."
+                "number, theirs and ours, have nothing in common."
             )
-        title = (
-            "Table 2: against AlphaZero" if search == "descent" else f"{SEARCHES[search]} against AlphaZero"
-        )
-        parts.append(Section(title, text, ["", *HEAD], rows))
+        title = f"{SEARCHES[search]} against AlphaZero"
+        parts.append(Section(f"Table 2: {title}" if search == "descent" else title, text, ["", *HEAD], rows))
     return parts
 
 

@@ -13,11 +13,14 @@ import contextlib
 import dataclasses
 import fcntl
 import json
+import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import torch
 
 from dicent.errors import DicentError
 from dicent.evaluate.network import Network
@@ -31,12 +34,14 @@ from dicent.play.result import Standing
 from dicent.play.tournament import TournamentResult, play_tournament
 from dicent.reproduction.report import write_report
 from dicent.reproduction.result import Learned, ReproductionResult, Strength
-from dicent.reproduction.scale import ALPHAZERO, GAME, Run, Scale, scale_of
+from dicent.reproduction.scale import ALPHAZERO, GAME, Arm, Run, Scale, scale_of
 from dicent.search.expectiminimax import Expectiminimax
 from dicent.search.limit import Limit
 from dicent.search.puct import Puct
 
 FORMAT = 1
+CORES = len(os.sched_getaffinity(0))
+JUDGE = Arm("descent", "gain")  # whose first network says what rolls were worth
 LEARNING, ROUND_ROBIN, AGAINST = "learning", "round robin", "against AlphaZero"
 
 
@@ -112,10 +117,14 @@ class _Work:
         for i, run in enumerate(self.runs):
             self._stop_when_over()
             self._learn(i, run)
-        networks = {run: self._network(run) for run in self.runs}
+        with _one_thread():
+            self._play_all({run: self._network(run) for run in self.runs})
+
+    def _play_all(self, networks: dict[Run, Network]) -> None:
+        """The matches that are left to play."""
         ours = [run for run in self.runs if run.arm != ALPHAZERO]
         players = [Player(Expectiminimax(networks[r]), self.scale.play, r.name) for r in ours]
-        judge = next(networks[run] for run in ours if run.arm.search == "descent")
+        judge = next(networks[run] for run in ours if run.arm == JUDGE)
         self._stop_when_over()
         self.round_robin = self._play("round-robin", players, None, self.seed, judge, 0)
         rivals = [run for run in self.runs if run.arm == ALPHAZERO]
@@ -188,7 +197,7 @@ class _Work:
 
     def _network(self, run: Run) -> Network:
         device, _ = choose_device(self.scale.config(run))
-        return load_network(self._path(run), device)
+        return load_network(self._path(run), device, threads=CORES if device == "cpu" else 1)
 
 
 def _learned(run: Run, path: Path, state: dict[str, Any]) -> Learned:
@@ -229,6 +238,17 @@ def _settle(folder: Path, scale: Scale, seed: int) -> None:
             f"{folder} holds a reproduction with other settings ({', '.join(changed)}): go on with those, or "
             "name another folder"
         )
+
+
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    """Torch's own threads wait for each other, which takes long for small batches; ours do not."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 @contextlib.contextmanager
