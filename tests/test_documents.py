@@ -27,7 +27,7 @@ def test_the_readmes_code_prints_what_it_says(
             assert text == promised if promised else text
 
 
-RUN = ["exact.md", "learning.md", "matches.md", "search.md", "your-own-search.md"]
+RUN = ["exact.md", "learning.md", "matches.md", "reproduction.md", "search.md", "your-own-search.md"]
 
 
 @pytest.mark.parametrize("document", RUN)
