@@ -394,7 +394,7 @@ def test_the_report_of_many_networks() -> None:
     )
     assert "<strong>confirmed</strong>" in page
     assert page.count("<svg") == 2
-    assert "52.5 % (0.5), 62.5 % (1)" in text  # the learning curve: means over numbers 1 to 4
+    assert "| 52.5 % | 62.5 % |" in text  # the learning curve: means over numbers 1 to 4
     assert "after 500 evaluations" in text
     rows = [line for line in text.splitlines() if line.startswith("|")]
     assert all(len(row.split(" | ")) > 1 for row in rows)

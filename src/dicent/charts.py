@@ -23,6 +23,7 @@ p, figcaption { color: var(--soft); margin: .3rem 0; }
 table { border-collapse: collapse; font-size: .95rem; }
 td, th { padding: .2rem .9rem .2rem 0; text-align: left; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
+td.number { white-space: nowrap; }
 th { color: var(--soft); font-weight: 500; border-bottom: 1px solid var(--line); }
 pre { background: color-mix(in srgb, var(--soft) 12%, transparent);
       padding: .8rem; overflow-x: auto; font-size: .85rem; }

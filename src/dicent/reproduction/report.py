@@ -17,6 +17,7 @@ from dicent.evaluate.network_file import write_atomically
 from dicent.reproduction.findings import Claim, Share
 from dicent.reproduction.result import Learned, ReproductionResult
 from dicent.reproduction.scale import ALPHAZERO, ARMS, GAME, SEARCHES, Arm
+from dicent.search.limit import Limit
 from dicent.stats.intervals import Interval
 
 PAPER = "Learning to Play Stochastic Two-player Perfect-Information Games without Knowledge"
@@ -26,7 +27,7 @@ PAPER_2 = {
     "depth": ("62.0 %", "55.8 %", "54.1 %", "57.3 %"),
     "gain": ("61.2 %", "54.5 %", "51.0 %", "55.6 %"),
 }
-WITH = {"depth": "with depth heuristic", "gain": "without depth heuristic"}
+WITH = {"depth": "with depth", "gain": "without depth"}
 INTERVALS = (
     'Scores are shares of the points. "Without luck" is the same with the luck of the dice taken out, which '
     "moves no expectation; it is what intervals and verdicts are about. All intervals are for 95 %. The "
@@ -79,10 +80,11 @@ def _opening(result: ReproductionResult) -> Section:
     text = [
         f"{PAPER} (Cohen-Solal, Cazenave), its experiments repeated at scale `{scale.name}`. {GAME}: the "
         "paper's rules and its mirrored set-up.",
-        f"{len(ARMS)} arms (three searches for learning, with and without the depth heuristic) of "
-        f"{scale.processes} processes each, and {scale.alphazero_processes} of AlphaZero; each learned for "
-        f"{budget}. {scale.games:,} games between each two networks. Networks play by Expectiminimax, "
-        f"{scale.play!r}; AlphaZero's by PUCT with {scale.simulations:,} simulations.",
+        f"{len(ARMS)} arms (three searches for learning, with and without the depth heuristic) with "
+        f"{scale.processes} {_processes(scale.processes)} each, and AlphaZero with "
+        f"{scale.alphazero_processes}; each learned for {budget}. {scale.games:,} games between each "
+        f"two networks. Networks play by Expectiminimax ({_limit(scale.play)} a move), AlphaZero's by PUCT "
+        f"({scale.simulations:,} simulations).",
         f"Dicent {version('dicent')}, seed {result.seed}, {cores} cores, {platform.machine()}, "
         f"Python {platform.python_version()}.",
     ]
@@ -90,6 +92,14 @@ def _opening(result: ReproductionResult) -> Section:
         done = f"{len(result.learned)} of {len(result.runs)} processes have learned"
         text.append(f"This report is not finished: {done}. The same command goes on.")
     return Section("Reproduction", text)
+
+
+def _limit(limit: Limit) -> str:
+    return ", ".join(f"{name} {value}" for name, value in vars(limit).items() if value is not None)
+
+
+def _processes(count: int) -> str:
+    return "process" if count == 1 else "processes"
 
 
 def _claims(result: ReproductionResult) -> Section:
@@ -100,7 +110,7 @@ def _claims(result: ReproductionResult) -> Section:
 def sentence(claim: Claim) -> str:
     """A claim of the paper, and what ours says to it."""
     points = 100 * claim.share.value
-    ours = f"{points:+.1f} points" if claim.threshold == 0 else f"{points:.1f} %"
+    ours = f"{points:+z.1f} points" if claim.threshold == 0 else f"{points:.1f} %"
     return (
         f"{claim.text}: **{claim.verdict}**. Paper: {claim.paper}. Ours: {ours}, interval "
         f"{_interval(claim.share.interval)}."
@@ -156,7 +166,7 @@ def _interval(interval: Interval) -> str:
     low, high = interval
     if not np.isfinite(low):
         return "unknown (one network)"
-    return f"{100 * low:.1f} to {100 * high:.1f}"
+    return f"{100 * low:z.1f} to {100 * high:z.1f}"
 
 
 def _budgets(result: ReproductionResult) -> Section:
@@ -188,14 +198,18 @@ def _curves(result: ReproductionResult) -> Section:
         return Section("Learning curves", ["Nothing was measured during learning."])
     opponent = result.learned[0].strength[-1].opponent
     equal = min(float(np.mean([one.evaluations for one in some])) for some in arms.values())
+    most = max(len(_means(some)[0]) for some in arms.values())
     by_minutes, by_evaluations, rows = [], [], []
     for arm, some in arms.items():
         seconds, evaluations, scores = _means(some)
         by_minutes.append(Curve(arm.title, [s / 60 for s in seconds], scores, dots=True))
         by_evaluations.append(Curve(arm.title, evaluations, scores, dots=True))
-        points = [f"{100 * y:.1f} % ({x / 60:.3g})" for x, y in zip(seconds, scores, strict=True)]
-        early = np.interp(equal, evaluations, scores, left=np.nan)
-        rows.append([arm.title, ", ".join(points), "" if np.isnan(early) else f"{100 * early:.1f} %"])
+        measured = [
+            *scores,
+            *[np.nan] * (most - len(scores)),
+            np.interp(equal, evaluations, scores, left=np.nan),
+        ]
+        rows.append([arm.title, *("" if np.isnan(score) else f"{100 * score:.1f} %" for score in measured)])
     text = (
         f"Scores against `{opponent}` during learning, means over the processes of an arm; networks look "
         "three plies ahead here, AlphaZero's two. Each run has a report of its own in `runs/`."
@@ -204,7 +218,7 @@ def _curves(result: ReproductionResult) -> Section:
         chart(by_minutes, "minutes", f"score against {opponent}", percent=True),
         chart(by_evaluations, "evaluations", f"score against {opponent}", percent=True),
     ]
-    head = ["arm", "score (after minutes)", f"after {equal:,.0f} evaluations"]
+    head = ["arm", *(f"measurement {k + 1}" for k in range(most)), f"after {equal:,.0f} evaluations"]
     return Section("Learning curves", [text], head, rows, "".join(figures))
 
 

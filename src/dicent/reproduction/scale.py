@@ -136,7 +136,7 @@ SCALES = {
         games=100,
         play=Limit(depth=3),
         simulations=60,
-        seconds=180.0,
+        seconds=220.0,
         network=SMALL,
         descent={
             **KEPT,
