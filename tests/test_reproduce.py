@@ -44,11 +44,8 @@ from dicent.learn import preflight
 sys.path.insert(0, {tests!r})
 from test_reproduce import TINY
 preflight.SECONDS = 0.01
-left = int(sys.argv[2])
 def watch(step):
-    global left
-    left -= 1
-    if left < 0:
+    if step.stage == sys.argv[2] and step.done >= float(sys.argv[3]):
         os.kill(os.getpid(), signal.SIGKILL)
 dicent.reproduce(sys.argv[1], TINY, watch=watch)
 """
@@ -62,10 +59,10 @@ def quick_preflight() -> Any:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ReproductionResult, int]:
-    """A reproduction that nothing has disturbed, and how often it has told how it stands."""
-    folder, steps = tmp_path_factory.mktemp("whole"), []
-    return folder, reproduce(folder, TINY, watch=steps.append), len(steps)
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ReproductionResult]:
+    """A reproduction that nothing has disturbed."""
+    folder = tmp_path_factory.mktemp("whole")
+    return folder, reproduce(folder, TINY)
 
 
 def all_games(folder: Path) -> list[str]:
@@ -80,8 +77,8 @@ def facts(result: ReproductionResult) -> dict[str, Any]:
     return told
 
 
-def test_every_table_is_in_both_reports(whole: tuple[Path, ReproductionResult, int]) -> None:
-    folder, result, _ = whole
+def test_every_table_is_in_both_reports(whole: tuple[Path, ReproductionResult]) -> None:
+    folder, result = whole
     assert result.finished
     page, text = (folder / "report.html").read_text(), (folder / "report.md").read_text()
     for report in (page, text):
@@ -114,8 +111,8 @@ def test_every_table_is_in_both_reports(whole: tuple[Path, ReproductionResult, i
     assert page.startswith("<!doctype html>")
 
 
-def test_what_was_done_is_what_the_paper_did(whole: tuple[Path, ReproductionResult, int]) -> None:
-    folder, result, _ = whole
+def test_what_was_done_is_what_the_paper_did(whole: tuple[Path, ReproductionResult]) -> None:
+    folder, result = whole
     assert len(result.learned) == 7
     assert result.tournament is not None
     assert len(result.tournament.encounters) == 15
@@ -126,9 +123,9 @@ def test_what_was_done_is_what_the_paper_did(whole: tuple[Path, ReproductionResu
 
 
 def test_a_finished_reproduction_stays_as_it_is(
-    whole: tuple[Path, ReproductionResult, int], monkeypatch: pytest.MonkeyPatch
+    whole: tuple[Path, ReproductionResult], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, result, _ = whole
+    folder, result = whole
     monkeypatch.setattr(module, "train", None)  # to call it would be an error
     before = all_games(folder)
     assert facts(reproduce(folder, TINY)) == facts(result)
@@ -136,25 +133,21 @@ def test_a_finished_reproduction_stays_as_it_is(
 
 
 def test_killed_again_and_again_it_repeats_no_training_and_no_game(
-    tmp_path: Path, whole: tuple[Path, ReproductionResult, int]
+    tmp_path: Path, whole: tuple[Path, ReproductionResult]
 ) -> None:
-    _, result, steps = whole
+    result = whole[1]
     code = KILLED.format(tests=str(Path(__file__).parent))
     networks: dict[Path, bytes] = {}
-    for after in (steps // 4, steps // 2):  # of what is left at that time, so in both stages
-        command = [sys.executable, "-c", code, str(tmp_path), str(after)]
+    for stage, done in (("learning", 3.5), ("round robin", 4.5), ("against AlphaZero", 2.0)):
+        command = [sys.executable, "-c", code, str(tmp_path), stage, str(done)]
         assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
         for path, content in networks.items():
             assert path.read_bytes() == content
-        done = [
-            p
-            for p in tmp_path.glob("runs/*/checkpoints/*/state.json")
-            if json.loads(p.read_text())["finished"]
-        ]
-        networks |= {
-            p.parent / "network.safetensors": (p.parent / "network.safetensors").read_bytes() for p in done
-        }
-    assert networks
+        for path in tmp_path.glob("runs/*/checkpoints/*/state.json"):
+            if json.loads(path.read_text())["finished"]:
+                file = path.with_name("network.safetensors")
+                networks[file] = file.read_bytes()
+    assert len(networks) == 7
     assert facts(reproduce(tmp_path, TINY)) == facts(result)
     assert all_games(tmp_path) == all_games(whole[0])
 
@@ -172,7 +165,7 @@ def test_it_works_for_some_minutes_and_goes_on_later(tmp_path: Path) -> None:
 
 
 def test_other_settings_are_refused(
-    whole: tuple[Path, ReproductionResult, int], capsys: pytest.CaptureFixture[str]
+    whole: tuple[Path, ReproductionResult], capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = whole[0]
     with pytest.raises(DicentError, match=r"other settings \(games\)"):
@@ -188,7 +181,7 @@ def test_other_settings_are_refused(
 
 
 def test_the_command_prints_for_people_and_for_programs(
-    whole: tuple[Path, ReproductionResult, int],
+    whole: tuple[Path, ReproductionResult],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
