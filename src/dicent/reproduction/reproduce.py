@@ -114,7 +114,8 @@ class _Work:
 
     def do(self) -> None:
         """Everything that is left to do."""
-        for i, run in enumerate(self.runs):
+        # The first of every arm, then the second: a machine that is slow for a while is so for all arms.
+        for i, run in enumerate(sorted(self.runs, key=lambda run: run.number)):
             self._stop_when_over()
             self._learn(i, run)
         with _one_thread():
