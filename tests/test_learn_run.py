@@ -885,3 +885,17 @@ started: list[float] = [0.0]
 def begin_again() -> None:
     """The clock starts after the preflight."""
     started[0] = time.monotonic()
+
+
+def test_a_missing_tensorboard_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    config = Config(game="dice-nim", matches=4, at_once=2, hidden=8, measurements=0, tensorboard=True)
+    with pytest.raises(DicentError, match="pip install tensorboard"):
+        train(config, tmp_path / "run")
+    assert not (tmp_path / "run" / "config.toml").exists()
+
+
+def test_a_bare_network_with_a_policy_plays_puct(tmp_path: Path) -> None:
+    config = Config(game="dice-nim", matches=4, at_once=2, hidden=8, measurements=0, search="puct")
+    train(config, tmp_path / "run")
+    assert isinstance(dicent.parse_player(str(tmp_path / "run")).search, dicent.Puct)

@@ -14,13 +14,13 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from dicent.cli.shared import app
+from dicent.cli.shared import Json, app, print_json
 from dicent.errors import DicentError
 from dicent.learn.config import PRESETS, Config, preset, read_config
+from dicent.learn.status import Status
 
 if TYPE_CHECKING:
     from dicent.learn.preflight import Preflight
-    from dicent.learn.status import Status
 
 Folder = Annotated[
     str, tyro.conf.Positional, tyro.conf.arg(metavar="FOLDER", help="Where the run is, or is to be.")
@@ -38,13 +38,14 @@ def add_train(arguments: list[str]) -> None:
         preset: Annotated[
             str, tyro.conf.arg(help=f"Start from these settings: {', '.join(PRESETS)}.")
         ] = "laptop",
+        json: Json = False,
         config: tyro.conf.OmitArgPrefixes[Config] = base,
     ) -> None:
         """Learn a game from its rules alone, or go on with a run that was stopped.
 
         A run is a folder. `dicent train FOLDER --minutes 5` starts one, `dicent train FOLDER` goes on.
         """
-        _train(folder, config)
+        _train(folder, config, json)
 
 
 def _base(arguments: list[str]) -> Config:
@@ -64,10 +65,10 @@ def _base(arguments: list[str]) -> Config:
     return preset(chosen or "laptop")
 
 
-def _train(folder: str, config: Config) -> None:
+def _train(folder: str, config: Config, json: bool) -> None:
     from dicent.learn.train import train
 
-    console = Console(highlight=False)
+    console = Console(highlight=False, stderr=json)
     console.print(f"[bold]{escape(config.game)}[/] in {escape(folder)}; getting ready")
     screen = _Screen(console)
     with screen, _stopped(console, folder):
@@ -78,6 +79,10 @@ def _train(folder: str, config: Config) -> None:
             watch=screen.watch,
             warn=lambda text: screen.warn(str(text)),
         )
+    if json:
+        told = {name: None if value != value else value for name, value in vars(screen.status).items()}
+        print_json({"network": str(network), **told})
+        return
     console.print(f"The network is in {escape(str(network))}.", soft_wrap=True)
     console.print(f"[dim]Curves:[/] {escape(folder)}/report.html", soft_wrap=True)
     console.print(f"[dim]Play it:[/] dicent match {escape(folder)} uct:1000 --games 200", soft_wrap=True)
@@ -103,6 +108,7 @@ class _Screen:
             Live(console=console, auto_refresh=False, transient=False) if console.is_terminal else None
         )
         self.shown = 0.0
+        self.status = Status()  # as it was told last
 
     def __enter__(self) -> "_Screen":
         if self.live is not None:
@@ -127,8 +133,9 @@ class _Screen:
         """Tell of something that went wrong, but not so that the run must end."""
         self.console.print(f"[yellow]warning:[/] {escape(text)}", soft_wrap=True)
 
-    def watch(self, status: "Status") -> None:
+    def watch(self, status: Status) -> None:
         """Show how the run stands."""
+        self.status = status
         now = time.monotonic()
         if now - self.shown < (0.5 if self.live else EVERY) and status.progress < 1:
             return
@@ -139,7 +146,7 @@ class _Screen:
             self.live.update(_panel(status), refresh=True)
 
 
-def _line(status: "Status") -> str:
+def _line(status: Status) -> str:
     strength = "  ".join(f"{name} {score:.0%}" for name, score in status.scores.items())
     if status.exactness:
         strength += f"  best endgame moves {status.exactness['best moves']:.0%}"
@@ -150,7 +157,7 @@ def _line(status: "Status") -> str:
     ).rstrip()
 
 
-def _panel(status: "Status") -> Group:
+def _panel(status: Status) -> Group:
     table = Table(box=None, show_header=False, pad_edge=False)
     left = status.seconds * (1 - status.progress) / max(1e-9, status.progress)
     rows = [

@@ -42,6 +42,11 @@ class Network(PolicyEvaluator):
         self.threads = threads
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
 
+    @property
+    def has_policy(self) -> bool:
+        """Does it say which actions look good? Then it has learned decisions, and no chance states."""
+        return getattr(self.module, "policy", None) is not None
+
     def evaluate(self, game: Game, states: Cells) -> Values:
         """The values [B] of states [B, S]."""
         return self._forward(game, states)[0]

@@ -28,18 +28,13 @@ def opponents() -> dict[str, Player]:
     return {"random": named["random"], "greedy": greedy, **named}
 
 
-def has_policy(network: Network) -> bool:
-    """Does the network say which actions look good?"""
-    return getattr(network.module, "policy", None) is not None
-
-
 def scores(network: Network, game: Game, games: int, seed: int, threads: int) -> dict[str, float]:
     """The network's score against each player of the ladder, looking three plies ahead.
 
     Networks with a policy have learned decisions alone, so that they are not asked about chance states:
     theirs are two plies, a move and a roll.
     """
-    depth = 2 if has_policy(network) and game.num_outcomes > 0 else 3
+    depth = 2 if network.has_policy and game.num_outcomes > 0 else 3
     player = Player(Expectiminimax(network), Limit(depth=depth), "network")
     if games < 2:
         return {}
@@ -67,7 +62,7 @@ def exactness(network: Network, sample: Sequence[Decision]) -> dict[str, float]:
     if not sample or network.terminal.name != "gain":
         return {}
     bare = accuracy(network, sample)[-1]
-    played = bare if has_policy(network) else accuracy(Greedy(network), sample, Limit(depth=1))[-1]
+    played = bare if network.has_policy else accuracy(Greedy(network), sample, Limit(depth=1))[-1]
     assert played.optimal is not None
     assert played.regret is not None
     return {"error": bare.error.mean, "best moves": played.optimal.mean, "regret": played.regret.mean}
