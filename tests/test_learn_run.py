@@ -189,6 +189,16 @@ def test_asked_to_stop_it_saves_everything_first(number: int, tmp_path: Path) ->
     assert everything(tmp_path / "stopped") == everything(tmp_path / "whole")
 
 
+def test_a_caller_may_stop_it_too(tmp_path: Path) -> None:
+    turns = iter(range(1000))
+    with pytest.raises(KeyboardInterrupt):
+        quiet(TINY, tmp_path / "stopped", stop=lambda: next(turns) == 40)
+    assert next(turns) == 41
+    quiet(TINY, tmp_path / "stopped")
+    quiet(TINY, tmp_path / "whole")
+    assert everything(tmp_path / "stopped") == everything(tmp_path / "whole")
+
+
 def test_another_seed_gives_another_run(tmp_path: Path) -> None:
     for seed in (3, 4):
         quiet(TINY.replace(seed=seed), tmp_path / str(seed))

@@ -84,6 +84,9 @@ if TYPE_CHECKING:
     from dicent.registry import game_names as game_names
     from dicent.registry import load as load
     from dicent.registry import make as make
+    from dicent.reproduction.reproduce import reproduce as reproduce
+    from dicent.reproduction.result import ReproductionResult as ReproductionResult
+    from dicent.reproduction.scale import Scale as Scale
     from dicent.rules import option as option
     from dicent.search.analysis import Analysis as Analysis
     from dicent.search.analysis import MoveInfo as MoveInfo
@@ -171,6 +174,9 @@ _HOMES = {
     "dicent.play.record": ("Record", "read_records", "replay"),
     "dicent.play.result": ("MatchInterrupted", "MatchResult"),
     "dicent.play.tournament": ("TournamentResult", "play_tournament"),
+    "dicent.reproduction.reproduce": ("reproduce",),
+    "dicent.reproduction.result": ("ReproductionResult",),
+    "dicent.reproduction.scale": ("Scale",),
     "dicent.search.analysis": (
         "Analysis",
         "MoveInfo",

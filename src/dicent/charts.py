@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 WIDTH, HEIGHT = 640, 300
 LEFT, RIGHT, TOP, BOTTOM = 56, 16, 14, 40  # margins
-COLOURS = ("#2b6cb0", "#c05621", "#2f855a", "#805ad5", "#b83280", "#718096")
+COLOURS = ("#2b6cb0", "#c05621", "#2f855a", "#805ad5", "#b83280", "#718096", "#b7791f")
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1a202c; --soft: #718096; --line: #e2e8f0; --paper: #ffffff; }
@@ -23,6 +23,7 @@ p, figcaption { color: var(--soft); margin: .3rem 0; }
 table { border-collapse: collapse; font-size: .95rem; }
 td, th { padding: .2rem .9rem .2rem 0; text-align: left; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
+td.number { white-space: nowrap; }
 th { color: var(--soft); font-weight: 500; border-bottom: 1px solid var(--line); }
 pre { background: color-mix(in srgb, var(--soft) 12%, transparent);
       padding: .8rem; overflow-x: auto; font-size: .85rem; }

@@ -13,6 +13,7 @@ from dicent.cli import exact as exact  # each module adds its commands to the ap
 from dicent.cli import games as games
 from dicent.cli import learn
 from dicent.cli import play as play
+from dicent.cli import reproduce as reproduce
 from dicent.cli import tournament as tournament
 from dicent.cli.shared import app
 from dicent.errors import DicentError

@@ -53,17 +53,19 @@ def train(
     announce: Callable[[Preflight], object] = lambda preflight: None,
     watch: Watch = lambda status: None,
     warn: Callable[[str], object] = print,
+    stop: Callable[[], bool] = lambda: False,
 ) -> Path:
     """Start the run in `folder`, or go on with it; returns the path of its latest network.
 
     `config` may be None to go on as before. Components of one's own take the place of those that the
     settings name, and must be given again to go on: `search` (a function from an evaluator to a search),
     `selection`, `terminal`, `replay` and `module`. `announce` is told what the preflight found, `watch` how
-    the run stands, `warn` what went wrong.
+    the run stands, `warn` what went wrong. `stop` is asked now and then; if it says True the run ends as by
+    Ctrl-C: it saves everything and raises KeyboardInterrupt.
     """
     own = Own(search, selection, terminal, replay, module)
     with RunFolder(folder, warn) as run:
-        training = Training(run.settle_config(config), run, own, watch)
+        training = Training(run.settle_config(config), run, own, watch, stop)
         try:
             announce(preflight(training))
             training.run()
@@ -75,10 +77,17 @@ def train(
 class Training:
     """One run while it is under way."""
 
-    def __init__(self, config: Config, run: RunFolder, own: Own, watch: Watch) -> None:
+    def __init__(
+        self,
+        config: Config,
+        run: RunFolder,
+        own: Own,
+        watch: Watch,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> None:
         if not config.budget:
             raise DicentError("a run needs a budget: minutes, matches or evaluations")
-        self.config, self.folder, self.own, self.watch = config, run, own, watch
+        self.config, self.folder, self.own, self.watch, self.stop = config, run, own, watch, stop
         self.game = components.make_game(config)
         self.device, message = components.choose_device(config)
         if message:
@@ -141,9 +150,11 @@ class Training:
                 play.deal()
                 play.advance()
         with stop_signals() as stop:
-            while self.progress() < 1.0 and not stop:
+            asked = False
+            while self.progress() < 1.0 and not stop and not asked:
                 self._turn()
-            if stop:  # a second signal ends it at once
+                asked = self.stop()
+            if stop or asked:  # a second signal ends it at once
                 self.save()
                 raise KeyboardInterrupt
         if self.status.phases == 0 and self.learning is None:  # fewer matches than an update waits for

@@ -70,11 +70,15 @@ class TournamentResult:
 
     def score(self, i: int, j: int) -> tuple[float, int] | None:
         """The share that player `i` had of its games against `j`, and how many there were."""
-        for encounter in self.encounters:
-            if (encounter.first, encounter.second) in ((i, j), (j, i)):
-                share = encounter.facts["score"]
-                return share if encounter.first == i else 1 - share, len(encounter.results)
-        return None
+        encounter = self._met.get((i, j)) or self._met.get((j, i))
+        if encounter is None:
+            return None
+        share = encounter.facts["score"]
+        return share if encounter.first == i else 1 - share, len(encounter.results)
+
+    @cached_property
+    def _met(self) -> dict[tuple[int, int], Encounter]:
+        return {(encounter.first, encounter.second): encounter for encounter in self.encounters}
 
     def total(self, i: int) -> tuple[float, int]:
         """A player's points and games."""

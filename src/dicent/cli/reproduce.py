@@ -1,0 +1,110 @@
+"""Commands about the paper: reproduce."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+import dicent
+from dicent.cli.shared import Json, app, print_json
+
+if TYPE_CHECKING:
+    from dicent.reproduction.reproduce import Step
+    from dicent.reproduction.result import ReproductionResult
+
+Folder = Annotated[
+    str, tyro.conf.Positional, tyro.conf.arg(metavar="FOLDER", help="Where everything is, or is to be.")
+]
+
+
+@app.command
+def reproduce(
+    folder: Folder,
+    /,
+    scale: str = "small",
+    seed: int = 0,
+    seconds: float | None = None,
+    processes: int | None = None,
+    alphazero_processes: int | None = None,
+    games: int | None = None,
+    minutes: float | None = None,
+    json: Json = False,
+) -> None:
+    """Run the experiments of the paper, and say which of its claims they confirm.
+
+    The same command goes on after any stop. The report is FOLDER/report.html and FOLDER/report.md.
+
+    Args:
+        scale: smoke (a minute), small (two hours), gpu, or paper (30 days a process).
+        seed: Another seed gives other runs and other games.
+        seconds: Of learning, for each process.
+        processes: Of learning, in each of the six arms.
+        alphazero_processes: Of learning, for AlphaZero.
+        games: Between two networks, an even number.
+        minutes: Work so long, then stop; the same command goes on.
+    """
+    with _Screen() as screen:
+        result = dicent.reproduce(
+            folder,
+            scale,
+            seed=seed,
+            seconds=seconds,
+            processes=processes,
+            alphazero_processes=alphazero_processes,
+            games=games,
+            minutes=minutes,
+            watch=screen.watch,
+            warn=screen.warn,
+        )
+    if json:
+        print_json(result.to_dict())
+    else:
+        _print(result, folder)
+
+
+class _Screen:
+    """A bar for each stage on the error stream; where that is no terminal, a line for each piece."""
+
+    def __init__(self) -> None:
+        self.console = Console(stderr=True, highlight=False, soft_wrap=True)
+        columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+        self.progress = Progress(*columns, console=self.console, disable=not self.console.is_terminal)
+        self.tasks: dict[str, TaskID] = {}
+        self.told = ""
+
+    def __enter__(self) -> _Screen:
+        self.progress.start()
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        self.progress.stop()
+
+    def watch(self, step: Step) -> None:
+        """Show how far it has come."""
+        text = escape(f"{step.stage}: {step.text}")
+        if step.stage not in self.tasks:
+            self.tasks[step.stage] = self.progress.add_task(text, total=step.pieces)
+        self.progress.update(self.tasks[step.stage], description=text, completed=step.done)
+        if self.progress.disable and text != self.told:
+            self.told = text
+            self.console.print(f"{text} ({int(step.done)} of {step.pieces} are over)")
+
+    def warn(self, text: str) -> None:
+        """Tell of something that went wrong, but not so that the work must end."""
+        self.progress.console.print(f"[yellow]warning:[/] {escape(str(text))}")
+
+
+def _print(result: ReproductionResult, folder: str) -> None:
+    from dicent.reproduction.report import sentence
+
+    console = Console(highlight=False, soft_wrap=True)
+    for claim in result.claims:
+        console.print(escape(sentence(claim).replace("**", "")))
+    if not result.finished:
+        console.print(f"Not finished: {len(result.learned)} of {len(result.runs)} processes have learned.")
+        console.print("[dim]Go on:[/] the same command")
+    console.print(f"[dim]The report:[/] {escape(folder)}/report.html")

@@ -1,0 +1,183 @@
+"""Findings: what the scores of networks say of the ways they have learned by.
+
+Every number here is a sum of means over networks, and is told with two intervals. The first is over
+networks: what other processes of learning with the same settings would come to. The second is over games:
+what these very networks would come to in other games; the paper's confidence radii are of this kind.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dicent.reproduction.scale import ARMS, SEARCHES, Arm
+from dicent.stats.intervals import Interval, quantile
+from dicent.stats.welch import Part, welch_interval
+
+Floats = npt.NDArray[np.float64]
+Coefficients = Mapping[Arm, float]
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share of the points, or a difference of two, from 0 to 1 for every point."""
+
+    value: float  # without luck
+    plain: float
+    interval: Interval  # over networks
+    games_interval: Interval
+
+    def to_dict(self) -> dict[str, object]:
+        """Everything for programs; an interval that is not known is None."""
+        known = math.isfinite(self.interval[0])
+        return {
+            "score": self.plain,
+            "adjusted": self.value,
+            "interval": list(self.interval) if known else None,
+            "games_interval": list(self.games_interval),
+        }
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What each network scored against each opponent."""
+
+    arms: tuple[Arm, ...]  # [N] of the networks
+    adjusted: Floats  # [N, M] without luck
+    plain: Floats  # [N, M]
+    errors: Floats  # [N, M] standard errors, from the games
+
+    def weights(self, coefficients: Coefficients) -> Floats:
+        """What each network counts, where the mean of each arm counts its coefficient."""
+        counts = {arm: self.arms.count(arm) for arm in coefficients}
+        return np.array([coefficients.get(arm, 0.0) / max(1, counts.get(arm, 0)) for arm in self.arms])
+
+    def parts(self, coefficients: Coefficients, of_networks: Floats) -> list[Part]:
+        """A part for each arm, of numbers [N] that its networks have."""
+        return [
+            Part(c, [x for a, x in zip(self.arms, of_networks.tolist(), strict=True) if a == arm])
+            for arm, c in coefficients.items()
+        ]
+
+
+class RoundRobin(Scores):
+    """Every network against every other: M = N, and nothing on the diagonal counts.
+
+    Let a network's score be its mean over all others. The errors of two such scores have the same
+    covariance whichever two they are, since everybody meets everybody. So it cancels in differences between
+    arms, the spread of scores within an arm is all that is needed, and Welch's interval holds.
+    """
+
+    def share(self, arms: Sequence[Arm]) -> Share:
+        """The mean score of the networks of some arms, against all networks."""
+        coefficients = {arm: (arm in arms) / len(arms) - 1 / len(ARMS) for arm in ARMS}
+        return self._sum(coefficients, 0.5)
+
+    def difference(self, first: Sequence[Arm], second: Sequence[Arm]) -> Share:
+        """How much more the first arms scored than the second."""
+        return self._sum({a: (a in first) / len(first) - (a in second) / len(second) for a in ARMS}, 0.0)
+
+    def _sum(self, coefficients: Coefficients, middle: float) -> Share:
+        others = len(self.arms) - 1
+        off = ~np.eye(len(self.arms), dtype=bool)
+        means = np.where(off, self.adjusted, 0).sum(axis=1) / others
+        plain_means = np.where(off, self.plain, 0).sum(axis=1) / others
+        weights = self.weights(coefficients)
+        value = middle + float(weights @ means)
+        # A match counts for one of its networks and against the other.
+        errors = np.triu((weights[:, None] - weights[None, :]) / others * self.errors, 1)
+        return _share(value, middle + float(weights @ plain_means), self.parts(coefficients, means), errors)
+
+
+class AgainstAlphaZero(Scores):
+    """Every network against the M networks of AlphaZero, which vary too."""
+
+    def share(self, arms: Sequence[Arm], opponent: int | None = None) -> Share:
+        """The mean score of some arms against all of AlphaZero's networks, or against one as it is."""
+        return self._sum({arm: 1 / len(arms) for arm in arms}, opponent)
+
+    def difference(self, first: Sequence[Arm], second: Sequence[Arm]) -> Share:
+        """How much more the first arms scored than the second."""
+        both = {arm: 1 / len(first) for arm in first} | {arm: -1 / len(second) for arm in second}
+        return self._sum(both, None)
+
+    def _sum(self, coefficients: Coefficients, opponent: int | None) -> Share:
+        chosen = slice(None) if opponent is None else slice(opponent, opponent + 1)
+        adjusted, weights = self.adjusted[:, chosen], self.weights(coefficients)
+        columns = weights @ adjusted
+        parts = self.parts(coefficients, adjusted.mean(axis=1))
+        if opponent is None:
+            # What is left to chance in a match is counted on both sides: rather too wide than too narrow.
+            parts.append(Part(1.0, columns.tolist()))
+        errors = weights[:, None] * self.errors[:, chosen] / len(columns)
+        plain = float((weights @ self.plain[:, chosen]).mean())
+        return _share(float(columns.mean()), plain, parts, errors)
+
+
+def _share(value: float, plain: float, parts: list[Part], errors: Floats) -> Share:
+    """A share with both intervals. That over networks is never the narrower one: games vary it too."""
+    half = quantile(0.95) * float(np.sqrt((errors**2).sum()))
+    games = value - half, value + half
+    low, high = welch_interval(value, parts)
+    return Share(value, plain, (min(low, games[0]), max(high, games[1])), games)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Something that the paper says, and what ours says to it."""
+
+    text: str
+    paper: str  # their numbers
+    share: Share
+    threshold: float  # the claim is that the share is above it
+
+    @property
+    def verdict(self) -> str:
+        """Confirmed, not confirmed, or undecided at this scale, by the interval over networks."""
+        low, high = self.share.interval
+        if low > self.threshold:
+            return "confirmed"
+        return "not confirmed" if high < self.threshold else "undecided at this scale"
+
+    def to_dict(self) -> dict[str, object]:
+        """Everything for programs."""
+        return {"claim": self.text, "paper": self.paper, "verdict": self.verdict, **self.share.to_dict()}
+
+
+def arms_of(search: str | None = None, terminal: str | None = None) -> tuple[Arm, ...]:
+    """The arms with that search, or that terminal value, or both."""
+    return tuple(arm for arm in ARMS if search in (None, arm.search) and terminal in (None, arm.terminal))
+
+
+def claims(scores: RoundRobin | None, alphazero: AgainstAlphaZero | None) -> list[Claim]:
+    """The claims of the paper, with ours as far as it was played."""
+    found = []
+    if scores is not None:
+        for first, second, paper in (
+            ("descent", "expectiminimax", "53.9 % against 48.8 %"),
+            ("descent", "determinized", "53.9 % against 47.3 %"),
+            ("expectiminimax", "determinized", "48.8 % against 47.3 %"),
+        ):
+            text = f"{SEARCHES[first]} learns better than {SEARCHES[second]}"
+            difference = scores.difference(arms_of(first), arms_of(second))
+            found.append(Claim(text, paper, difference, 0.0))
+        depth = scores.difference(arms_of(terminal="depth"), arms_of(terminal="gain"))
+        found.append(Claim("The depth heuristic improves learning", "55.5 % against 44.5 %", depth, 0.0))
+    if alphazero is not None:
+        with_depth, without = (arms_of("descent", terminal) for terminal in ("depth", "gain"))
+        name = SEARCHES["descent"]
+        found += [
+            Claim(f"{name} with depth beats AlphaZero", "57.3 %", alphazero.share(with_depth), 0.5),
+            Claim(f"{name} without depth beats AlphaZero", "55.6 %", alphazero.share(without), 0.5),
+            Claim(
+                "Depth improves the score against AlphaZero",
+                "57.3 % against 55.6 %",
+                alphazero.difference(with_depth, without),
+                0.0,
+            ),
+        ]
+    return found

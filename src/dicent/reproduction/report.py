@@ -1,0 +1,285 @@
+"""The report of a reproduction: one text, written as a page and as Markdown."""
+
+from __future__ import annotations
+
+import html
+import os
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+from dicent.charts import Curve, chart, page, table
+from dicent.evaluate.network_file import write_atomically
+from dicent.reproduction.findings import Claim, Share
+from dicent.reproduction.result import Learned, ReproductionResult
+from dicent.reproduction.scale import ALPHAZERO, ARMS, GAME, SEARCHES, Arm
+from dicent.search.limit import Limit
+from dicent.stats.intervals import Interval
+
+PAPER = "Learning to Play Stochastic Two-player Perfect-Information Games without Knowledge"
+PAPER_1 = {"determinized": "47.3 %", "expectiminimax": "48.8 %", "descent": "53.9 %"}
+PAPER_DEPTH = {"depth": "55.5 %", "gain": "44.5 %"}
+PAPER_2 = {
+    "depth": ("62.0 %", "55.8 %", "54.1 %", "57.3 %"),
+    "gain": ("61.2 %", "54.5 %", "51.0 %", "55.6 %"),
+}
+WITH = {"depth": "with depth", "gain": "without depth"}
+INTERVALS = (
+    'Scores are shares of the points. "Without luck" is the same with the luck of the dice taken out, which '
+    "moves no expectation; it is what intervals and verdicts are about. All intervals are for 95 %. The "
+    "interval over networks says what other processes of learning with the same settings would come to. "
+    "Games between the same two networks do not tell that, however many they are, so it comes from the "
+    "spread between the networks of an arm, each arm with a variance of its own, by Welch's method with "
+    "Student's distribution. "
+    "The interval over games says what these very networks would come to in other games. The paper's "
+    "confidence radii (0.7 in Table 1, 0.1 to 0.2 in Table 2, 0.5 for depth) seem to be of the second kind."
+)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the report."""
+
+    title: str
+    text: Sequence[str] = ()  # paragraphs
+    head: Sequence[str] = ()
+    rows: Sequence[Sequence[str]] = ()
+    figure: str = ""  # SVG, for the page only
+    code: str = ""
+
+
+def write_report(folder: Path, result: ReproductionResult) -> None:
+    """Write `report.html` and `report.md`."""
+    parts = sections(result)
+    write_atomically(folder / "report.html", as_page(parts).encode())
+    write_atomically(folder / "report.md", as_markdown(parts).encode())
+
+
+def sections(result: ReproductionResult) -> list[Section]:
+    """The whole report."""
+    return [
+        _opening(result),
+        _claims(result),
+        Section("How sure this is", [INTERVALS]),
+        _table_1(result),
+        _depth(result),
+        *_table_2(result),
+        _budgets(result),
+        _curves(result),
+        *_settings(result),
+    ]
+
+
+def _opening(result: ReproductionResult) -> Section:
+    scale, cores = result.scale, len(os.sched_getaffinity(0))
+    budget = f"{scale.seconds:,.10g} s of wall time" if scale.seconds else f"{scale.matches:,} matches"
+    text = [
+        f"{PAPER} (Cohen-Solal, Cazenave), its experiments repeated at scale `{scale.name}`. {GAME}: the "
+        "paper's rules and its mirrored set-up.",
+        f"{len(ARMS)} arms (three searches for learning, with and without the depth heuristic) with "
+        f"{scale.processes} {_processes(scale.processes)} each, and AlphaZero with "
+        f"{scale.alphazero_processes}; each learned for {budget}. {scale.games:,} games between each "
+        f"two networks. Networks play by Expectiminimax ({_limit(scale.play)} a move), AlphaZero's by PUCT "
+        f"({scale.simulations:,} simulations).",
+        f"Dicent {version('dicent')}, seed {result.seed}, {cores} cores, {platform.machine()}, "
+        f"Python {platform.python_version()}.",
+    ]
+    if not result.finished:
+        done = f"{len(result.learned)} of {len(result.runs)} processes have learned"
+        text.append(f"This report is not finished: {done}. The same command goes on.")
+    return Section("Reproduction", text)
+
+
+def _limit(limit: Limit) -> str:
+    return ", ".join(f"{name} {value}" for name, value in vars(limit).items() if value is not None)
+
+
+def _processes(count: int) -> str:
+    return "process" if count == 1 else "processes"
+
+
+def _claims(result: ReproductionResult) -> Section:
+    text = [sentence(claim) for claim in result.claims]
+    return Section("The paper's claims", text or ["Nothing is known yet."])
+
+
+def sentence(claim: Claim) -> str:
+    """A claim of the paper, and what ours says to it."""
+    points = 100 * claim.share.value
+    ours = f"{points:+z.1f} points" if claim.threshold == 0 else f"{points:.1f} %"
+    return (
+        f"{claim.text}: **{claim.verdict}**. Paper: {claim.paper}. Ours: {ours}, interval "
+        f"{_interval(claim.share.interval)}."
+    )
+
+
+def _table_1(result: ReproductionResult) -> Section:
+    found = result.table_1()
+    rows = [[SEARCHES[search], PAPER_1[search], *_cells(share)] for search, share in found.items()]
+    text = "The mean score of each search's networks, against all networks of the round robin."
+    return Section("Table 1: searches for learning", [text], ["search for learning", *HEAD], rows)
+
+
+def _depth(result: ReproductionResult) -> Section:
+    rows = [[WITH[key], PAPER_DEPTH[key], *_cells(share)] for key, share in result.depth_table().items()]
+    text = "The same round robin, by what a finished game is worth in learning."
+    return Section("The depth heuristic", [text], ["terminal value", *HEAD], rows)
+
+
+def _table_2(result: ReproductionResult) -> list[Section]:
+    parts = []
+    for search in reversed(SEARCHES):
+        rows = []
+        for key, (*singles, mean) in result.table_2(search).items():
+            theirs = PAPER_2[key] if search == "descent" else ()
+            for k in range(max(len(theirs) - 1, len(singles))):
+                cells = _cells(singles[k]) if k < len(singles) else [""] * 4
+                rows.append(
+                    [f"{WITH[key]}, network {k + 1}", theirs[k] if k < len(theirs) - 1 else "", *cells]
+                )
+            rows.append([f"{WITH[key]}, mean", theirs[-1] if theirs else "", *_cells(mean)])
+        text = [f"Networks learned by {SEARCHES[search]}, against AlphaZero's."]
+        if search == "descent":
+            text.append(
+                "The paper's AlphaZero is Polygames. In a row for one network the interval is about that "
+                "network as it is; in the mean, AlphaZero's processes vary like ours. Networks of the same "
+                "number, theirs and ours, have nothing in common."
+            )
+        title = f"{SEARCHES[search]} against AlphaZero"
+        parts.append(Section(f"Table 2: {title}" if search == "descent" else title, text, ["", *HEAD], rows))
+    return parts
+
+
+HEAD = ["paper", "score", "without luck", "interval over networks", "over games"]
+
+
+def _cells(share: Share) -> list[str]:
+    scores = [f"{100 * share.plain:.1f} %", f"{100 * share.value:.1f} %"]
+    return [*scores, _interval(share.interval), _interval(share.games_interval)]
+
+
+def _interval(interval: Interval) -> str:
+    low, high = interval
+    if not np.isfinite(low):
+        return "unknown (one network)"
+    return f"{100 * low:z.1f} to {100 * high:z.1f}"
+
+
+def _budgets(result: ReproductionResult) -> Section:
+    rows = []
+    for arm, learned in _by_arm(result).items():
+        seconds, matches = [one.seconds for one in learned], [one.matches for one in learned]
+        evaluations, states = [one.evaluations for one in learned], [one.states for one in learned]
+        means = [f"{np.mean(column):,.0f}" for column in (seconds, matches, evaluations, states)]
+        rows.append([arm.title, *means, f"{min(evaluations):,} to {max(evaluations):,}"])
+    head = ["arm", "seconds", "matches", "evaluations", "states learned", "evaluations, least to most"]
+    equal = "wall time" if result.scale.seconds else "matches"
+    text = (
+        f"Budgets are equal in {equal}; the numbers are means over the processes of an arm. Evaluations are "
+        "those of self-play: an arm may have more of them in the same time. The learning curves below also "
+        "compare the arms after equal evaluations."
+    )
+    return Section("What learning had", [text], head, rows)
+
+
+def _by_arm(result: ReproductionResult) -> dict[Arm, list[Learned]]:
+    arms = {arm: [one for one in result.learned if one.run.arm == arm] for arm in (*ARMS, ALPHAZERO)}
+    return {arm: learned for arm, learned in arms.items() if learned}
+
+
+def _curves(result: ReproductionResult) -> Section:
+    """How strong each arm became, over time and over evaluations."""
+    arms = {arm: some for arm, some in _by_arm(result).items() if all(one.strength for one in some)}
+    if not arms:
+        return Section("Learning curves", ["Nothing was measured during learning."])
+    opponent = result.learned[0].strength[-1].opponent
+    equal = min(float(np.mean([one.evaluations for one in some])) for some in arms.values())
+    most = max(len(_means(some)[0]) for some in arms.values())
+    by_minutes, by_evaluations, rows = [], [], []
+    for arm, some in arms.items():
+        seconds, evaluations, scores = _means(some)
+        by_minutes.append(Curve(arm.title, [s / 60 for s in seconds], scores, dots=True))
+        by_evaluations.append(Curve(arm.title, evaluations, scores, dots=True))
+        measured = [
+            *scores,
+            *[np.nan] * (most - len(scores)),
+            np.interp(equal, evaluations, scores, left=np.nan),
+        ]
+        rows.append([arm.title, *("" if np.isnan(score) else f"{100 * score:.1f} %" for score in measured)])
+    text = (
+        f"Scores against `{opponent}` during learning, means over the processes of an arm; networks look "
+        "three plies ahead here, AlphaZero's two. Each run has a report of its own in `runs/`."
+    )
+    figures = [
+        chart(by_minutes, "minutes", f"score against {opponent}", percent=True),
+        chart(by_evaluations, "evaluations", f"score against {opponent}", percent=True),
+    ]
+    head = ["arm", *(f"measurement {k + 1}" for k in range(most)), f"after {equal:,.0f} evaluations"]
+    return Section("Learning curves", [text], head, rows, "".join(figures))
+
+
+def _means(some: Sequence[Learned]) -> tuple[list[float], list[float], list[float]]:
+    """Seconds, evaluations and scores at each measurement, as means over processes."""
+    count = min(len(one.strength) for one in some)
+    rows = [[list(one.strength[k][:3]) for one in some] for k in range(count)]
+    seconds, evaluations, scores = np.array(rows, float).mean(axis=1).T.tolist()
+    return seconds, evaluations, scores
+
+
+def _settings(result: ReproductionResult) -> list[Section]:
+    first = {arm: next(run for run in result.runs if run.arm == arm) for arm in (ARMS[0], ALPHAZERO)}
+    rows = [[run.name, str(run.seed)] for run in result.runs]
+    shared = "The other arms have another search and another terminal value; every run has another seed."
+    return [
+        Section("Seeds", [], ["run", "seed"], rows),
+        Section(
+            f"Settings of {first[ARMS[0]].name}", [shared], code=result.scale.config(first[ARMS[0]]).toml()
+        ),
+        Section(f"Settings of {first[ALPHAZERO].name}", code=result.scale.config(first[ALPHAZERO]).toml()),
+    ]
+
+
+def as_markdown(parts: Sequence[Section]) -> str:
+    """The report as Markdown."""
+    lines = []
+    for i, part in enumerate(parts):
+        lines += [f"{'#' if i == 0 else '##'} {part.title}", ""]
+        for paragraph in part.text:
+            lines += [paragraph, ""]
+        if part.rows:
+            lines += [_row(part.head), _row(["---"] * len(part.head)), *map(_row, part.rows), ""]
+        if part.code:
+            lines += ["```toml", part.code.rstrip(), "```", ""]
+    return "\n".join(lines)
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def as_page(parts: Sequence[Section]) -> str:
+    """The report as a page."""
+    body = []
+    for i, part in enumerate(parts):
+        level = "h1" if i == 0 else "h2"
+        body.append(f"<{level}>{html.escape(part.title)}</{level}>")
+        body += [f"<p>{_inline(paragraph)}</p>" for paragraph in part.text]
+        if part.figure:
+            body.append(f"<figure>{part.figure}</figure>")
+        if part.rows:
+            body.append(table(part.head, part.rows))
+        if part.code:
+            body.append(f"<pre>{html.escape(part.code)}</pre>")
+    return page(parts[0].title, "".join(body))
+
+
+def _inline(text: str) -> str:
+    """Bold text and code of a paragraph, as HTML."""
+    for mark, tag in (("**", "strong"), ("`", "code")):
+        pieces = (text if tag == "code" else html.escape(text)).split(mark)
+        text = "".join(f"<{tag}>{p}</{tag}>" if i % 2 else p for i, p in enumerate(pieces))
+    return text

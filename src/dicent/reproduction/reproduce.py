@@ -1,0 +1,266 @@
+"""reproduce: the experiments of the paper in one folder, from which they go on after any stop.
+
+reproduction.json   scale and seed: the same command goes on with them
+runs/NAME/          a run folder for each process of learning
+round-robin/        the tournament between all networks but AlphaZero's
+alphazero/NUMBER/   the matches of all those networks against AlphaZero's network NUMBER
+report.html, .md    what came out, beside what the paper says
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import fcntl
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from dicent.errors import DicentError
+from dicent.evaluate.network import Network
+from dicent.evaluate.network_file import load_network, write_atomically
+from dicent.learn.components import choose_device
+from dicent.learn.run_folder import OPTIONAL, STATE
+from dicent.learn.status import Status
+from dicent.learn.train import train
+from dicent.play.player import Player
+from dicent.play.result import Standing
+from dicent.play.tournament import TournamentResult, play_tournament
+from dicent.reproduction.report import write_report
+from dicent.reproduction.result import Learned, ReproductionResult, Strength
+from dicent.reproduction.scale import ALPHAZERO, GAME, Arm, Run, Scale, scale_of
+from dicent.search.expectiminimax import Expectiminimax
+from dicent.search.limit import Limit
+from dicent.search.puct import Puct
+
+FORMAT = 1
+CORES = len(os.sched_getaffinity(0))
+JUDGE = Arm("descent", "gain")  # whose first network says what rolls were worth
+LEARNING, ROUND_ROBIN, AGAINST = "learning", "round robin", "against AlphaZero"
+
+
+@dataclass(frozen=True)
+class Step:
+    """How far a reproduction has come, for whoever watches it."""
+
+    stage: str  # learning, round robin, against AlphaZero
+    done: float  # pieces of this stage: processes or matches
+    pieces: int
+    text: str  # what is under way
+
+
+def reproduce(
+    folder: str | Path,
+    scale: str | Scale = "small",
+    *,
+    seed: int = 0,
+    seconds: float | None = None,
+    processes: int | None = None,
+    alphazero_processes: int | None = None,
+    games: int | None = None,
+    minutes: float | None = None,
+    watch: Callable[[Step], object] = lambda step: None,
+    warn: Callable[[str], object] = print,
+) -> ReproductionResult:
+    """Run the experiments of the paper in `folder`, or go on with them, and write the report.
+
+    `scale` is smoke, small, gpu, paper, or one of your own. `seconds` of learning for each process,
+    `processes` to an arm, `alphazero_processes` and `games` between two networks change it. After `minutes`
+    the work stops, with everything kept; the same call goes on. `watch` is told how far it has come, `warn`
+    what went wrong.
+    """
+    chosen = scale_of(scale) if isinstance(scale, str) else scale
+    chosen = chosen.replace(
+        seconds=seconds, processes=processes, alphazero_processes=alphazero_processes, games=games
+    )
+    folder = Path(folder)
+    end = None if minutes is None else time.monotonic() + 60 * minutes
+    with _locked(folder):
+        _settle(folder, chosen, seed)
+        work = _Work(folder, chosen, seed, lambda: end is not None and time.monotonic() >= end, watch, warn)
+        try:
+            work.do()
+        except KeyboardInterrupt:
+            if not work.is_over():
+                raise
+        result = work.result()
+        write_report(folder, result)
+    return result
+
+
+class _Work:
+    """A reproduction while it is under way."""
+
+    def __init__(
+        self,
+        folder: Path,
+        scale: Scale,
+        seed: int,
+        is_over: Callable[[], bool],
+        watch: Callable[[Step], object],
+        warn: Callable[[str], object],
+    ) -> None:
+        self.folder, self.scale, self.seed = folder, scale, seed
+        self.is_over, self.watch, self.warn = is_over, watch, warn
+        self.runs = scale.runs(seed)
+        self.round_robin: TournamentResult | None = None
+        self.against: list[TournamentResult] = []
+
+    def do(self) -> None:
+        """Everything that is left to do."""
+        # The first of every arm, then the second: a machine that is slow for a while is so for all arms.
+        for i, run in enumerate(sorted(self.runs, key=lambda run: run.number)):
+            self._stop_when_over()
+            self._learn(i, run)
+        with _one_thread():
+            self._play_all({run: self._network(run) for run in self.runs})
+
+    def _play_all(self, networks: dict[Run, Network]) -> None:
+        """The matches that are left to play."""
+        ours = [run for run in self.runs if run.arm != ALPHAZERO]
+        players = [Player(Expectiminimax(networks[r]), self.scale.play, r.name) for r in ours]
+        judge = next(networks[run] for run in ours if run.arm == JUDGE)
+        self._stop_when_over()
+        self.round_robin = self._play("round-robin", players, None, self.seed, judge, 0)
+        rivals = [run for run in self.runs if run.arm == ALPHAZERO]
+        for i, rival in enumerate(rivals):
+            self._stop_when_over()
+            search, limit = Puct(networks[rival]), Limit(evaluations=self.scale.simulations)
+            gauntlet = Player(search, limit, rival.name)
+            self.against.append(
+                self._play(f"alphazero/{rival.number}", players, gauntlet, rival.seed + 1, judge, i)
+            )
+
+    def _stop_when_over(self) -> None:
+        if self.is_over():
+            raise KeyboardInterrupt
+
+    def _learn(self, i: int, run: Run) -> None:
+        """Let a process learn to its end; then it needs its replay no more."""
+        path = self._path(run)
+        state = _last_state(path)
+        if state is None or not state["finished"]:
+
+            def show(status: Status) -> None:
+                self.watch(Step(LEARNING, i + min(1.0, status.progress), len(self.runs), run.name))
+
+            self.watch(Step(LEARNING, i, len(self.runs), run.name))
+            train(self.scale.config(run), path, watch=show, warn=self.warn, stop=self.is_over)
+        for name in OPTIONAL:
+            for file in path.glob(f"checkpoints/*/{name}"):
+                file.unlink()
+        self.watch(Step(LEARNING, i + 1, len(self.runs), run.name))
+
+    def _play(
+        self,
+        name: str,
+        players: list[Player],
+        gauntlet: Player | None,
+        seed: int,
+        judge: Network,
+        before: int,  # tournaments of the same stage
+    ) -> TournamentResult:
+        """A tournament, or what is left of it."""
+        stage = ROUND_ROBIN if gauntlet is None else AGAINST
+        tournaments = 1 if gauntlet is None else self.scale.alphazero_processes
+
+        def show(over: TournamentResult, pair: tuple[int, int], standing: Standing) -> None:
+            done = before * over.matches + len(over.encounters) + standing.games / over.games
+            text = " against ".join(over.players[i] for i in pair)
+            self.watch(Step(stage, done, tournaments * over.matches, text))
+            self._stop_when_over()
+
+        folder = self.folder / name
+        games = self.scale.games
+        result = play_tournament(folder, players, GAME, games, seed, gauntlet, luck=judge, progress=show)
+        self.watch(Step(stage, (before + 1) * result.matches, tournaments * result.matches, "over"))
+        return result
+
+    def result(self) -> ReproductionResult:
+        """What is known so far."""
+        learned = []
+        for run in self.runs:
+            state = _last_state(self._path(run))
+            if state is not None and state["finished"]:
+                learned.append(_learned(run, self._path(run), state))
+        return ReproductionResult(
+            self.scale, self.seed, tuple(self.runs), tuple(learned), self.round_robin, tuple(self.against)
+        )
+
+    def _path(self, run: Run) -> Path:
+        return self.folder / "runs" / run.name
+
+    def _network(self, run: Run) -> Network:
+        device, _ = choose_device(self.scale.config(run))
+        return load_network(self._path(run), device, threads=CORES if device == "cpu" else 1)
+
+
+def _learned(run: Run, path: Path, state: dict[str, Any]) -> Learned:
+    lines = [json.loads(line) for line in (path / "metrics.jsonl").read_text().splitlines()]
+    counters, strength = state["counters"], []
+    for row in lines:
+        if row["kind"] == "strength" and row["scores"]:
+            opponent, score = list(row["scores"].items())[-1]
+            strength.append(Strength(row["seconds"], row["evaluations"], score, opponent))
+    counts = counters["matches"], counters["evaluations"], counters["states"]
+    return Learned(run, state["seconds"], *counts, tuple(strength))
+
+
+def _last_state(path: Path) -> dict[str, Any] | None:
+    """What the latest checkpoint of a run says; None if there is none."""
+    found = sorted(path.glob(f"checkpoints/[0-9]*/{STATE}"))
+    try:
+        state: dict[str, Any] | None = json.loads(found[-1].read_text()) if found else None
+    except (OSError, ValueError):  # damaged: the run itself knows what to do
+        return None
+    return state
+
+
+def _settle(folder: Path, scale: Scale, seed: int) -> None:
+    """Write down what is done here; or see that it is what the folder says."""
+    ours = json.loads(json.dumps({"format": FORMAT, "seed": seed, "scale": dataclasses.asdict(scale)}))
+    path = folder / "reproduction.json"
+    try:
+        theirs = json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+    except (OSError, ValueError) as error:
+        raise DicentError(f"{path} cannot be read: {error}") from error
+    if theirs is None:
+        write_atomically(path, json.dumps(ours, indent=1).encode())
+    elif theirs != ours:
+        changed = [key for key in ours["scale"] if ours["scale"][key] != theirs.get("scale", {}).get(key)]
+        changed += [key for key in ("format", "seed") if ours[key] != theirs.get(key)]
+        raise DicentError(
+            f"{folder} holds a reproduction with other settings ({', '.join(changed)}): go on with those, or "
+            "name another folder"
+        )
+
+
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    """Torch's own threads wait for each other, which takes long for small batches; ours do not."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Only one process works in a folder."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with open(folder / ".lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield
+    except BlockingIOError:
+        raise DicentError(f"another process works in {folder}: wait for it, or stop it") from None
+    except OSError as error:
+        raise DicentError(f"{folder} cannot hold a reproduction: {error}") from error

@@ -1,0 +1,147 @@
+"""ReproductionResult: what a reproduction came to, as far as it was done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dicent.play.tournament import Encounter, TournamentResult
+from dicent.reproduction.findings import AgainstAlphaZero, Claim, RoundRobin, Share, arms_of, claims
+from dicent.reproduction.scale import ALPHAZERO, SEARCHES, TERMINALS, Arm, Run, Scale
+from dicent.stats.intervals import quantile
+
+
+class Strength(NamedTuple):
+    """How strong a network was at some time of its learning."""
+
+    seconds: float
+    evaluations: int
+    score: float  # against the strongest of the fixed players
+    opponent: str
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What a process of learning has spent, and how strong it became meanwhile."""
+
+    run: Run
+    seconds: float
+    matches: int
+    evaluations: int
+    states: int  # learned, each as often as it was used
+    strength: tuple[Strength, ...]  # as it was measured meanwhile
+
+
+@dataclass(frozen=True)
+class ReproductionResult:
+    """What came out. Tables are there as soon as their matches are over."""
+
+    scale: Scale
+    seed: int
+    runs: tuple[Run, ...]
+    learned: tuple[Learned, ...]  # processes that are over
+    tournament: TournamentResult | None  # the round robin, once it is over
+    against: tuple[TournamentResult, ...]  # a gauntlet for each network of AlphaZero
+
+    @property
+    def finished(self) -> bool:
+        """Is everything done?"""
+        return self.alphazero is not None
+
+    @property
+    def arms(self) -> tuple[Arm, ...]:
+        """The arm of each network of the round robin."""
+        return tuple(run.arm for run in self.runs if run.arm != ALPHAZERO)
+
+    @cached_property
+    def round_robin(self) -> RoundRobin | None:
+        """The scores of all networks against each other."""
+        if self.tournament is None:
+            return None
+        n = len(self.arms)
+        adjusted, plain, errors = np.full((n, n), 0.5), np.full((n, n), 0.5), np.zeros((n, n))
+        for encounter in self.tournament.encounters:
+            i, j = encounter.first, encounter.second
+            adjusted[i, j], plain[i, j], errors[i, j] = _told(encounter)
+            adjusted[j, i], plain[j, i], errors[j, i] = 1 - adjusted[i, j], 1 - plain[i, j], errors[i, j]
+        return RoundRobin(self.arms, adjusted, plain, errors)
+
+    @cached_property
+    def alphazero(self) -> AgainstAlphaZero | None:
+        """The scores of the same networks against AlphaZero's."""
+        rivals = [run for run in self.runs if run.arm == ALPHAZERO]
+        if len(self.against) < len(rivals):
+            return None
+        shape = len(self.arms), len(rivals)
+        adjusted, plain, errors = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+        for k, tournament in enumerate(self.against):
+            for encounter in tournament.encounters:  # told for AlphaZero, which is player 0
+                i, (without_luck, score, error) = encounter.second - 1, _told(encounter)
+                adjusted[i, k], plain[i, k], errors[i, k] = 1 - without_luck, 1 - score, error
+        return AgainstAlphaZero(self.arms, adjusted, plain, errors)
+
+    @property
+    def claims(self) -> list[Claim]:
+        """What the paper says, and what ours says to it."""
+        return claims(self.round_robin, self.alphazero)
+
+    def table_1(self) -> dict[str, Share]:
+        """The score of each search in the round robin."""
+        found = self.round_robin
+        return {} if found is None else {search: found.share(arms_of(search)) for search in SEARCHES}
+
+    def depth_table(self) -> dict[str, Share]:
+        """The score with and without the depth heuristic in the round robin."""
+        found = self.round_robin
+        if found is None:
+            return {}
+        return {terminal: found.share(arms_of(terminal=terminal)) for terminal in reversed(TERMINALS)}
+
+    def table_2(self, search: str = "descent") -> dict[str, list[Share]]:
+        """The scores with and without depth against each network of AlphaZero, and against all."""
+        found = self.alphazero
+        if found is None:
+            return {}
+        opponents: Sequence[int | None] = [*range(len(self.against)), None]
+        return {
+            terminal: [found.share(arms_of(search, terminal), k) for k in opponents]
+            for terminal in reversed(TERMINALS)
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything for programs."""
+        against = {
+            search: {key: [s.to_dict() for s in row] for key, row in self.table_2(search).items()}
+            for search in reversed(SEARCHES)
+        }
+        learned = [
+            {
+                "run": one.run.name,
+                "seed": one.run.seed,
+                "seconds": one.seconds,
+                "matches": one.matches,
+                "evaluations": one.evaluations,
+                "states": one.states,
+            }
+            for one in self.learned
+        ]
+        return {
+            "scale": self.scale.name,
+            "seed": self.seed,
+            "finished": self.finished,
+            "table_1": {search: share.to_dict() for search, share in self.table_1().items()},
+            "depth": {terminal: share.to_dict() for terminal, share in self.depth_table().items()},
+            "against_alphazero": against,
+            "claims": [claim.to_dict() for claim in self.claims],
+            "learned": learned,
+        }
+
+
+def _told(encounter: Encounter) -> tuple[float, float, float]:
+    """The score of a match without luck, the plain one, and the standard error of the first."""
+    low, high = encounter.facts["adjusted_interval"]
+    return encounter.facts["adjusted"], encounter.facts["score"], (high - low) / 2 / quantile(0.95)

@@ -1,0 +1,408 @@
+"""The reproduction of the paper: it ends whatever stops it, and says no more than its intervals allow."""
+
+import dataclasses
+import json
+import math
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dicent
+from dicent import DicentError, Limit, ReproductionResult, Scale, reproduce
+from dicent.cli import main
+from dicent.learn import preflight
+from dicent.learn.config import preset
+from dicent.play.tournament import Encounter, TournamentResult
+from dicent.reproduction import reproduce as module
+from dicent.reproduction.findings import AgainstAlphaZero, Claim, RoundRobin, Share, arms_of
+from dicent.reproduction.report import as_markdown, as_page, sections
+from dicent.reproduction.result import Learned, Strength
+from dicent.reproduction.scale import ALPHAZERO, ARMS, SCALES, Arm
+from dicent.stats.welch import Part, student_quantile, welch_interval
+
+QUICK = {"at_once": 4, "evaluations_per_move": 4, "measurements": 0, "matches_per_update": 4}
+TINY = Scale(
+    "tiny",
+    processes=1,
+    alphazero_processes=1,
+    games=2,
+    play=Limit(depth=1),
+    simulations=3,
+    matches=8,
+    network={"network": "residual", "filters": 2, "blocks": 1, "hidden": 8},
+    descent={**QUICK, "waves": False, "overlap": True, "batch": 64},
+    alphazero=QUICK,
+)
+KILLED = """
+import os, signal, sys, dicent
+from dicent.learn import preflight
+sys.path.insert(0, {tests!r})
+from test_reproduce import TINY
+preflight.SECONDS = 0.01
+def watch(step):
+    if step.stage == sys.argv[2] and step.done >= float(sys.argv[3]):
+        os.kill(os.getpid(), signal.SIGKILL)
+dicent.reproduce(sys.argv[1], TINY, watch=watch)
+"""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def quick_preflight() -> Any:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(preflight, "SECONDS", 0.01)
+        yield
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ReproductionResult]:
+    """A reproduction that nothing has disturbed."""
+    folder = tmp_path_factory.mktemp("whole")
+    return folder, reproduce(folder, TINY)
+
+
+def all_games(folder: Path) -> list[str]:
+    return sorted(line for file in folder.rglob("games/*.jsonl") for line in file.read_text().splitlines())
+
+
+def facts(result: ReproductionResult) -> dict[str, Any]:
+    """What does not depend on the clock."""
+    told = result.to_dict()
+    for row in told["learned"]:
+        del row["seconds"]
+    return told
+
+
+def test_every_table_is_in_both_reports(whole: tuple[Path, ReproductionResult]) -> None:
+    folder, result = whole
+    assert result.finished
+    page, text = (folder / "report.html").read_text(), (folder / "report.md").read_text()
+    for report in (page, text):
+        for title in (
+            "Table 1",
+            "The depth heuristic",
+            "Table 2",
+            "What learning had",
+            "Learning curves",
+            "Seeds",
+        ):
+            assert title in report
+        for number in (
+            "47.3",
+            "48.8",
+            "53.9",
+            "62.0",
+            "55.8",
+            "54.1",
+            "57.3",
+            "61.2",
+            "54.5",
+            "51.0",
+            "55.6",
+        ):
+            assert f"{number} %" in report
+        assert report.count("undecided at this scale") == 7  # one network to an arm decides nothing
+        assert "game = &quot;ewn-paper&quot;" in report or 'game = "ewn-paper"' in report
+        assert all(f"{run.name}" in report for run in result.runs)
+    assert page.startswith("<!doctype html>")
+
+
+def test_what_was_done_is_what_the_paper_did(whole: tuple[Path, ReproductionResult]) -> None:
+    folder, result = whole
+    assert len(result.learned) == 7
+    assert result.tournament is not None
+    assert len(result.tournament.encounters) == 15
+    assert [len(tournament.encounters) for tournament in result.against] == [6]
+    assert len(all_games(folder)) == 2 * (15 + 6)
+    assert all(one.matches >= 8 for one in result.learned)
+    assert json.loads(json.dumps(result.to_dict()))["finished"]
+
+
+def test_a_finished_reproduction_stays_as_it_is(
+    whole: tuple[Path, ReproductionResult], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, result = whole
+    monkeypatch.setattr(module, "train", None)  # to call it would be an error
+    before = all_games(folder)
+    assert facts(reproduce(folder, TINY)) == facts(result)
+    assert all_games(folder) == before
+
+
+def test_killed_again_and_again_it_repeats_no_training_and_no_game(
+    tmp_path: Path, whole: tuple[Path, ReproductionResult]
+) -> None:
+    result = whole[1]
+    code = KILLED.format(tests=str(Path(__file__).parent))
+    networks: dict[Path, bytes] = {}
+    for stage, done in (("learning", 3.5), ("round robin", 4.5), ("against AlphaZero", 2.0)):
+        command = [sys.executable, "-c", code, str(tmp_path), stage, str(done)]
+        assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+        for path, content in networks.items():
+            assert path.read_bytes() == content
+        for path in tmp_path.glob("runs/*/checkpoints/*/state.json"):
+            if json.loads(path.read_text())["finished"]:
+                file = path.with_name("network.safetensors")
+                networks[file] = file.read_bytes()
+    assert len(networks) == 7
+    assert facts(reproduce(tmp_path, TINY)) == facts(result)
+    assert all_games(tmp_path) == all_games(whole[0])
+
+
+def test_it_works_for_some_minutes_and_goes_on_later(tmp_path: Path) -> None:
+    result = reproduce(tmp_path, TINY, minutes=1e-6)
+    assert not result.finished
+    assert result.learned == ()
+    assert "not finished" in (tmp_path / "report.md").read_text()
+    over = iter([False, False, True, True, True])
+    work = module._Work(tmp_path, TINY, 0, lambda: next(over), lambda step: None, print)
+    with pytest.raises(KeyboardInterrupt):  # in the middle of the first run, which is saved
+        work.do()
+    assert list(tmp_path.glob("runs/*/checkpoints/*/state.json"))
+
+
+def test_other_settings_are_refused(
+    whole: tuple[Path, ReproductionResult], capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = whole[0]
+    with pytest.raises(DicentError, match=r"other settings \(games\)"):
+        reproduce(folder, TINY, games=4)
+    with pytest.raises(DicentError, match=r"other settings \(seed\)"):
+        reproduce(folder, TINY, seed=1)
+    with module._locked(folder), pytest.raises(DicentError, match="another process works"):
+        reproduce(folder, TINY)
+    assert main(["reproduce", str(folder), "--scale", "huge"]) == 1
+    assert "possible are smoke, small, gpu, paper" in capsys.readouterr().err
+    assert main(["reproduce", str(folder), "--scale", "smoke", "--games", "3"]) == 1
+    assert "even number" in capsys.readouterr().err
+
+
+def test_the_command_prints_for_people_and_for_programs(
+    whole: tuple[Path, ReproductionResult],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setitem(SCALES, "tiny", TINY)
+    assert main(["reproduce", str(whole[0]), "--scale", "tiny"]) == 0
+    assert "undecided at this scale. Paper: 53.9 % against 48.8 %" in capsys.readouterr().out
+    assert main(["reproduce", str(whole[0]), "--scale", "tiny", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert set(told["table_1"]) == {"descent", "expectiminimax", "determinized"}
+    assert told["table_1"]["descent"]["interval"] is None
+
+
+# Scales
+
+
+@pytest.mark.parametrize("name", SCALES)
+def test_scales_are_the_papers_arm(name: str) -> None:
+    scale = SCALES[name]
+    assert scale.name == name
+    runs = scale.runs(3)
+    assert len({run.seed for run in runs}) == len({run.name for run in runs}) == len(runs)
+    assert not {run.seed for run in runs} & {run.seed for run in scale.runs(4)}
+    for run in runs:
+        config = scale.config(run)
+        assert config.game == "ewn-paper"
+        assert config.minutes == pytest.approx(scale.seconds / 60)  # equal wall time for all
+        assert config.network == "residual"
+        if run.arm != ALPHAZERO:
+            assert not config.completion
+            assert (config.selection, config.schedule, config.data) == ("ordinal", "annealed", "tree")
+            assert (config.replay, config.duplication) == ("smooth", 3.0)
+            assert (config.search, config.terminal) == (run.arm.search, run.arm.terminal)
+            assert config.replay_matches >= config.matches_per_update
+
+
+def test_the_scale_paper_is_as_published() -> None:
+    scale = SCALES["paper"]
+    config = scale.config(scale.runs(0)[0])
+    kept = {"keep_checkpoints", "record_every", "measurements", "minutes", "search", "terminal", "seed"}
+    theirs = preset("paper")
+    assert all(getattr(config, f) == getattr(theirs, f) for f in vars(config) if f not in kept)
+    assert config.minutes == 30 * 24 * 60
+    assert (scale.processes, scale.alphazero_processes, scale.games) == (4, 3, 4)
+    assert (scale.play, scale.simulations) == (Limit(time=1.5), 1600)
+
+
+# Statistics
+
+
+@pytest.mark.parametrize(
+    ("freedom", "expected"),
+    [(1, 12.7062), (2, 4.3027), (3, 3.1824), (10, 2.2281), (30, 2.0423), (120, 1.9799)],
+)
+def test_students_quantiles_are_those_of_tables(freedom: float, expected: float) -> None:
+    assert student_quantile(0.95, freedom) == pytest.approx(expected, abs=1e-4)
+    assert student_quantile(0.9, 5) == pytest.approx(2.0150, abs=1e-4)
+
+
+def test_welchs_interval_by_hand() -> None:
+    # variances 1 and 4 of three and two values: 1/3 + 4 * 2 = 25/3, freedom 625/9 / (1/18 + 64)
+    low, high = welch_interval(0.0, [Part(1.0, [1, 2, 3]), Part(-2.0, [0, 2 * math.sqrt(2)])])
+    total, freedom = 25 / 3, (625 / 9) / (1 / 18 + 64)
+    assert high == -low == pytest.approx(student_quantile(0.95, freedom) * math.sqrt(total))
+    assert welch_interval(0.5, [Part(1.0, [1.0])]) == (-math.inf, math.inf)
+    assert welch_interval(0.5, [Part(0.0, [1.0]), Part(1.0, [1.0, 1.0])]) == (0.5, 0.5)
+
+
+def simulated(rng: np.random.Generator, n: int, strengths: dict[Arm, float], games: float) -> RoundRobin:
+    """A round robin between networks that differ, in some arms more than in others."""
+    arms = tuple(arm for arm in ARMS for _ in range(n))
+    spread = {arm: 0.02 + 0.01 * i for i, arm in enumerate(ARMS)}
+    strength = np.array([rng.normal(strengths.get(arm, 0.0), spread[arm]) for arm in arms])
+    noise = np.triu(rng.normal(0, games, (len(arms), len(arms))), 1)
+    scores = 0.5 + strength[:, None] - strength[None, :] + noise - noise.T
+    return RoundRobin(arms, scores, scores, np.full(scores.shape, games))
+
+
+@pytest.mark.parametrize("n", [2, 4])
+def test_intervals_over_networks_cover_the_truth(n: int) -> None:
+    descent, others = arms_of("descent"), [arm for arm in ARMS if arm.search != "descent"]
+    strengths, networks = dict.fromkeys(descent, 0.03), len(ARMS) * n
+    truth = 0.5 + 0.03 * (2 / 3) * networks / (networks - 1)
+    covered, by_games, difference, rounds = 0, 0, 0, 500
+    for i in range(rounds):
+        scores = simulated(np.random.default_rng([n, i]), n, strengths, 0.02)
+        share = scores.share(descent)
+        covered += share.interval[0] <= truth <= share.interval[1]
+        by_games += share.games_interval[0] <= truth <= share.games_interval[1]
+        low, high = scores.difference(descent, others).interval
+        difference += low <= 1.5 * (truth - 0.5) <= high
+    assert 0.92 < covered / rounds < 0.99
+    assert 0.92 < difference / rounds < 0.99
+    assert by_games / rounds < 0.5  # games alone do not know how networks differ
+
+
+def test_shares_of_a_round_robin_are_means_over_networks() -> None:
+    scores = simulated(np.random.default_rng(1), 3, {}, 0.05)
+    np.fill_diagonal(scores.adjusted, np.nan)
+    means = np.nanmean(scores.adjusted, axis=1)
+    for arms in (arms_of("descent"), arms_of(terminal="depth"), arms_of("descent", "gain")):
+        assert scores.share(arms).value == pytest.approx(means[[arm in arms for arm in scores.arms]].mean())
+    shares = [scores.share(arms_of(search)).value for search in ("descent", "expectiminimax", "determinized")]
+    assert sum(shares) == pytest.approx(1.5)
+    depth = scores.difference(arms_of(terminal="depth"), arms_of(terminal="gain"))
+    assert depth.value == pytest.approx(2 * (scores.share(arms_of(terminal="depth")).value - 0.5))
+
+
+def test_intervals_against_alphazero_cover_the_truth_though_its_networks_vary_too() -> None:
+    arms = tuple(arm for arm in ARMS for _ in range(4))
+    mean = column = rounds = 0
+    for i in range(500):
+        rng = np.random.default_rng(i)
+        ours, theirs = rng.normal(0.05, 0.03, len(arms)), rng.normal(0, 0.03, 3)
+        scores = 0.5 + ours[:, None] - theirs[None, :] + rng.normal(0, 0.02, (len(arms), 3))
+        against = AgainstAlphaZero(arms, scores, scores, np.full(scores.shape, 0.02))
+        chosen = arms_of("descent", "depth")
+        low, high = against.share(chosen).interval
+        mean += low <= 0.55 <= high
+        low, high = against.share(chosen, 1).interval
+        column += low <= 0.55 - theirs[1] <= high
+        rounds += 1
+    assert mean / rounds > 0.93
+    assert 0.92 < column / rounds < 0.98
+
+
+@pytest.mark.parametrize(
+    ("interval", "threshold", "verdict"),
+    [
+        ((0.51, 0.55), 0.5, "confirmed"),
+        ((0.45, 0.49), 0.5, "not confirmed"),
+        ((0.49, 0.60), 0.5, "undecided at this scale"),
+        ((0.50, 0.60), 0.5, "undecided at this scale"),
+        ((0.01, 0.02), 0.0, "confirmed"),
+        ((-0.02, -0.01), 0.0, "not confirmed"),
+        ((-math.inf, math.inf), 0.0, "undecided at this scale"),
+    ],
+)
+def test_verdicts_follow_the_interval(interval: tuple[float, float], threshold: float, verdict: str) -> None:
+    middle = 0.5 if math.isinf(interval[0]) else sum(interval) / 2
+    share = Share(middle, middle, interval, (middle, middle))
+    assert Claim("It helps", "55 %", share, threshold).verdict == verdict
+
+
+# The report of more networks than a test can train
+
+
+def invented(scale: Scale) -> ReproductionResult:
+    """A result in which depth is worth 10 points in every match, and AlphaZero loses 60 to 40."""
+    runs = tuple(scale.runs(0))
+    ours = [run for run in runs if run.arm != ALPHAZERO]
+    rng = np.random.default_rng(1)
+
+    def encounter(i: int, j: int, score: float) -> Encounter:
+        adjusted = score + float(rng.normal(0, 0.01))
+        interval = [adjusted - 0.02, adjusted + 0.02]
+        return Encounter(i, j, {"score": score, "adjusted": adjusted, "adjusted_interval": interval}, (1, -1))
+
+    def worth(i: int) -> float:
+        return 0.05 if ours[i].arm.terminal == "depth" else -0.05
+
+    names = tuple(run.name for run in ours)
+    met = [
+        encounter(i, j, 0.5 + worth(i) - worth(j)) for i in range(len(ours)) for j in range(i + 1, len(ours))
+    ]
+    round_robin = TournamentResult("ewn-paper", names, 0, 2, tuple(met), len(met))
+    against = [
+        TournamentResult("ewn-paper", ("alphazero", *names), 0, 2, tuple(lost), len(lost))
+        for lost in [[encounter(0, i + 1, 0.4 + 0.01 * k) for i in range(len(ours))] for k in (-1, 0, 1)]
+    ]
+    learned = [
+        Learned(
+            run,
+            60.0,
+            100,
+            1000 * (1 + ARMS.index(run.arm)) if run.arm in ARMS else 500,
+            10,
+            strength(run.number),
+        )
+        for run in runs
+    ]
+    return ReproductionResult(scale, 0, runs, tuple(learned), round_robin, tuple(against))
+
+
+def strength(number: int) -> tuple[Strength, ...]:
+    return tuple(Strength(30.0 * k, 250 * k, 0.4 + 0.1 * k + 0.01 * number, "uct:1000") for k in (1, 2))
+
+
+def test_the_report_of_many_networks() -> None:
+    result = invented(SCALES["small"])
+    claims = {claim.text: claim for claim in result.claims}
+    assert claims["The depth heuristic improves learning"].verdict == "confirmed"
+    assert claims["The depth heuristic improves learning"].share.value == pytest.approx(
+        0.1 * 24 / 23, abs=0.01
+    )
+    best = claims["Descent Expectiminimax learns better than Expectiminimax"]
+    assert best.verdict == "undecided at this scale"
+    assert claims["Descent Expectiminimax with depth beats AlphaZero"].verdict == "confirmed"
+    assert [round(share.plain, 2) for share in result.table_2()["depth"]] == [0.61, 0.6, 0.59, 0.6]
+    text, page = as_markdown(sections(result)), as_page(sections(result))
+    assert (
+        "The depth heuristic improves learning: **confirmed**. Paper: 55.5 % against 44.5 %. Ours: +10"
+        in text
+    )
+    assert "<strong>confirmed</strong>" in page
+    assert page.count("<svg") == 2
+    assert "| 52.5 % | 62.5 % |" in text  # the learning curve: means over numbers 1 to 4
+    assert "after 500 evaluations" in text
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert all(len(row.split(" | ")) > 1 for row in rows)
+
+
+def test_a_part_of_the_work_has_a_part_of_the_report() -> None:
+    result = dataclasses.replace(invented(SCALES["small"]), against=())
+    assert not result.finished
+    assert len(result.claims) == 4
+    assert result.table_2() == {}
+    assert "not finished" in as_markdown(sections(result))
+    nothing = dataclasses.replace(result, tournament=None, learned=())
+    assert "Nothing is known yet" in as_markdown(sections(nothing))
+
+
+def test_the_names_are_public() -> None:
+    assert dicent.reproduce is reproduce
+    assert isinstance(SCALES["smoke"], dicent.Scale)
