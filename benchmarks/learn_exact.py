@@ -1,6 +1,6 @@
 """Does each learner learn? Small games with exact values: one-ply play and value error after some minutes.
 
-    python benchmarks/learn_exact.py OUT --minutes 2
+    python benchmarks/learn_exact.py OUT --minutes 4
 
 Decisions are those that a player meets who plays one ply ahead by the learned network, and one move in ten
 at random. A decision counts as good if it is within 0.01 of the best value. AlphaZero plays by its policy.
@@ -13,17 +13,18 @@ from pathlib import Path
 import numpy as np
 
 import dicent
-from dicent.learn.config import Config
+from dicent.learn.config import PRESETS, Config
 from dicent.learn.train import train
 
 GAMES = ("dice-nim", "ewn:size=3,pieces=3")
-SMALL = {"hidden": 128, "layers": 3, "at_once": 32, "evaluations_per_move": 40, "measurements": 0}
+SMALL = {"at_once": 64, "evaluations_per_move": 150, "duplication": 4.0, "final_learning_rate": 1e-5}
+ALPHAZERO = {**PRESETS["alphazero"], "final_learning_rate": 1e-5}
 LEARNERS = {
     "descent": {"search": "descent"},
     "unbounded": {"search": "unbounded"},
     "expectiminimax": {"search": "expectiminimax"},
     "determinized": {"search": "determinized", "completion": False},
-    "puct": {"search": "puct"},
+    "puct": ALPHAZERO,
 }
 
 
@@ -72,7 +73,7 @@ def measure(game: dicent.Game, network: dicent.Network, games: int = 300) -> dic
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--minutes", type=float, default=2)
+    parser.add_argument("--minutes", type=float, default=4)
     parser.add_argument("--games", nargs="+", default=list(GAMES))
     parser.add_argument("--learners", nargs="+", default=list(LEARNERS))
     parser.add_argument("--seed", type=int, default=1)
@@ -82,7 +83,7 @@ def main() -> None:
     for name in given.games:
         for learner in given.learners:
             settings = {**SMALL, **LEARNERS[learner], **json.loads(given.set)}
-            config = Config(game=name, seed=given.seed, minutes=given.minutes, **settings)
+            config = Config(game=name, seed=given.seed, minutes=given.minutes, measurements=0, **settings)
             folder = given.out / f"{learner}-{name.replace(':', '-')}-{given.seed}"
             network = dicent.load_network(train(config, folder))
             row = {"game": name, "learner": learner, "minutes": given.minutes, "seed": given.seed}
