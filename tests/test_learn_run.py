@@ -893,9 +893,3 @@ def test_a_missing_tensorboard_is_told(tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(DicentError, match="pip install tensorboard"):
         train(config, tmp_path / "run")
     assert not (tmp_path / "run" / "config.toml").exists()
-
-
-def test_a_bare_network_with_a_policy_plays_puct(tmp_path: Path) -> None:
-    config = Config(game="dice-nim", matches=4, at_once=2, hidden=8, measurements=0, search="puct")
-    train(config, tmp_path / "run")
-    assert isinstance(dicent.parse_player(str(tmp_path / "run")).search, dicent.Puct)

@@ -85,7 +85,8 @@ def _train(folder: str, config: Config, json: bool) -> None:
         return
     console.print(f"The network is in {escape(str(network))}.", soft_wrap=True)
     console.print(f"[dim]Curves:[/] {escape(folder)}/report.html", soft_wrap=True)
-    console.print(f"[dim]Play it:[/] dicent match {escape(folder)} uct:1000 --games 200", soft_wrap=True)
+    player = f"puct:{folder}" if config.search == "puct" else folder
+    console.print(f"[dim]Play it:[/] dicent match {escape(player)} uct:1000 --games 200", soft_wrap=True)
     console.print(f"[dim]Go on:[/] dicent train {escape(folder)} --minutes 60", soft_wrap=True)
 
 

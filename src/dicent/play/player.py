@@ -7,7 +7,7 @@
     descent:NET,evaluations=2000
     unbounded:NET,time=1.5
     puct:NET,1600
-    NET                                   the same as expectiminimax:NET,depth=3 (AlphaZero's: as puct:NET)
+    NET                                   the same as expectiminimax:NET,depth=3
     openspiel-mcts:1000                   OpenSpiel's search, where that is installed
     process:COMMAND                       another program
     greedy:rollout=100                    random games, or `random=SEED`, in place of a network
@@ -147,7 +147,7 @@ def parse_player(text: str) -> Player:
     if kind_name not in KINDS:
         [path, *_] = _split(text) or [""]
         if path and Path(path).exists():
-            kind_name, rest = "puct" if load_network(path).has_policy else "expectiminimax", text
+            kind_name, rest = "expectiminimax", text
         else:
             raise PlayerError(_unknown(text, kind_name, path))
     elif colon and not rest.strip():
