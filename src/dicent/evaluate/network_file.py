@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -113,11 +114,13 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 def _description(header: dict[str, Any]) -> Description:
     saved = header["terminal"]
-    function = None
-    if "table" in saved:
-        table, last = saved["table"], len(saved["table"][0]) - 1
-        function = lambda result, ply: float(table[result + 1][min(ply, last)])  # noqa: E731
+    function = _by_table(saved["table"]) if "table" in saved else None
     terminal = TerminalValue(saved["name"], saved["horizon"], saved["weight"], function)
     points = header["gain_map"]
     gain_map = None if points is None else GainMap(tuple(points[0]), tuple(points[1]))
     return Description(header["game"], terminal, gain_map, header["training"])
+
+
+def _by_table(table: list[list[float]]) -> Callable[[int, int], float]:
+    """The terminal value that was a function of one's own when the network was saved."""
+    return lambda result, ply: float(table[result + 1][min(ply, len(table[0]) - 1)])
