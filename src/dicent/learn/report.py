@@ -25,7 +25,7 @@ def report(rows: list[dict[str, Any]], config: Config, name: str) -> str:
     body = [f"<h1>{html.escape(name)}</h1>", f"<p>{html.escape(_summary(config, last))}</p>"]
     body += [
         "<h2>Strength</h2>",
-        "<p>Score against fixed players, three plies ahead.</p>",
+        f"<p>{_about_scores(config)}</p>",
         _strength(strength),
     ]
     if any(row["exact"] for row in strength):
@@ -34,6 +34,15 @@ def report(rows: list[dict[str, Any]], config: Config, name: str) -> str:
     body += ["<h2>Speed</h2>", _figure(phases, "evaluations_per_second", "evaluations a second, on average")]
     body += ["<h2>Settings</h2>", f"<pre>{html.escape(config.toml())}</pre>"]
     return page(f"{name}: {config.game}", "".join(body))
+
+
+def _about_scores(config: Config) -> str:
+    """What the scores are, and how far to trust them."""
+    games = max(2, config.ladder_games)
+    plies = "two" if config.search == "puct" else "three"
+    radius = 98 / games**0.5  # of a 95 % interval at a score of a half, in points
+    told = f"Score against fixed players, {plies} plies ahead."
+    return f"{told} {games} games each: give or take {radius:.0f} points."
 
 
 def _summary(config: Config, last: dict[str, Any]) -> str:
