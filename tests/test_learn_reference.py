@@ -231,7 +231,7 @@ def paper_loop(config: Config) -> tuple[list[Learned], list[list[int]], DenseNet
         rng = np.random.default_rng([config.seed, 1 << 32, number])
         pool = [x for i, old in enumerate(memory) for x in part(old, len(memory) - 1 - i, config)]
         pool = [pool[i] for i in rng.permutation(len(pool))]
-        steps = max(1, round(len(pool) / config.batch))
+        steps = -(-len(pool) // config.batch)
         for batch in np.array_split(np.arange(len(pool)), steps):
             planes = torch.from_numpy(np.array([pool[i][0].encode() for i in batch]))
             targets = torch.tensor([pool[i][1] for i in batch], dtype=torch.float32)

@@ -546,7 +546,7 @@ def test_weights_that_are_no_numbers_are_never_saved(tmp_path: Path, monkeypatch
 def test_a_missing_gpu_is_told_and_the_run_goes_on_without(tmp_path: Path) -> None:
     warnings: list[str] = []
     train(TINY.replace(matches=1, device="cuda"), tmp_path, warn=warnings.append)
-    assert warnings == ["device cuda is not there: training goes on the CPU, slower"]
+    assert warnings == ["there is no GPU that torch can use: training goes on the CPU, slower"]
     quiet(TINY.replace(matches=1, device="auto"), tmp_path / "auto")
 
 

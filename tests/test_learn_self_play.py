@@ -84,7 +84,7 @@ class Watched(SelfPlay):
         self.visits: dict[int, list[dict[int, int]]] = {}
         WATCHED.append(self)
 
-    def _finish(self, m: int, result: int) -> Finished:
+    def _finish(self, m: int, result: int, work: Any) -> Finished:
         tree, number = self.group.tree, int(self.games.number[m])
         self.trees[number] = {
             self.game.state(tree.state[m, n]): (
@@ -94,7 +94,7 @@ class Watched(SelfPlay):
             )
             for n in range(tree.nodes[m])
         }
-        return super()._finish(m, result)
+        return super()._finish(m, result, work)
 
     def _play(self, members: Any, progress: float) -> Any:
         for m in members:
@@ -306,11 +306,12 @@ def test_symmetric_states_have_the_sign_and_the_policy_of_their_image() -> None:
 def images(state: State, kind: int, value: float, policy: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
     """What the learner sees of a state through one of its symmetries."""
     game = state.game
-    planes = np.full((1, *game.input_shape), 9, np.float32)
+    image, planes = state.cells[None].copy(), np.full((1, *game.input_shape), 9, np.float32)
     values, mapped = np.array([value], np.float32), np.zeros((1, game.num_actions), np.float32)
-    bind(game).kernel("encoding.encode_images")(
-        state.cells[None].copy(), np.array([kind]), policy[None], planes, values, mapped, game.empty_cells()
+    bind(game).kernel("encoding.some_images")(
+        state.cells[None].copy(), np.array([kind]), policy[None], image, values, mapped
     )
+    bind(game).kernel("encoding.encode_batch")(image, planes)
     return planes[0], float(values[0]), mapped[0]
 
 

@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dicent.errors import DicentError, NetworkFileError
+from dicent.errors import DicentError, GameError, NetworkFileError
 from dicent.evaluate.network import Network
 from dicent.evaluate.terminal_value import GAIN, GainMap, TerminalValue
+from dicent.game import Game
+from dicent.registry import make
 
 if TYPE_CHECKING:
     import torch
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 FORMAT = 1
 KEY = "dicent"  # of the description in the file's header
 FILE = "network.safetensors"  # what a network is called inside a run folder
+SHIPPED = Path(__file__).parent.parent / "networks"  # those that come with the package
+NETWORKS = "a .safetensors file, the folder of a run, or a network that comes with Dicent"
 
 
 @dataclass(frozen=True)
@@ -88,15 +92,34 @@ def load_network(path: str | Path, device: str = "cpu", threads: int = 1) -> Net
 
 
 def find_network(path: str | Path) -> Path:
-    """The file of a network: the file itself, or the latest checkpoint's in a run folder."""
+    """The file of a network: the file itself, the latest checkpoint's in a run folder, or a shipped one."""
+    if str(path) in shipped_names() and not Path(path).exists():
+        return SHIPPED / f"{path}.safetensors"
     path = Path(path)
     if path.is_file():
         return path
     found = sorted(path.glob(f"checkpoints/*/{FILE}")) or sorted(path.glob(FILE))
     if not found:
         what = "is an empty run" if path.is_dir() else "does not exist"
-        raise NetworkFileError(f"{path} {what}: a network is a .safetensors file or the folder of a run")
+        raise NetworkFileError(f"{path} {what}: a network is {NETWORKS}")
     return found[-1]
+
+
+def shipped_names() -> list[str]:
+    """The networks that come with the package; beside each lies a card that says how it was made."""
+    return sorted(file.stem for file in SHIPPED.glob("*.safetensors"))
+
+
+def shipped(game: Game) -> str | None:
+    """The shipped network that knows a game best, if there is one."""
+    try:
+        if make("ewn", setup=game.options["setup"], rules=game.options["rules"]) != game:
+            return None
+    except (GameError, KeyError):
+        return None
+    placed = game.options["setup"] in ("alternate", "sequential")
+    name = "net-paper" if game.options["rules"] == "paper" else "net-chosen" if placed else "net-official"
+    return name if name in shipped_names() else None
 
 
 def write_atomically(path: Path, content: bytes) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from . import rules
 from .constants import CHANCE, CHOICE, DEAL, DICE, NONE, ONGOING, SEARCH
-from .generator import bits, open_stream, uniform
+from .generator import bits, draw, open_stream, uniform
 from .jit import copy, i64, jit, u64
 from .playout import playout, sample_outcome
 from .tree import TERMINAL, better, find_or_add, jump, plant, resolve, terminal_value, tree_of
@@ -34,7 +34,7 @@ class Games(NamedTuple):
 
 
 @jit
-def deal(trees, c, games, members, numbers, seed, settings, work):
+def deal(trees, c, games, members, numbers, seed, random_plies, settings, work):
     """Begin match `numbers[i]` of run `seed` for each of `members`, up to its first decision."""
     for i in range(len(members)):
         m = members[i]
@@ -47,11 +47,28 @@ def deal(trees, c, games, members, numbers, seed, settings, work):
         s = games.state[m]
         s[:] = 0
         rules.initial(s, work.rng[0])
+        if random_plies > 0:
+            wander(s, draw(work.rng[0], 2 * random_plies) - random_plies, work)
         copy(games.start[m], s)
         games.ply[m] = 0
         games.steps[m] = 0
         plant(tree_of(trees, m), s, 0, settings)
         roll(tree_of(trees, m), c, games, m, settings, work)
+
+
+@jit
+def wander(s, plies, work):
+    """Let random play go on for `plies` actions, or until one more would end the game."""
+    rng = work.rng[0]
+    for _ in range(plies):
+        copy(work.state, s)
+        while rules.result(s) == ONGOING and rules.to_play(s) == CHANCE:
+            rules.apply_outcome(s, sample_outcome(s, work.p, rng))
+        if rules.result(s) == ONGOING:
+            rules.apply_action(s, work.actions[draw(rng, rules.legal_actions(s, work.actions))])
+        if rules.result(s) != ONGOING:
+            copy(s, work.state)
+            return
 
 
 @jit

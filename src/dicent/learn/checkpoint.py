@@ -41,7 +41,9 @@ def save(training: Training) -> None:
         "finished": training.finished,
     }
     learner = training.learner.save()
-    learner |= {f"playing.{name}": t.cpu() for name, t in training.evaluator.module.state_dict().items()}
+    learner |= {
+        f"playing.{name}": t.cpu().contiguous() for name, t in training.evaluator.module.state_dict().items()
+    }
     files = {
         FILE: network_bytes(training.learner.module, description(training)),
         "learner.safetensors": safetensors.torch.save(learner),
@@ -88,7 +90,7 @@ def resume(training: Training) -> bool:
     training.results.extend((value, result) for value, result in state["results"])
     learner = safetensors.torch.load(checkpoint.files["learner.safetensors"])
     training.learner.load({name: t for name, t in learner.items() if not name.startswith("playing.")})
-    training.evaluator.module.load_state_dict(
+    training.evaluator.load(
         {name.removeprefix("playing."): t for name, t in learner.items() if name.startswith("playing.")}
     )
     if state["pending"] is not None:

@@ -12,6 +12,7 @@ from torch import nn
 
 from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator
+from dicent.evaluate.gpu import usable_gpu
 from dicent.evaluate.network import Network
 from dicent.evaluate.terminal_value import TerminalValue, terminal_value
 from dicent.game import Game
@@ -117,6 +118,7 @@ def make_self_play(
             annealed=config.schedule == "annealed",
             data="policy" if config.search == "puct" else config.data,
             waves=config.waves,
+            random_plies=config.random_plies,
             threads=threads,
         )
         for size in sizes
@@ -138,10 +140,10 @@ def choose_device(config: Config) -> tuple[str, str]:
     """The device to use, and a message where it is not the one asked for."""
     if config.device == "cpu":
         return "cpu", ""
-    if torch.cuda.is_available():
+    wrong = usable_gpu()
+    if not wrong:
         return "cuda", ""
-    wanted = config.device != "auto"
-    return "cpu", f"device {config.device} is not there: training goes on the CPU, slower" if wanted else ""
+    return "cpu", "" if config.device == "auto" else f"{wrong}: training goes on the CPU, slower"
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,10 @@ class Threads:
 
     @staticmethod
     def choose(config: Config, device: str) -> Threads:
-        """What suits this machine: one core is left to the learner."""
+        """What suits this machine: one core is left to the learner, or a few to what feeds a GPU."""
         cores = max(1, len(os.sched_getaffinity(0)))
+        if device != "cpu":
+            feeding = max(1, cores // 4)
+            return Threads(config.threads or max(1, cores - feeding), feeding)
         free = max(1, cores - 1) if config.overlap else cores
-        return Threads(config.threads or free, 1 if device != "cpu" else config.threads or free)
+        return Threads(config.threads or free, config.threads or free)

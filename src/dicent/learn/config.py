@@ -43,6 +43,7 @@ class Config:
     evaluations_per_move: int = 60  # what a search may spend (simulations for puct)
     data: str = "tree"  # what is learned of a match: its whole tree, its root states, its result (terminal)
     selection: str = "ordinal"  # law of action selection: ordinal, epsilon-greedy, softmax
+    random_plies: int = 0  # half of the matches begin after up to so many random plies
     schedule: str = "drawn"  # exploitation: drawn afresh for each move, or annealed over the budget
     terminal: str = "gain"  # value of finished games: gain, depth, mix, score
     horizon: int | None = None  # usual maximum of plies, for depth and mix; by default the game's
@@ -216,6 +217,7 @@ def _check_range(name: str, value: Any) -> None:
         return
     zero = (
         "seed",
+        "random_plies",
         "weight_decay",
         "pretraining",
         "noise",

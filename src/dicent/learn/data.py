@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,9 +24,14 @@ class Dataset:
         return len(self.values)
 
     @property
+    def arrays(self) -> tuple[npt.NDArray[Any], ...]:
+        """States, values and policies."""
+        return self.states, self.values, self.policies
+
+    @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
-        return self.states.nbytes + self.values.nbytes + self.policies.nbytes
+        return sum(array.nbytes for array in self.arrays)
 
     def take(self, rows: npt.NDArray[np.int64]) -> Dataset:
         """Some of the rows, in that order."""

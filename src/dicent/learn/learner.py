@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
 from dicent.binding import bind
 from dicent.errors import DicentError
-from dicent.game import Game
+from dicent.game import Cells, Game
 from dicent.learn.data import Dataset
+
+if TYPE_CHECKING:
+    from dicent.learn.gpu_step import GpuStep
+
+Floats = npt.NDArray[np.float32]
 
 
 class Learner:
@@ -29,21 +37,29 @@ class Learner:
     ) -> None:
         self.module = module.to(device)
         self.game, self.batch, self.symmetric, self.device = game, batch, symmetric, device
+        on_gpu = device != "cpu"
+        if on_gpu:
+            self.module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        rate = torch.tensor(1e-3, device=device) if on_gpu else 1e-3  # graphs read it where it is
         self.optimizer = torch.optim.Adam(
-            self.module.parameters(), lr=1e-3, weight_decay=weight_decay, fused=True
+            self.module.parameters(), lr=rate, weight_decay=weight_decay, fused=True, capturable=on_gpu
         )
+        self._gpu_step: GpuStep | None = None
         self.steps = 0  # of the optimiser
         self.states = 0  # used so far, each as often as it was
 
     def phase(self, data: Dataset, learning_rate: float, rng: np.random.Generator) -> float:
         """One pass over `data` in batches; returns the mean loss."""
-        for group in self.optimizer.param_groups:
-            group["lr"] = learning_rate
+        step = self._on_gpu()
+        if step is not None:
+            step.set_rate(learning_rate)
+        else:
+            self.optimizer.param_groups[0]["lr"] = learning_rate
         self.module.train()
-        total = 0.0
-        batches = max(1, round(len(data) / self.batch))
-        for rows in np.array_split(np.arange(len(data)), batches):
-            total += self._step(data.take(rows), rng) * len(rows)
+        batches = np.array_split(np.arange(len(data)), -(-len(data) // self.batch))
+        total = sum(self._step(data.take(rows), rng) * len(rows) for rows in batches)
+        if step is not None:
+            total = step.take_loss() * len(data) / len(batches)
         self.module.eval()
         self.states += len(data)
         loss = total / len(data)
@@ -56,40 +72,44 @@ class Learner:
 
     def warm_up(self, data: Dataset) -> None:
         """Compile what a phase needs, and change nothing."""
-        self._inputs(data, np.random.default_rng(0))
+        self._images(data, np.random.default_rng(0))
+        self._on_gpu()
+
+    def _on_gpu(self) -> GpuStep | None:
+        if self.device != "cpu" and self._gpu_step is None:
+            from dicent.learn.gpu_step import GpuStep
+
+            self._gpu_step = GpuStep(self.module, self.optimizer, self.game, self.batch)
+        return self._gpu_step
 
     def _step(self, data: Dataset, rng: np.random.Generator) -> float:
-        planes, values, policies = self._inputs(data, rng)
+        """One step of Adam; returns its loss, or 0 where a GPU is still at it and adds it up by itself."""
+        images, values, policies = self._images(data, rng)
+        self.steps += 1
+        step = self._on_gpu()
+        if step is not None:
+            step(images, values, policies)
+            return 0.0
+        planes = np.empty((len(data), *self.game.input_shape), np.float32)
+        bind(self.game).kernel("encoding.encode_batch")(images, planes)
         self.optimizer.zero_grad(set_to_none=True)
-        with torch.autocast("cuda", torch.bfloat16, enabled=self.device == "cuda"):
-            answer = self.module(planes)
+        answer = self.module(torch.from_numpy(planes))
         value = answer[0] if isinstance(answer, tuple) else answer
-        loss = nn.functional.mse_loss(value.float(), values)
-        if policies is not None:
-            loss = loss + nn.functional.cross_entropy(answer[1].float(), policies)
+        loss = nn.functional.mse_loss(value, torch.from_numpy(values))
+        if isinstance(answer, tuple):
+            loss = loss + nn.functional.cross_entropy(answer[1], torch.from_numpy(policies))
         torch.autograd.backward(loss)
         self.optimizer.step()
-        self.steps += 1
         return float(loss.detach())
 
-    def _inputs(self, data: Dataset, rng: np.random.Generator) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Planes, values and policies of a batch, seen through random symmetries."""
-        bound = bind(self.game)
-        planes = np.empty((len(data), *self.game.input_shape), np.float32)
-        values = data.values.copy()
-        policies = np.zeros_like(data.policies)
+    def _images(self, data: Dataset, rng: np.random.Generator) -> tuple[Cells, Floats, Floats]:
+        """States, values and policies of a batch, seen through random symmetries."""
         kinds = rng.integers(0, self.game.num_symmetries if self.symmetric else 1, len(data))
-        bound.kernel("encoding.encode_images")(
-            np.ascontiguousarray(data.states),
-            kinds,
-            data.policies,
-            planes,
-            values,
-            policies,
-            self.game.empty_cells(),
-        )
-        tensors = [torch.from_numpy(a).to(self.device, non_blocking=True) for a in (planes, values, policies)]
-        return tensors[0], tensors[1], tensors[2] if policies.shape[1] else None
+        states = np.ascontiguousarray(data.states)
+        images, values, policies = np.empty_like(states), data.values.copy(), np.zeros_like(data.policies)
+        kernel = bind(self.game).kernel("encoding.some_images")
+        kernel(states, kinds, data.policies, images, values, policies)
+        return images, values, policies
 
     def save(self) -> dict[str, Tensor]:
         """Weights, and what Adam remembers of each."""
@@ -109,5 +129,9 @@ class Learner:
             if name.startswith("adam."):
                 _, i, key = name.split(".")
                 state.setdefault(int(i), {})[key] = tensor
-        self.optimizer.load_state_dict({**self.optimizer.state_dict(), "state": state})
+        if self._gpu_step is not None:
+            kept = [{name: t.to(self.device) for name, t in state[i].items()} for i in sorted(state)]
+            self._gpu_step.restore([p.detach().clone() for p in self.module.parameters()], kept)
+        else:
+            self.optimizer.load_state_dict({**self.optimizer.state_dict(), "state": state})
         self.steps, self.states = saved["count"].tolist()

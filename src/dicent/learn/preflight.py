@@ -38,12 +38,13 @@ def preflight(training: Training) -> Preflight:
     few = config.replace(
         at_once=2, groups=1, evaluations_per_move=min(30, config.evaluations_per_move), waves=False
     )
+    training.evaluator.prepare(training.game)
     play = make_self_play(few, training.game, training.search, own, itertools.count(), 1)[0]
     play.deal()
     finished: list[Finished] = []
     while not finished:
         play.advance()
-        play.value_waiting()
+        play.group.value_waiting()
         finished += play.play_on(0.5)
     data = concatenate([match.data for match in finished])
     training.learner.warm_up(data)

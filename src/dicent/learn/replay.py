@@ -133,13 +133,14 @@ class PlainReplay(Replay):
             rows = np.zeros((self.capacity, data.states.shape[1]), data.states.dtype)
             policies = np.zeros((self.capacity, data.policies.shape[1]), np.float32)
             self.data = Dataset(rows, np.zeros(self.capacity, np.float32), policies)
-        kept = data.take(np.arange(max(0, len(data) - self.capacity), len(data)))
-        places = (self.next + np.arange(len(kept))) % self.capacity
-        self.data.states[places] = kept.states
-        self.data.values[places] = kept.values
-        self.data.policies[places] = kept.policies
-        self.next = (self.next + len(kept)) % self.capacity
-        self.filled = min(self.capacity, self.filled + len(kept))
+        begin = max(0, len(data) - self.capacity)
+        while begin < len(data):  # up to the end of the ring, then from its start
+            end = min(len(data), begin + self.capacity - self.next)
+            for ring, rows in zip(self.data.arrays, data.arrays, strict=True):
+                ring[self.next : self.next + end - begin] = rows[begin:end]
+            self.filled = max(self.filled, self.next + end - begin)
+            self.next = (self.next + end - begin) % self.capacity
+            begin = end
         self.new += self.duplication * len(data)
 
     def sample(self, rng: np.random.Generator) -> Dataset | None:

@@ -8,6 +8,7 @@ yields its dataset, and the next one is dealt in its place.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import Executor, Future
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,8 @@ class SelfPlay:
     """M matches at once. `data` is tree, root, terminal or policy: what is learned of a match.
 
     `numbers` gives each match its number, by which it draws all its random numbers. With `waves` a match
-    that has ended waits for the others, and `deal` begins the next ones together.
+    that has ended waits for the others, and `deal` begins the next ones together. With `random_plies` half of
+    the matches begin where up to so many random plies have led.
     """
 
     def __init__(
@@ -51,11 +53,13 @@ class SelfPlay:
         annealed: bool = False,
         data: str = "tree",
         waves: bool = False,
+        random_plies: int = 0,
         threads: int | None = 1,
         compiled: bool | None = None,
     ) -> None:
         self.search, self.game, self.limit, self.selection = search, game, limit, selection
         self.numbers, self.seed, self.annealed, self.data, self.waves = numbers, seed, annealed, data, waves
+        self.random_plies = random_plies
         self.temperature = selection.temperature if isinstance(selection, ByVisits) else 1.0
         self.layered = isinstance(search, Expectiminimax)
         self.by_visits = isinstance(search, SimulationSearch)
@@ -67,6 +71,7 @@ class SelfPlay:
         self.games = new_games(self.group.bound, size, policy=data == "policy")
         self.kept: list[list[Searched]] = [[] for _ in range(size)]  # of layered searches, move by move
         self.evaluations = 0  # asked for so far
+        self._asked: tuple[Future[Any], Any] | None = None  # what the evaluator is at, and for whom
         width = game.num_actions
         self._edges = np.zeros((size, width), np.int64)
         self._values = np.zeros((size, width))
@@ -92,10 +97,14 @@ class SelfPlay:
     def _deal(self, members: Any) -> None:
         group = self.group
         numbers = np.array([next(self.numbers) for _ in members])
-        group.bound.kernel("self_play.deal")(
-            *(group.tree, group.matches, self.games, members, numbers),
-            *(self.seed, group.settings, group.works[0]),
-        )
+        deal = group.bound.kernel("self_play.deal")
+
+        def part(first: int, last: int, work: Any) -> None:
+            some = members[first:last], numbers[first:last]
+            chances = self.seed, self.random_plies
+            deal(group.tree, group.matches, self.games, *some, *chances, group.settings, work)
+
+        group.in_threads(part, len(members))
         self._search(members)
 
     def _search(self, members: Any) -> None:
@@ -106,10 +115,28 @@ class SelfPlay:
         """Let the searches go on until each waits for values or has ended."""
         self.group.advance(STEPS)
 
+    def ask(self, evaluation: Executor) -> None:
+        """Ask the evaluator for whatever waits, beside other work; `take_in` has the answer."""
+        states, offsets = self.group.waiting_states()
+        self.evaluations += len(states)
+        if len(states):
+            self._asked = evaluation.submit(self.search.ask, self.game, states), offsets
+
     def value_waiting(self) -> None:
-        """Ask the evaluator for whatever waits."""
+        """Ask the evaluator for whatever waits, and take in what it answers."""
         self.evaluations += int(self.group.matches.waiting.sum())
         self.group.value_waiting()
+
+    def wait(self) -> None:
+        """Wait until the evaluator has answered."""
+        if self._asked is not None:
+            self._asked[0].result()
+
+    def take_in(self) -> None:
+        """Give the searches what the evaluator answers."""
+        if self._asked is not None:
+            (answer, offsets), self._asked = self._asked, None
+            self.search.take_in(self.group, answer.result(), offsets)
 
     def play_on(self, progress: float) -> list[Finished]:
         """Play the matches whose searches have ended; `progress` is the run's, from 0 to 1."""
@@ -136,9 +163,7 @@ class SelfPlay:
         if not over.all():
             results[~over] = self._play(members[~over], progress)
         ended = members[results != ONGOING]
-        finished = [
-            self._finish(int(m), int(r)) for m, r in zip(members, results, strict=True) if r != ONGOING
-        ]
+        finished = self._finish_all(ended, results[results != ONGOING])
         going = members[results == ONGOING]
         if len(going):
             self._search(going)
@@ -157,21 +182,38 @@ class SelfPlay:
                     self.kept[m] += self._first_chance(int(m))
         edges, values, visits = self._edges[:n], self._values[:n], self._visits[:n]
         counts, draws, results = self._counts[:n], self._draws[:n], self._results[:n]
-        group.bound.kernel("self_play.order")(
-            *(group.tree, group.matches, self.games, members, self.by_visits, int(self.search.completion)),
-            *(edges, values, visits, counts, draws),
-        )
+        kept = group.tree, group.matches, self.games
+        order, play = group.bound.kernel("self_play.order"), group.bound.kernel("self_play.play")
+
+        def sort(first: int, last: int, _: Any) -> None:
+            rows = [a[first:last] for a in (edges, values, visits, counts, draws)]
+            order(*kept, members[first:last], self.by_visits, int(self.search.completion), *rows)
+
+        group.in_threads(sort, n)
         exploitation = np.full(n, min(1.0, progress)) if self.annealed else draws
-        probabilities = self.selection.probabilities(values, visits, counts, exploitation)
-        group.bound.kernel("self_play.play")(
-            *(group.tree, group.matches, self.games, members, edges, counts, np.asarray(probabilities)),
-            *(group.settings, group.works[0], results),
-        )
+        chosen = np.asarray(self.selection.probabilities(values, visits, counts, exploitation))
+
+        def move(first: int, last: int, work: Any) -> None:
+            rows = [a[first:last] for a in (members, edges, counts, chosen)]
+            play(*kept, *rows, group.settings, work, results[first:last])
+
+        group.in_threads(move, n)
         return results.copy()
 
     # What is learned
 
-    def _finish(self, m: int, result: int) -> Finished:
+    def _finish_all(self, members: Any, results: Any) -> list[Finished]:
+        """The matches that have ended, each with what is to be learned of it."""
+        finished: list[Finished | None] = [None] * len(members)
+
+        def part(first: int, last: int, work: Any) -> None:
+            for i in range(first, last):
+                finished[i] = self._finish(int(members[i]), int(results[i]), work)
+
+        self.group.in_threads(part, len(members))
+        return [match for match in finished if match is not None]
+
+    def _finish(self, m: int, result: int, work: Any) -> Finished:
         games = self.games
         plies, steps = int(games.ply[m]), int(games.steps[m])
         return Finished(
@@ -181,10 +223,10 @@ class SelfPlay:
             start=games.start[m].copy(),
             chosen=games.chosen[m, :steps].copy(),
             root_values=games.value[m, :plies].copy(),
-            data=self._dataset(m, result, plies),
+            data=self._dataset(m, result, plies, work),
         )
 
-    def _dataset(self, m: int, result: int, plies: int) -> Dataset:
+    def _dataset(self, m: int, result: int, plies: int, work: Any) -> Dataset:
         games = self.games
         roots = games.root[m, :plies].copy()
         if self.data == "root":
@@ -199,7 +241,7 @@ class SelfPlay:
         if self.layered:
             kept, self.kept[m] = self.kept[m], []
             merged = deepest_of_each([*kept, self._end_data(m, plies)])
-            return self._resolve_jumped(m, merged) if self.search.determinized else merged.data
+            return self._resolve_jumped(m, merged, work) if self.search.determinized else merged.data
         return self._tree_data(m)
 
     def _tree_data(self, m: int) -> Dataset:
@@ -218,10 +260,10 @@ class SelfPlay:
         each = np.full(len(states), plies * terminal.uses_ply)
         return Searched(values_only(states, values), each, np.zeros_like(each))
 
-    def _resolve_jumped(self, m: int, merged: Searched) -> Dataset:
+    def _resolve_jumped(self, m: int, merged: Searched, work: Any) -> Dataset:
         """Chance states take the value of the state that d leads to, as the deepest search found it."""
         skip = self.group.bound.kernel("tree.skip_chance")
-        d_seed, work = self.group.matches.d_seed[m], self.group.works[0]
+        d_seed = self.group.matches.d_seed[m]
         rows = list(zip(map(bytes, merged.data.states), merged.plies.tolist(), strict=True))
         known = dict(zip(rows, merged.data.values.tolist(), strict=True))
         values = merged.data.values.copy()

@@ -100,7 +100,9 @@ class Training:
         self.learner = Learner(
             module, self.game, config.batch, config.weight_decay, config.symmetries, self.device
         )
-        self.evaluator = Network(copy.deepcopy(module), self.device, threads=self.threads.evaluate)
+        self.evaluator = Network(
+            copy.deepcopy(module), self.device, threads=self.threads.evaluate, compiled=True
+        )
         self.evaluator.terminal = self.terminal
         self.search = components.make_search(config, self.evaluator, own)
         self.replay = components.make_replay(config, own)
@@ -119,7 +121,7 @@ class Training:
         self.network_path = run.path
         self.learning: Future[tuple[float, float]] | None = None
         self._learner_thread = ThreadPoolExecutor(1)
-        self._evaluation_thread = ThreadPoolExecutor(1)
+        self._evaluation_threads = ThreadPoolExecutor(1 if self.device == "cpu" else config.groups)
         self._reserve = 0.0  # seconds that the last measurement will take
         self.seconds_before = 0.0
         self._start = self._checkpointed = time.monotonic()
@@ -148,7 +150,6 @@ class Training:
         if not self.in_flight:
             for play in self.plays:
                 play.deal()
-                play.advance()
         with stop_signals() as stop:
             asked = False
             while self.progress() < 1.0 and not stop and not asked:
@@ -168,23 +169,17 @@ class Training:
     def close(self) -> None:
         """End the threads, and give torch its own back."""
         self._learner_thread.shutdown()
-        self._evaluation_thread.shutdown()
+        self._evaluation_threads.shutdown()
         torch.set_num_threads(self._torch_threads)
 
     def _turn(self) -> None:
-        """Each group once: the network judges one of them while the other searches."""
+        """Each group once: while the network judges one of them, the others search."""
         begin = time.monotonic()
-        for i, play in enumerate(self.plays):
-            other = self.plays[i - 1]
-            if other is play:
-                play.value_waiting()
-                finished = play.play_on(self.progress())
-            else:
-                valued = self._evaluation_thread.submit(play.value_waiting)
-                finished = other.play_on(self.progress())
-            other.advance()
-            if other is not play:
-                valued.result()
+        for play in self.plays:
+            play.take_in()
+            finished = play.play_on(self.progress())
+            play.advance()
+            play.ask(self._evaluation_threads)
             for match in finished:
                 self._take(match)
         self.status.self_play_seconds += time.monotonic() - begin
@@ -197,8 +192,7 @@ class Training:
         self.replay.add(match.data, np.random.default_rng([self.config.seed, match.number]))
         self.status.matches += 1
         self.since_update += 1
-        for value in match.root_values:
-            self.results.append((float(value), match.result))
+        self.results.extend((value, match.result) for value in match.root_values.tolist())
         if match.number % self.config.record_every == 0:
             start, steps = self.game.state(match.start), match.chosen.tolist()
             names = (self.config.search, self.config.search)
@@ -212,7 +206,6 @@ class Training:
                 self._finish_phase()
                 for play in self.plays:
                     play.deal()
-                    play.advance()
         elif self.since_update >= self.config.matches_per_update:
             self._learn()
 
@@ -241,7 +234,9 @@ class Training:
             return
         loss, seconds = self.learning.result()
         self.learning = None
-        self.evaluator.module.load_state_dict(self.learner.module.state_dict())
+        for play in self.plays:  # what was asked before is judged by the network of then
+            play.wait()
+        self.evaluator.load(self.learner.module.state_dict())
         status = self.status
         status.phases += 1
         status.loss, status.states = loss, self.learner.states
@@ -319,11 +314,13 @@ class Training:
         kernel(self.config.seed, 0, states, values, group.settings, group.works[0])
         rng = np.random.default_rng([self.config.seed, 1 << 33])
         loss = self.learner.phase(values_only(states, values), self.config.learning_rate, rng)
-        self.evaluator.module.load_state_dict(self.learner.module.state_dict())
+        self.evaluator.load(self.learner.module.state_dict())
         self._log({"kind": "pretraining", "loss": loss})
 
     def save(self) -> None:
         """Write a checkpoint and the report."""
+        for play in self.plays:
+            play.take_in()
         checkpoint.save(self)
         self.saved += 1
         self.network_path = find_network(self.folder.path)

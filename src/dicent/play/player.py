@@ -3,7 +3,7 @@
     random                                any move
     greedy:NET                            the best position one ply ahead
     uct:1000                              Monte Carlo tree search, 1,000 simulations a move
-    expectiminimax:NET,depth=3            NET: a network's file, or the folder of a run
+    expectiminimax:NET,depth=3            NET: a network's file, the folder of a run, or net-official
     descent:NET,evaluations=2000
     unbounded:NET,time=1.5
     puct:NET,1600
@@ -26,7 +26,7 @@ from dicent.errors import GameError, PlayerError
 from dicent.evaluate.base import Evaluator
 from dicent.evaluate.native import RandomEvaluator, Rollout
 from dicent.evaluate.network import Network
-from dicent.evaluate.network_file import load_network
+from dicent.evaluate.network_file import NETWORKS, load_network, shipped_names
 from dicent.game import Game
 from dicent.play.openspiel import OpenSpielMcts
 from dicent.play.process import Process
@@ -86,11 +86,18 @@ class Player:
         if self.game is None or self.game == game.name:
             return
         try:
-            same = make(self.game) == game
+            learned = make(self.game)
+            same = learned == game or _rules(learned) == _rules(game)
         except GameError:
             same = False
         if not same:
             raise PlayerError(f"the network of {self.name} has learned {self.game}, not {game.name}")
+
+
+def _rules(game: Game) -> tuple[Any, ...]:
+    """What a network must have learned to know a game: all but how it is set up."""
+    options = {name: value for name, value in game.options.items() if name != "setup"}
+    return game.name.partition(":")[0], options, game.input_shape, game.num_actions
 
 
 LIMITS = {"time": "number", "nodes": "count", "evaluations": "count", "depth": "count"}
@@ -146,7 +153,7 @@ def parse_player(text: str) -> Player:
     kind_name, colon, rest = text.strip().partition(":")
     if kind_name not in KINDS:
         [path, *_] = _split(text) or [""]
-        if path and Path(path).exists():
+        if path in shipped_names() or (path and Path(path).exists()):
             kind_name, rest = "expectiminimax", text
         else:
             raise PlayerError(_unknown(text, kind_name, path))
@@ -246,9 +253,7 @@ def _takes(kind_name: str, kind: _Kind) -> str:
 
 def _unknown(text: str, kind_name: str, path: str) -> str:
     if "/" in path or path.endswith(".safetensors"):
-        return f"{path} does not exist: a network is a .safetensors file or the folder of a run"
+        return f"{path} does not exist: a network is {NETWORKS}"
     close = difflib.get_close_matches(kind_name, KINDS, n=1)
     hint = f"did you mean {close[0]}? " if close else ""
-    return (
-        f"there is no player {text!r}; {hint}players: {', '.join(KINDS)}, or a network's file or run folder"
-    )
+    return f"there is no player {text!r}; {hint}players: {', '.join(KINDS)}, or {NETWORKS}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,7 @@ TURN = 0.02  # seconds to a call of a kernel, which sees neither the clock nor C
 MOST_STEPS = 100_000  # and what it may do in them at the most
 MAX_NODES = 1 << 25  # of a tree that grows; about 3 GB for EWN
 PV_LENGTH = 20
+A_THREAD = 16  # things at least that are worth a thread
 
 
 class Group:
@@ -56,10 +58,11 @@ class Group:
         self.states: list[State | None] = [None] * size
         self.threads = max(1, min(size, threads or os.cpu_count() or 1))
         self.works = [new_work(self.bound) for _ in range(self.threads)]
-        self._bounds = np.linspace(0, size, self.threads + 1).astype(int).tolist()
         self._steps_a_second = 10_000.0  # a cautious guess; it may double with each step
         self._steps = 0
-        self._pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
+        self._pool = (
+            ThreadPoolExecutor(self.threads - 1) if self.threads > 1 else None
+        )  # and the caller's own
 
     def begin(
         self, m: int, state: State, limit: Limit, seed: int = 0, keep: bool = False, ply: int = 0
@@ -81,8 +84,13 @@ class Group:
         c.max_depth[members] = min(ENDLESS, ENDLESS if limit.depth is None else max(1, limit.depth))
         only_depth = limit.nodes is None and limit.evaluations is None and limit.time is None
         c.patience[members] = 1 if only_depth else ENDLESS
-        begin = self.bound.kernel("matches.begin")
-        begin(self.tree, c, members, states, plies, keep and self.search.keeps_tree, self.settings)
+        begin, keep = self.bound.kernel("matches.begin"), keep and self.search.keeps_tree
+
+        def part(first: int, last: int, _: Any) -> None:
+            some = slice(first, last)
+            begin(self.tree, c, members[some], states[some], plies[some], keep, self.settings)
+
+        self.in_threads(part, len(members))
         self.search.begin(self, members)
 
     def step(self, seconds: float = TURN) -> bool:
@@ -104,7 +112,7 @@ class Group:
     def advance(self, steps: int) -> None:
         """Let native code search for `steps` steps at the most, each member until it waits or ends."""
         self._steps = steps
-        self._in_threads(lambda first, last, work: self.search.advance(self, first, last, work, steps))
+        self.in_threads(lambda first, last, work: self.search.advance(self, first, last, work, steps))
 
     def grow(self) -> None:
         """Make room for twice as many nodes."""
@@ -124,25 +132,39 @@ class Group:
         self.settle()
         return self.matches.status[m] == DONE or self.search.is_readable(self, m)
 
-    def _in_threads(self, work: Any) -> None:
-        parts = zip(self._bounds[:-1], self._bounds[1:], self.works, strict=True)
-        if self._pool is None:
-            for part in parts:
-                work(*part)
+    def in_threads(self, work: Callable[[int, int, Any], object], count: int | None = None) -> None:
+        """Call `work(first, last, scratch)` for parts of all members, or of `count` things, in threads."""
+        if count is None:
+            parts, count = self.threads, self.size
         else:
-            list(self._pool.map(lambda part: work(*part), parts))
+            parts = count // A_THREAD
+        if self._pool is None or parts < 2:
+            work(0, count, self.works[0])
+            return
+        bounds = np.linspace(0, count, min(parts, self.threads) + 1).astype(int).tolist()
+        mine, *parts_of_others = zip(bounds[:-1], bounds[1:], self.works, strict=False)
+        others = [self._pool.submit(work, *part) for part in parts_of_others]
+        work(*mine)
+        for other in others:
+            other.result()
 
     def value_waiting(self) -> None:
         """Ask the evaluator for whatever waits."""
+        states, offsets = self.waiting_states()
+        if len(states):
+            self.search.take_in(self, self.search.ask(self.game, states), offsets)
+
+    def waiting_states(self) -> tuple[Any, Any]:
+        """The states [B, S] that wait for values, and where those of each member begin."""
         waiting = self.matches.waiting
-        total = int(waiting.sum())
-        if total == 0:
-            return
         offsets = np.cumsum(waiting) - waiting
-        states = np.empty((total, self.game.state_size), self.game.state_dtype)
+        states = np.empty((int(waiting.sum()), self.game.state_size), self.game.state_dtype)
         gather = self.bound.kernel("matches.gather")
-        self._in_threads(lambda first, last, _: gather(self.tree, self.matches, first, last, offsets, states))
-        self.search.value_batch(self, states, offsets)
+        if len(states):
+            self.in_threads(
+                lambda first, last, _: gather(self.tree, self.matches, first, last, offsets, states)
+            )
+        return states, offsets
 
     # Reading a tree
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from dicent.errors import DicentError
 from dicent.evaluate.base import PolicyEvaluator
-from dicent.game import State
+from dicent.game import Game, State
 from dicent.search.group import Group
 from dicent.search.limit import Limit
 from dicent.search.simulation_search import SimulationSearch
@@ -62,12 +62,17 @@ class Puct(SimulationSearch):
             *(self.exploration, self.noise, group.settings, work, steps),
         )
 
-    def value_batch(self, group: Group, states: Any, offsets: Any) -> None:
-        """Values and priors of the states that wait."""
-        values, logits = self.policy.evaluate_with_policy(group.game, states)
-        group.bound.kernel("puct.absorb")(
-            *(group.tree, group.matches, self.statistics(group), 0, group.size, offsets),
-            *(np.asarray(values, np.float64), np.asarray(logits, np.float64)),
+    def ask(self, game: Game, states: Any) -> Any:
+        """Values and logits of states."""
+        return self.policy.evaluate_with_policy(game, states)
+
+    def take_in(self, group: Group, answer: Any, offsets: Any) -> None:
+        """Values and priors for the states that wait."""
+        values, logits = np.asarray(answer[0], np.float64), np.asarray(answer[1], np.float64)
+        trees, matches, statistics = group.tree, group.matches, self.statistics(group)
+        absorb = group.bound.kernel("puct.absorb")
+        group.in_threads(
+            lambda first, last, _: absorb(trees, matches, statistics, first, last, offsets, values, logits)
         )
 
     def play(self, state: State, limit: Limit | None = None, ply: int = 0) -> int:

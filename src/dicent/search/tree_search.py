@@ -132,15 +132,18 @@ class TreeSearch(Search):
     def advance(self, group: Group, first: int, last: int, work: Any, steps: int) -> None:
         """Run the kernel on members `first` to `last`."""
 
-    def value_batch(self, group: Group, states: Any, offsets: Any) -> None:
-        """Ask the evaluator for the values of the states that wait, and hand them to the members."""
-        found, exact = self.evaluator.evaluate_marked(group.game, states)
-        values = np.asarray(found, np.float64)
+    def ask(self, game: Game, states: Any) -> Any:
+        """What the evaluator says of states; it touches no tree, so that other work can go on beside it."""
+        return self.evaluator.evaluate_marked(game, states)
+
+    def take_in(self, group: Group, answer: Any, offsets: Any) -> None:
+        """Hand the members what `ask` has answered about the states that they wait for."""
+        values, exact = np.asarray(answer[0], np.float64), answer[1]
+        trees, matches = group.tree, group.matches
         if exact is not None and not self.determinized:  # what is exact with dice is not so without
-            group.bound.kernel("matches.mark")(
-                group.tree, group.matches, 0, group.size, offsets, values, exact
-            )
-        group.bound.kernel("matches.absorb")(group.tree, group.matches, 0, group.size, offsets, values)
+            group.bound.kernel("matches.mark")(trees, matches, 0, group.size, offsets, values, exact)
+        absorb = group.bound.kernel("matches.absorb")
+        group.in_threads(lambda first, last, _: absorb(trees, matches, first, last, offsets, values))
 
     def resolve(self, state: State) -> int:
         """The outcome that the determinization has for a chance state."""

@@ -1,0 +1,164 @@
+"""GpuStep: a step of Adam on a GPU, compiled and recorded as CUDA graphs, fed from pinned memory."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from dicent.binding import bind
+from dicent.errors import DicentError
+from dicent.evaluate.gpu import LAST, compile_function
+from dicent.game import Cells, Game
+
+SLOTS = 3  # batches on their way
+SMALLEST = 64  # states that a GPU must have memory for
+
+
+class Slot(NamedTuple):
+    """A batch on its way, in pinned memory."""
+
+    tensors: list[Tensor]  # planes, values, policies, weights
+    done: torch.cuda.Event
+
+
+class GpuStep:
+    """Steps of `optimizer`, which must be capturable, on batches of up to `batch` states.
+
+    A batch goes through in one piece, or where memory is short in several whose gradients add up.
+    """
+
+    def __init__(self, module: nn.Module, optimizer: torch.optim.Adam, game: Game, batch: int) -> None:
+        self.module, self.optimizer, self.game = module, optimizer, game
+        self.piece = batch
+        self.actions = game.num_actions if getattr(module, "policy", None) is not None else 0
+        self.loss = compile_function(_loss)
+        self.stream = torch.cuda.Stream()
+        self.dtype = torch.uint8
+        self.total = torch.zeros((), device="cuda")  # of the losses
+        self.next_slot = 0
+        self._record()
+
+    def __call__(self, images: Cells, values: Any, policies: Any) -> None:
+        """One step on a batch; it is under way when this returns."""
+        with torch.cuda.stream(self.stream):
+            for first in range(0, len(images), self.piece):
+                some = slice(first, first + self.piece)
+                self._send(images[some], values[some], policies[some], len(images))
+                self.gradients.replay()
+            self.update.replay()
+
+    def set_rate(self, rate: float) -> None:
+        """Learn by this rate from now on."""
+        with torch.cuda.stream(self.stream):
+            self.optimizer.param_groups[0]["lr"].fill_(rate)
+
+    def take_loss(self) -> float:
+        """Wait until all steps are done; the sum of their losses since this was asked last."""
+        with torch.cuda.stream(self.stream):
+            total = float(self.total)
+            self.total.zero_()
+        return total
+
+    def _send(self, images: Cells, values: Any, policies: Any, batch: int) -> None:
+        """Write a piece into the inputs of the graph; what is empty weighs nothing."""
+        slot, n = self.slots[self.next_slot], len(images)
+        self.next_slot = (self.next_slot + 1) % SLOTS
+        slot.done.synchronize()
+        if not self._encode(images, slot):  # this game needs more than bytes
+            self.dtype = torch.float32
+            self._record()
+            self._send(images, values, policies, batch)
+            return
+        tensors = slot.tensors
+        tensors[1][:n] = torch.from_numpy(values)
+        tensors[2][:n] = torch.from_numpy(policies)
+        tensors[3][:n] = 1.0 / batch
+        tensors[3][n:] = 0.0
+        for here, there in zip(tensors, self.inputs, strict=True):
+            there.copy_(here, non_blocking=True)
+        slot.done.record(self.stream)
+
+    def _encode(self, images: Cells, slot: Slot) -> bool:
+        """Write the planes of states into a slot; False if bytes cannot hold them."""
+        planes, bound = slot.tensors[0].numpy()[: len(images)], bind(self.game)
+        if self.dtype == torch.float32:
+            bound.kernel("encoding.encode_batch")(images, planes)
+            return True
+        scratch = np.empty(self.game.input_shape, np.float32)
+        return bool(bound.kernel("encoding.encode_bytes")(images, planes, scratch))
+
+    def _record(self) -> None:
+        """Record the step, and leave weights and optimiser as they are."""
+        while True:
+            try:
+                return self._record_piece()
+            except torch.cuda.OutOfMemoryError:
+                torch.cuda.empty_cache()
+                if self.piece <= SMALLEST:
+                    raise DicentError("the GPU has no memory left for learning: use --device cpu") from None
+                self.piece //= 2
+
+    def _record_piece(self) -> None:
+        shapes = (
+            (self.piece, *self.game.input_shape),
+            (self.piece,),
+            (self.piece, self.actions),
+            (self.piece,),
+        )
+        types = self.dtype, torch.float32, torch.float32, torch.float32
+        self.inputs = [torch.zeros(s, dtype=t, device="cuda") for s, t in zip(shapes, types, strict=True)]
+        self.slots = [
+            Slot(
+                [torch.zeros(s, dtype=t, pin_memory=True) for s, t in zip(shapes, types, strict=True)],
+                torch.cuda.Event(blocking=True),
+            )
+            for _ in range(SLOTS)
+        ]
+        before = [p.detach().clone() for p in self.module.parameters()]
+        memory = [{k: t.clone() for k, t in s.items()} for s in self.optimizer.state.values()]
+        torch.cuda.synchronize()
+        with torch.cuda.stream(self.stream):
+            for _ in range(3):
+                self._gradients()
+                self._update()
+            self.stream.synchronize()
+            self.gradients, self.update = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.gradients, stream=self.stream, capture_error_mode="thread_local"):
+                self._gradients()
+            with torch.cuda.graph(self.update, stream=self.stream, capture_error_mode="thread_local"):
+                self._update()
+            self.restore(before, memory)
+
+    def restore(self, weights: list[Tensor], memory: list[dict[str, Tensor]]) -> None:
+        """Put weights and what Adam remembers back in place, where the graphs look for them."""
+        with torch.no_grad():
+            for parameter, old in zip(self.module.parameters(), weights, strict=True):
+                parameter.copy_(old)
+            for i, state in enumerate(self.optimizer.state.values()):
+                for name, tensor in state.items():
+                    tensor.copy_(memory[i][name]) if memory else tensor.zero_()
+            self.total.zero_()
+            torch.cuda.synchronize()
+
+    def _gradients(self) -> None:
+        loss = self.loss(self.module, *self.inputs)
+        torch.autograd.backward(loss)
+        self.total.add_(loss.detach())
+
+    def _update(self) -> None:
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=False)  # the graphs know where the gradients are
+
+
+def _loss(module: nn.Module, planes: Tensor, values: Tensor, policies: Tensor, weights: Tensor) -> Tensor:
+    with torch.autocast("cuda", torch.bfloat16):
+        answer = module(planes.to(torch.bfloat16).contiguous(memory_format=LAST))
+    value = answer[0] if isinstance(answer, tuple) else answer
+    loss: Tensor = weights @ (value.float() - values) ** 2
+    if isinstance(answer, tuple):
+        each = nn.functional.cross_entropy(answer[1].float(), policies, reduction="none")
+        loss = loss + weights @ each
+    return loss

@@ -1,0 +1,237 @@
+"""The network and its learner on a GPU. What needs one is left out where there is none."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import dicent
+from dicent import DicentError
+from dicent.binding import bind
+from dicent.evaluate.gpu import SIZES, pieces, usable_gpu
+from dicent.evaluate.network import Network
+from dicent.learn.data import Dataset, values_only
+from dicent.learn.learner import Learner
+
+needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+
+FRACTIONS = """
+\"\"\"Thirds: its planes hold fractions.\"\"\"
+import numpy as np
+from dicent import MAX, MIN, ONGOING
+
+NAME = "thirds"
+STATE_SIZE = 2
+STATE_DTYPE = np.int8
+NUM_ACTIONS = 2
+NUM_OUTCOMES = 0
+INPUT_SHAPE = (1, 1, 1)
+
+
+def initial(s, rng):
+    s[0] = 0
+    s[1] = MAX
+
+
+def to_play(s):
+    return s[1]
+
+
+def legal_actions(s, out):
+    out[0] = 0
+    out[1] = 1
+    return 2
+
+
+def apply_action(s, a):
+    s[0] += 1 + a
+    s[1] = -s[1]
+
+
+def result(s):
+    return -s[1] if s[0] >= 3 else ONGOING
+
+
+def encode(s, planes):
+    planes[0, 0, 0] = s[0] / 3
+"""
+
+
+def states_of(game: dicent.Game, count: int) -> np.ndarray:
+    """States from random games."""
+    found, rng = [], np.random.default_rng(1)
+    while len(found) < count:
+        state = game.initial_state(int(rng.integers(1 << 40)))
+        while state.result is None:
+            found.append(state.cells.copy())
+            if state.is_chance:
+                state = state.apply_outcome(int(rng.choice([o for o, _ in state.outcomes])))
+            else:
+                state = state.apply(int(rng.choice(state.legal_actions)))
+    return np.stack(found[:count])
+
+
+def network(game: dicent.Game, **settings: object) -> torch.nn.Module:
+    torch.manual_seed(3)
+    return dicent.ResidualNetwork(game.input_shape, filters=8, blocks=1, hidden=16, **settings)
+
+
+@pytest.mark.parametrize("n", [1, 5, 1023, 1024, 1025, 5000, 12_000, 20_000, 100_000])
+def test_pieces_hold_every_state_and_little_else(n: int) -> None:
+    found = pieces(n)
+    assert sum(found) >= n
+    assert sum(found) - n < SIZES[0] or sum(found) <= n / 0.75
+    assert set(found) <= set(SIZES)
+
+
+@pytest.mark.parametrize("name", ["ewn", "ewn:setup=alternate", "dice-nim", "connect-four"])
+@pytest.mark.parametrize("compiled", [True, False])
+def test_bytes_hold_what_planes_hold(name: str, compiled: bool) -> None:
+    game = dicent.make(name)
+    states = states_of(game, 60)
+    planes = np.full((60, *game.input_shape), 7, np.float32)
+    packed = np.full((60, *game.input_shape), 7, np.uint8)
+    bound = bind(game, compiled)
+    bound.kernel("encoding.encode_batch")(states, planes)
+    assert bound.kernel("encoding.encode_bytes")(states, packed, np.ones(game.input_shape, np.float32))
+    assert (planes == packed).all()
+
+
+def test_fractions_are_not_cut_to_bytes(tmp_path: Path) -> None:
+    (tmp_path / "thirds.py").write_text(FRACTIONS)
+    game = dicent.load(tmp_path / "thirds.py")
+    start = game.initial_state()
+    states = np.stack([start.cells, start.apply(0).cells])
+    packed, scratch = np.empty((2, 1, 1, 1), np.uint8), np.empty((1, 1, 1), np.float32)
+    encode = bind(game).kernel("encoding.encode_bytes")
+    assert encode(states[:1], packed, scratch)
+    assert not encode(states, packed, scratch)
+
+
+class Small:
+    """Stands for a GPU with room for 40 states."""
+
+    asked: list[int]
+
+    def __init__(self) -> None:
+        self.asked = []
+
+    def forward(self, states: np.ndarray) -> tuple[np.ndarray, None]:
+        if len(states) > 40:
+            raise torch.cuda.OutOfMemoryError
+        self.asked.append(len(states))
+        return states[:, 0].astype(np.float64), None
+
+
+def test_out_of_memory_halves_the_batch_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    game = dicent.make("ewn")
+    judge, gpu = Network(network(game)), Small()
+    judge.device = "cuda"
+    monkeypatch.setattr(judge, "on_gpu", lambda game: gpu)
+    states = states_of(game, 100)
+    assert (judge.evaluate(game, states) == states[:, 0]).all()
+    assert gpu.asked == [25] * 4
+    judge.evaluate(game, states)
+    assert gpu.asked[4:] == [25] * 4  # it has learned how much there is room for
+
+
+def test_a_gpu_without_any_room_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    game = dicent.make("ewn")
+    judge = Network(network(game))
+    judge.device = "cuda"
+
+    class Full(Small):
+        def forward(self, states: np.ndarray) -> tuple[np.ndarray, None]:
+            raise torch.cuda.OutOfMemoryError
+
+    monkeypatch.setattr(judge, "on_gpu", lambda game: Full())
+    with pytest.raises(DicentError, match="no memory left: use device=cpu"):
+        judge.evaluate(game, states_of(game, 100))
+
+
+def test_a_broken_gpu_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("CUDA error: device-side assert\nmore")
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch, "ones", broken)
+    assert usable_gpu() == "the GPU does not work: CUDA error: device-side assert"
+
+
+# With a GPU
+
+
+@needs_gpu
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("num_actions", [0, 18])
+def test_a_gpu_judges_as_a_cpu(compiled: bool, num_actions: int) -> None:
+    game = dicent.make("ewn")
+    states = states_of(game, 3000)
+    module = network(game, num_actions=num_actions, width=16)
+    on_cpu = Network(module)
+    expected = on_cpu.evaluate(game, states)
+    on_gpu = Network(network(game, num_actions=num_actions, width=16), "cuda", threads=2, compiled=compiled)
+    assert on_gpu.evaluate(game, states) == pytest.approx(expected, abs=3e-3)
+    assert on_gpu.evaluate(game, states[:5]) == pytest.approx(expected[:5], abs=3e-3)
+    if num_actions:
+        logits = on_cpu.evaluate_with_policy(game, states)[1]
+        assert on_gpu.evaluate_with_policy(game, states)[1] == pytest.approx(logits, abs=1e-2)
+    other = {name: t * 1.1 for name, t in module.state_dict().items()}
+    on_gpu.load(other)
+    on_cpu.load(other)
+    assert on_gpu.evaluate(game, states) == pytest.approx(on_cpu.evaluate(game, states), abs=5e-3)
+
+
+@needs_gpu
+def test_a_gpu_judges_games_whose_planes_hold_fractions(tmp_path: Path) -> None:
+    (tmp_path / "thirds.py").write_text(FRACTIONS)
+    game = dicent.load(tmp_path / "thirds.py")
+    start = game.initial_state()
+    states = np.stack([start.cells, start.apply(0).cells, start.apply(1).cells])
+    expected = Network(network(game)).evaluate(game, states)
+    on_gpu = Network(network(game), "cuda")
+    assert on_gpu.evaluate(game, states) == pytest.approx(expected, abs=3e-3)
+
+
+@needs_gpu
+@pytest.mark.parametrize("num_actions", [0, 18])
+def test_a_gpu_learns_as_a_cpu(num_actions: int) -> None:
+    game = dicent.make("ewn")
+    states, rng = states_of(game, 500), np.random.default_rng(2)
+    values = rng.uniform(-1, 1, 500).astype(np.float32)
+    data = values_only(states, values)
+    if num_actions:
+        policies = rng.dirichlet(np.ones(18), 500).astype(np.float32)
+        data = Dataset(states, values, policies)
+    learned = {}
+    for device in ("cpu", "cuda"):
+        learner = Learner(network(game, num_actions=num_actions), game, batch=128, device=device)
+        learner.warm_up(data)
+        losses = [learner.phase(data, 1e-3, np.random.default_rng(i)) for i in range(3)]
+        halfway = learner.save()
+        other = Learner(network(game, num_actions=num_actions), game, batch=128, device=device)
+        other.warm_up(data)
+        other.load(halfway)
+        losses += [one.phase(data, 1e-3, np.random.default_rng(9)) for one in (learner, other)]
+        assert losses[3] == pytest.approx(losses[4], abs=1e-4)
+        assert learner.steps == 16
+        learned[device] = losses
+    assert learned["cuda"] == pytest.approx(learned["cpu"], rel=0.02)
+
+
+@needs_gpu
+def test_a_run_on_a_gpu_learns_and_goes_on(tmp_path: Path) -> None:
+    config = dicent.preset("gpu").replace(
+        matches=300,
+        at_once=64,
+        matches_per_update=32,
+        filters=8,
+        width=16,
+        blocks=1,
+        hidden=16,
+        ladder_games=4,
+    )
+    dicent.train(config, tmp_path / "run", warn=lambda text: None)
+    path = dicent.train(config.replace(matches=500), tmp_path / "run", warn=lambda text: None)
+    assert dicent.load_network(path).description is not None
