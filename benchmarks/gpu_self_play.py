@@ -70,12 +70,14 @@ def timed(owner, names, spent):
         setattr(owner, name, wrap(name, getattr(owner, name)))
 
 
-def self_play(folder, seconds, **settings):
+def self_play(folder, seconds, spent, **settings):
     """Evaluations, matches and states learned a second, once all is under way."""
     config = dicent.preset("gpu").replace(minutes=seconds / 60, measurements=0, **settings)
     seen = []
 
     def watch(status):
+        if not seen:
+            spent.clear()  # of the preflight
         seen.append((time.monotonic(), status.evaluations, status.matches, status.states))
 
     dicent.train(config, folder, watch=watch)
@@ -86,7 +88,7 @@ def self_play(folder, seconds, **settings):
         "evaluations": (last[1] - first[1]) / taken,
         "matches": (last[2] - first[2]) / taken,
         "learned": (last[3] - first[3]) / taken,
-        "turns": (len(seen) - seen.index(first)) / taken,
+        "batches": config.groups * (len(seen) - seen.index(first)) / taken,
     }
 
 
@@ -100,10 +102,11 @@ def main():
     ceiling = bare(game)
     spent = defaultdict(float)
     timed(SelfPlay, ("take_in", "play_on", "advance", "ask", "_finish_all"), spent)
-    timed(Training, ("_take", "_finish_phase", "_learn", "_housekeeping", "_turn"), spent)
-    many = {"at_once": 16384, "evaluations_per_move": 150}
+    timed(Training, ("_take", "_play_on", "_finish_phase", "_learn", "_housekeeping", "_turn"), spent)
+    many = {"at_once": 16384, "groups": 4, "evaluations_per_move": 150}
     cases = {
         "self-play alone": {**many, "matches_per_update": 10**9},
+        "self-play alone, 6 groups": {**many, "matches_per_update": 10**9, "groups": 6, "at_once": 18432},
         "with learning": {**many, "at_once": 8192, "matches_per_update": 256, "batch": 8192},
     }
     found = {"bare": ceiling}
@@ -111,12 +114,12 @@ def main():
         if given.only and given.only not in name:
             continue
         spent.clear()
-        row = found[name] = self_play(given.out / name.replace(" ", "-"), given.seconds, **settings)
+        row = found[name] = self_play(given.out / name.replace(" ", "-"), given.seconds, spent, **settings)
         share = row["evaluations"] / ceiling
         print(
             f"{name}: {row['evaluations'] / 1e6:.2f} M evaluations/s, {share:.0%} of the bare network; "
             f"{row['matches']:.0f} matches/s, {row['learned'] / 1e6:.2f} M states learned/s, "
-            f"{row['evaluations'] / row['turns'] / 2:.0f} to a batch",
+            f"{row['evaluations'] / row['batches']:.0f} to a batch",
             flush=True,
         )
         print("   seconds:", {key: round(value, 1) for key, value in spent.items()}, flush=True)

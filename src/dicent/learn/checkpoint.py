@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import safetensors.numpy
 import safetensors.torch
 
@@ -16,7 +17,7 @@ from dicent.learn.run_folder import Checkpoint
 if TYPE_CHECKING:
     from dicent.learn.train import Training
 
-FORMAT = 1
+FORMAT = 2
 COUNTERS = (
     *("matches", "evaluations", "states", "phases", "loss"),
     *("self_play_seconds", "learning_seconds"),
@@ -32,7 +33,7 @@ def save(training: Training) -> None:
         "format": FORMAT,
         "counters": {name: getattr(status, name) for name in COUNTERS},
         "seconds": training.seconds(),
-        "next_match": training.next_match,
+        "next_matches": [numbers.next for numbers in training.numbers],
         "since_update": training.since_update,
         "measured": training.measured,
         "lines": training.lines,
@@ -51,7 +52,11 @@ def save(training: Training) -> None:
     }
     in_flight = [play.save() for play in training.plays]
     if sum(a.nbytes for arrays in in_flight for a in arrays.values()) <= MOST_IN_FLIGHT:
-        named = {f"{i}.{name}": a for i, arrays in enumerate(in_flight) for name, a in arrays.items()}
+        named = {
+            f"{i}.{name}": np.ascontiguousarray(array)
+            for i, arrays in enumerate(in_flight)
+            for name, array in arrays.items()
+        }
         files["matches.safetensors"] = safetensors.numpy.save(named)
     elif not training.saved:
         training.folder.warn("the matches in flight are too large for a checkpoint: a resume deals new ones")
@@ -84,7 +89,9 @@ def resume(training: Training) -> bool:
     for name in COUNTERS:
         setattr(training.status, name, state["counters"][name])
     training.seconds_before = state["seconds"]
-    training.next_match, training.since_update = state["next_match"], state["since_update"]
+    training.since_update = state["since_update"]
+    for numbers, following in zip(training.numbers, state["next_matches"], strict=True):
+        numbers.next = following
     training.measured, training.lines = state["measured"], state["lines"]
     training.finished = state["finished"]
     training.results.extend((value, result) for value, result in state["results"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,13 +99,13 @@ def make_replay(config: Config, own: Own) -> Replay:
 
 
 def make_self_play(
-    config: Config, game: Game, search: TreeSearch, own: Own, numbers: Iterator[int], threads: int
+    config: Config, game: Game, search: TreeSearch, own: Own, numbers: Sequence[Iterator[int]], threads: int
 ) -> list[SelfPlay]:
     """The groups of matches."""
     selection = own.selection or SELECTIONS[config.selection]
     if config.search == "puct" and own.selection is None:
         selection = ByVisits(config.temperature)
-    sizes = [len(range(i, config.at_once, config.groups)) for i in range(config.groups)]
+    sizes = [len(range(i, config.at_once, config.groups)) for i in range(len(numbers))]
     return [
         SelfPlay(
             search,
@@ -113,7 +113,7 @@ def make_self_play(
             size,
             Limit(evaluations=config.evaluations_per_move),
             selection,
-            numbers,
+            numbers[i],
             config.seed,
             annealed=config.schedule == "annealed",
             data="policy" if config.search == "puct" else config.data,
@@ -121,9 +121,23 @@ def make_self_play(
             random_plies=config.random_plies,
             threads=threads,
         )
-        for size in sizes
+        for i, size in enumerate(sizes)
         if size
     ]
+
+
+class Numbers:
+    """The numbers of a group's matches: every `step`-th, so that no group needs to know of the others."""
+
+    def __init__(self, first: int, step: int) -> None:
+        self.next, self.step = first, step
+
+    def __iter__(self) -> Numbers:
+        return self
+
+    def __next__(self) -> int:
+        self.next += self.step
+        return self.next - self.step
 
 
 def make_game(config: Config) -> Game:
@@ -150,15 +164,16 @@ def choose_device(config: Config) -> tuple[str, str]:
 class Threads:
     """How many threads do what. They must not fight for cores: torch's own threads stay at one."""
 
-    search: int
+    groups: int  # that play on at the same time
+    search: int  # to a group
     evaluate: int
 
     @staticmethod
     def choose(config: Config, device: str) -> Threads:
         """What suits this machine: one core is left to the learner, or a few to what feeds a GPU."""
         cores = max(1, len(os.sched_getaffinity(0)))
-        if device != "cpu":
-            feeding = max(1, cores // 4)
-            return Threads(config.threads or max(1, cores - feeding), feeding)
-        free = max(1, cores - 1) if config.overlap else cores
-        return Threads(config.threads or free, config.threads or free)
+        if device == "cpu":
+            free = config.threads or (max(1, cores - 1) if config.overlap else cores)
+            return Threads(1, free, free)
+        groups, feeding = max(1, config.groups // 2), max(1, cores // 4)
+        return Threads(groups, config.threads or max(1, (cores - feeding) // groups), feeding)

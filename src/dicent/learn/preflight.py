@@ -39,7 +39,7 @@ def preflight(training: Training) -> Preflight:
         at_once=2, groups=1, evaluations_per_move=min(30, config.evaluations_per_move), waves=False
     )
     training.evaluator.prepare(training.game)
-    play = make_self_play(few, training.game, training.search, own, itertools.count(), 1)[0]
+    play = make_self_play(few, training.game, training.search, own, [itertools.count()], 1)[0]
     play.deal()
     finished: list[Finished] = []
     while not finished:

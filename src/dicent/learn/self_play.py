@@ -27,7 +27,7 @@ from dicent.search.group import MAX_NODES, Group
 from dicent.search.limit import Limit
 from dicent.search.simulation_search import SimulationSearch
 from dicent.search.tree_search import TreeSearch
-from dicent.stores import new_games
+from dicent.stores import new_games, new_tree
 
 STEPS = 100_000  # of a kernel's call; the clock must not matter here
 SPARE = 64  # nodes and edges that a match may add between two searches
@@ -80,6 +80,7 @@ class SelfPlay:
         self._draws = np.zeros(size)
         self._results = np.zeros(size, np.int64)
         self.group.matches.status[:] = IDLE
+        self.group.touch()
 
     @property
     def memory(self) -> int:
@@ -101,8 +102,8 @@ class SelfPlay:
 
         def part(first: int, last: int, work: Any) -> None:
             some = members[first:last], numbers[first:last]
-            chances = self.seed, self.random_plies
-            deal(group.tree, group.matches, self.games, *some, *chances, group.settings, work)
+            settings = self.seed, self.random_plies, group.settings
+            deal(group.tree, group.matches, self.games, *some, *settings, work)
 
         group.in_threads(part, len(members))
         self._search(members)
@@ -210,7 +211,7 @@ class SelfPlay:
             for i in range(first, last):
                 finished[i] = self._finish(int(members[i]), int(results[i]), work)
 
-        self.group.in_threads(part, len(members))
+        self.group.in_threads(part, len(members), least=1)
         return [match for match in finished if match is not None]
 
     def _finish(self, m: int, result: int, work: Any) -> Finished:
@@ -317,7 +318,9 @@ class SelfPlay:
     def load(self, saved: Arrays) -> None:
         """Go on from what `save` gave."""
         group = self.group
-        group.tree = _with_arrays("tree", group.tree, saved)
+        group.tree = new_tree(group.bound, group.size, saved["tree.kind"].shape[1])
+        for name, array in _arrays("tree", group.tree).items():
+            array[...] = saved[name]  # where it lies beside what belongs to it
         group.matches = _with_arrays("matches", group.matches, saved)
         if isinstance(self.search, SimulationSearch):
             self.search.statistics(group)  # makes room for what follows

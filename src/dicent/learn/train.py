@@ -12,7 +12,7 @@ import json
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from dicent.errors import DicentError
 from dicent.evaluate.network import Network
 from dicent.evaluate.network_file import find_network
 from dicent.learn import checkpoint, components
-from dicent.learn.components import Own, Threads
+from dicent.learn.components import Numbers, Own, Threads
 from dicent.learn.config import Config
 from dicent.learn.data import Finished, values_only
 from dicent.learn.ladder import exact_positions, exactness, scores
@@ -32,6 +32,7 @@ from dicent.learn.learner import Learner
 from dicent.learn.preflight import Preflight, preflight
 from dicent.learn.report import write_report
 from dicent.learn.run_folder import RunFolder
+from dicent.learn.self_play import SelfPlay
 from dicent.learn.signals import stop_signals
 from dicent.learn.status import Status, Watch
 from dicent.learn.tensorboard import Board
@@ -106,9 +107,9 @@ class Training:
         self.evaluator.terminal = self.terminal
         self.search = components.make_search(config, self.evaluator, own)
         self.replay = components.make_replay(config, own)
-        self.next_match = 0
+        self.numbers = [Numbers(i, config.groups) for i in range(config.groups)]
         self.plays = components.make_self_play(
-            config, self.game, self.search, own, self._numbers(), self.threads.search
+            config, self.game, self.search, own, self.numbers, self.threads.search
         )
         self.status = Status()
         self.results: deque[tuple[float, int]] = deque(maxlen=MOST_RESULTS)  # values of roots, and what came
@@ -121,6 +122,7 @@ class Training:
         self.network_path = run.path
         self.learning: Future[tuple[float, float]] | None = None
         self._learner_thread = ThreadPoolExecutor(1)
+        self._group_threads = ThreadPoolExecutor(self.threads.groups)
         self._evaluation_threads = ThreadPoolExecutor(1 if self.device == "cpu" else config.groups)
         self._reserve = 0.0  # seconds that the last measurement will take
         self.seconds_before = 0.0
@@ -129,11 +131,6 @@ class Training:
         self.in_flight = False  # are the matches those of a checkpoint?
         self.finished = False
         run.keep_config(config)
-
-    def _numbers(self) -> Iterator[int]:
-        while True:
-            self.next_match += 1
-            yield self.next_match - 1
 
     # The loop
 
@@ -169,23 +166,29 @@ class Training:
     def close(self) -> None:
         """End the threads, and give torch its own back."""
         self._learner_thread.shutdown()
+        self._group_threads.shutdown()
         self._evaluation_threads.shutdown()
         torch.set_num_threads(self._torch_threads)
 
     def _turn(self) -> None:
-        """Each group once: while the network judges one of them, the others search."""
+        """Each group once: while the network judges some of them, others search."""
         begin = time.monotonic()
-        for play in self.plays:
-            play.take_in()
-            finished = play.play_on(self.progress())
-            play.advance()
-            play.ask(self._evaluation_threads)
+        progress = self.progress()
+        for finished in self._group_threads.map(lambda play: self._play_on(play, progress), self.plays):
             for match in finished:
                 self._take(match)
         self.status.self_play_seconds += time.monotonic() - begin
         self.status.evaluations = self.evaluations_before + sum(play.evaluations for play in self.plays)
         self._update_when_due()
         self._housekeeping()
+
+    def _play_on(self, play: SelfPlay, progress: float) -> list[Finished]:
+        """Take in what the network has judged, play and search on, and ask again."""
+        play.take_in()
+        finished = play.play_on(progress)
+        play.advance()
+        play.ask(self._evaluation_threads)
+        return finished
 
     def _take(self, match: Finished) -> None:
         """Remember a match that has ended."""

@@ -31,7 +31,7 @@ TURN = 0.02  # seconds to a call of a kernel, which sees neither the clock nor C
 MOST_STEPS = 100_000  # and what it may do in them at the most
 MAX_NODES = 1 << 25  # of a tree that grows; about 3 GB for EWN
 PV_LENGTH = 20
-A_THREAD = 16  # things at least that are worth a thread
+A_THREAD = 256  # small things that are worth a thread
 
 
 class Group:
@@ -118,6 +118,15 @@ class Group:
         """Make room for twice as many nodes."""
         self.tree = grown(self.bound, self.tree)
 
+    def touch(self) -> None:
+        """Ask the system for all memory now, and not page by page in the midst of searches."""
+
+        def part(first: int, last: int, _: Any) -> None:
+            self.tree.value[first:last] = 0.0
+            self.tree.p[first:last] = 0.0
+
+        self.in_threads(part)
+
     def run(self) -> None:
         """Search until every member has ended."""
         while self.step():
@@ -132,12 +141,17 @@ class Group:
         self.settle()
         return self.matches.status[m] == DONE or self.search.is_readable(self, m)
 
-    def in_threads(self, work: Callable[[int, int, Any], object], count: int | None = None) -> None:
-        """Call `work(first, last, scratch)` for parts of all members, or of `count` things, in threads."""
+    def in_threads(
+        self, work: Callable[[int, int, Any], object], count: int | None = None, least: int = A_THREAD
+    ) -> None:
+        """Call `work(first, last, scratch)` for parts of all members, or of `count` things, in threads.
+
+        `least` things are worth a thread.
+        """
         if count is None:
             parts, count = self.threads, self.size
         else:
-            parts = count // A_THREAD
+            parts = count // least
         if self._pool is None or parts < 2:
             work(0, count, self.works[0])
             return

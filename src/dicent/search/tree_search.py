@@ -142,8 +142,7 @@ class TreeSearch(Search):
         trees, matches = group.tree, group.matches
         if exact is not None and not self.determinized:  # what is exact with dice is not so without
             group.bound.kernel("matches.mark")(trees, matches, 0, group.size, offsets, values, exact)
-        absorb = group.bound.kernel("matches.absorb")
-        group.in_threads(lambda first, last, _: absorb(trees, matches, first, last, offsets, values))
+        group.bound.kernel("matches.absorb")(trees, matches, 0, group.size, offsets, values)
 
     def resolve(self, state: State) -> int:
         """The outcome that the determinization has for a chance state."""
