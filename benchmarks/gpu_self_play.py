@@ -14,8 +14,9 @@ import numpy as np
 import torch
 
 import dicent
-from dicent.evaluate.gpu import SIZES
+from dicent.evaluate.gpu import SIZES, GpuNetwork
 from dicent.evaluate.network import Network
+from dicent.learn.learner import Learner
 from dicent.learn.self_play import SelfPlay
 from dicent.learn.train import Training
 
@@ -63,6 +64,7 @@ def timed(owner, names, spent):
                 return call(*arguments)
             finally:
                 spent[name] += time.perf_counter() - begin
+                spent[f"{name}, times"] += 1
 
         return wrapper
 
@@ -88,7 +90,6 @@ def self_play(folder, seconds, spent, **settings):
         "evaluations": (last[1] - first[1]) / taken,
         "matches": (last[2] - first[2]) / taken,
         "learned": (last[3] - first[3]) / taken,
-        "batches": config.groups * (len(seen) - seen.index(first)) / taken,
     }
 
 
@@ -101,13 +102,19 @@ def main():
     game = dicent.make("ewn")
     ceiling = bare(game)
     spent = defaultdict(float)
-    timed(SelfPlay, ("take_in", "play_on", "advance", "ask", "_finish_all"), spent)
-    timed(Training, ("_take", "_play_on", "_finish_phase", "_learn", "_housekeeping", "_turn"), spent)
-    many = {"at_once": 16384, "groups": 4, "evaluations_per_move": 150}
+    timed(SelfPlay, ("value_waiting", "play_on", "advance", "_finish_all"), spent)
+    timed(Training, ("_take", "_finish_phase", "_learn", "_housekeeping"), spent)
+    timed(GpuNetwork, ("_encode", "_send"), spent)
+    timed(Learner, ("phase",), spent)
     cases = {
-        "self-play alone": {**many, "matches_per_update": 10**9},
-        "self-play alone, 6 groups": {**many, "matches_per_update": 10**9, "groups": 6, "at_once": 18432},
-        "with learning": {**many, "at_once": 8192, "matches_per_update": 256, "batch": 8192},
+        "self-play alone": {"at_once": 20480, "groups": 20, "duplication": 1e-9, "evaluations_per_move": 150},
+        "with learning": {
+            "at_once": 8192,
+            "groups": 16,
+            "matches_per_update": 256,
+            "batch": 8192,
+            "evaluations_per_move": 150,
+        },
     }
     found = {"bare": ceiling}
     for name, settings in cases.items():
@@ -119,7 +126,7 @@ def main():
         print(
             f"{name}: {row['evaluations'] / 1e6:.2f} M evaluations/s, {share:.0%} of the bare network; "
             f"{row['matches']:.0f} matches/s, {row['learned'] / 1e6:.2f} M states learned/s, "
-            f"{row['evaluations'] / row['batches']:.0f} to a batch",
+            f"{row['evaluations'] * given.seconds / spent['_send, times']:.0f} to a batch",
             flush=True,
         )
         print("   seconds:", {key: round(value, 1) for key, value in spent.items()}, flush=True)

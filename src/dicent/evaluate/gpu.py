@@ -1,15 +1,16 @@
 """A network on a GPU: in half precision, compiled, as CUDA graphs, fed from pinned memory.
 
-A batch is encoded in bytes, sent, and judged in pieces of a few sizes, for each of which there is a graph.
-Several threads may ask at once: one batch is encoded and sent while another is judged.
+Threads encode their states in bytes and queue them. One thread sends whatever has queued up as one batch,
+while the batch before is judged, in pieces of a few sizes, for each of which there is a graph.
 """
 
 from __future__ import annotations
 
 import copy
+import queue
 import threading
 import warnings
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ from dicent.game import Cells, Game
 
 SIZES = (1024, 4096, 8192, 16384)  # states to a graph
 WORTH = 0.75  # the share of a graph that must be filled before smaller ones do better
-A_THREAD = 256  # states to encode that are worth a thread
+IN_FLIGHT = 2  # batches: one is judged, one waits on the device
 LAST = torch.channels_last
 
 
@@ -36,40 +37,63 @@ class Graph(NamedTuple):
 
 
 class Slot(NamedTuple):
-    """Room for a batch on its way, here in pinned memory and on the device."""
+    """Room for one thread's states on their way, in pinned memory."""
 
-    planes: Tensor  # [n, C, H, W], pinned
-    values: Tensor  # [n], pinned
+    planes: Tensor  # [n, C, H, W]
+    values: Tensor  # [n]
+    logits: Tensor | None  # [n, A]
+
+
+class Request:
+    """States that are to be judged."""
+
+    def __init__(self, slot: Slot, count: int) -> None:
+        self.slot, self.count = slot, count
+        self.sent = threading.Event()
+        self.done: torch.cuda.Event | None = None
+        self.error: BaseException | None = None
+
+
+class Stage(NamedTuple):
+    """Room on the device for a batch."""
+
+    planes: Tensor
+    values: Tensor
     logits: Tensor | None
-    on_device: Tensor  # planes
-    sent: torch.cuda.Event
+    arrived: torch.cuda.Event
     done: torch.cuda.Event
 
 
 class GpuNetwork:
-    """The half-precision twin of a module, which `load` brings up to date."""
+    """The half-precision twin of a module, which `load` brings up to date. `close` ends its thread."""
 
-    def __init__(self, module: nn.Module, game: Game, compiled: bool, threads: int) -> None:
+    def __init__(self, module: nn.Module, game: Game, compiled: bool) -> None:
         self.module, self.game = module, game
         self.half = copy.deepcopy(module).half().to(memory_format=LAST)  # type: ignore[call-overload]
         self.judge = compile_function(_judge) if compiled else _judge
+        self.policy = getattr(self.half, "policy", None)
         self.dtype = torch.uint8  # of planes on their way
         self.graphs: dict[int, Graph] = {}
         self.slots: list[Slot] = []  # free ones
+        self.stages: list[Stage] = []
+        self.flying: deque[Stage] = deque()
         self.work, self.copies = torch.cuda.Stream(priority=-1), torch.cuda.Stream()
         self.lock = threading.Lock()
-        self.threads = threads
-        self.pool = ThreadPoolExecutor(threads) if threads > 1 else None
+        self.queue: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
         self.load()
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def close(self) -> None:
+        """End the thread that sends batches."""
+        self.queue.put(None)
 
     def load(self) -> None:
         """Take over the weights of the module; batches sent before are judged by the old ones."""
         with self.lock, torch.no_grad():
             self.work.wait_stream(torch.cuda.current_stream())
             with torch.cuda.stream(self.work):
-                for mine, theirs in zip(
-                    self.half.state_dict().values(), self.module.state_dict().values(), strict=True
-                ):
+                pairs = zip(self.half.state_dict().values(), self.module.state_dict().values(), strict=True)
+                for mine, theirs in pairs:
                     mine.copy_(theirs)
             self.work.synchronize()
 
@@ -81,77 +105,125 @@ class GpuNetwork:
 
     def forward(self, states: Cells) -> tuple[Any, Any]:
         """Values [B] and logits [B, A], or None, of states [B, S]."""
-        slot = self._slot(len(states))
+        n = len(states)
+        slot = self._slot(n)
         if not self._encode(states, slot):
             with self.lock:  # this game needs more than bytes
-                self.dtype, self.graphs, self.slots = torch.float32, {}, []
+                self.work.synchronize()
+                self.dtype, self.graphs, self.slots, self.stages = torch.float32, {}, [], []
             return self.forward(states)
-        self._send(len(states), slot)
-        slot.done.synchronize()
-        n = len(states)
+        request = Request(slot, n)
+        self.queue.put(request)
+        request.sent.wait()
+        if request.error is not None:
+            raise request.error
+        assert request.done is not None
+        request.done.synchronize()
         values = slot.values[:n].numpy().astype(np.float64)
         logits = None if slot.logits is None else slot.logits[:n].numpy().copy()
         with self.lock:
-            if slot.planes.dtype == self.dtype:
-                self.slots.append(slot)
+            self.slots.append(slot)
         return values, logits
-
-    def _send(self, n: int, slot: Slot) -> None:
-        with self.lock, torch.no_grad():
-            with torch.cuda.stream(self.copies):
-                slot.on_device[:n].copy_(slot.planes[:n], non_blocking=True)
-                slot.sent.record(self.copies)
-            with torch.cuda.stream(self.work):
-                self.work.wait_event(slot.sent)
-                first = 0
-                for size in pieces(n):
-                    graph, last = self._graph(size), min(n, first + size)
-                    graph.planes[: last - first].copy_(slot.on_device[first:last])
-                    graph.recorded.replay()
-                    slot.values[first:last].copy_(graph.values[: last - first], non_blocking=True)
-                    if graph.logits is not None and slot.logits is not None:
-                        slot.logits[first:last].copy_(graph.logits[: last - first], non_blocking=True)
-                    first = last
-                slot.done.record(self.work)
 
     def _encode(self, states: Cells, slot: Slot) -> bool:
         """Write the planes of states into a slot; False if bytes cannot hold them."""
-        bound, planes = bind(self.game), slot.planes.numpy()
+        bound, planes = bind(self.game), slot.planes.numpy()[: len(states)]
         states = np.ascontiguousarray(states)
-
-        def part(first: int, last: int) -> bool:
-            if self.dtype == torch.float32:
-                bound.kernel("encoding.encode_batch")(states[first:last], planes[first:last])
-                return True
-            scratch = np.empty(self.game.input_shape, np.float32)
-            return bool(
-                bound.kernel("encoding.encode_bytes")(states[first:last], planes[first:last], scratch)
-            )
-
-        parts = min(self.threads, len(states) // A_THREAD)
-        if self.pool is None or parts < 2:
-            return part(0, len(states))
-        bounds = np.linspace(0, len(states), parts + 1).astype(int).tolist()
-        return all(list(self.pool.map(part, bounds[:-1], bounds[1:])))
+        if slot.planes.dtype == torch.float32:
+            bound.kernel("encoding.encode_batch")(states, planes)
+            return True
+        scratch = np.empty(self.game.input_shape, np.float32)
+        return bool(bound.kernel("encoding.encode_bytes")(states, planes, scratch))
 
     def _slot(self, n: int) -> Slot:
         """A free slot with room for n states."""
         with self.lock:
-            for i, slot in enumerate(self.slots):
-                if len(slot.planes) >= n:
-                    return self.slots.pop(i)
-            self.slots.clear()  # too small ones would pile up
-        room = 1 << max(8, (n - 1).bit_length())
-        shape = (room, *self.game.input_shape)
-        policy: Any = getattr(self.half, "policy", None)
-        return Slot(
-            planes=torch.empty(shape, dtype=self.dtype, pin_memory=True),
-            values=torch.empty(room, pin_memory=True),
-            logits=None if policy is None else torch.empty(room, policy.out_features, pin_memory=True),
-            on_device=torch.empty(shape, dtype=self.dtype, device="cuda"),
-            sent=torch.cuda.Event(),
-            done=torch.cuda.Event(blocking=True),
-        )
+            while self.slots:
+                slot = self.slots.pop()
+                if len(slot.planes) >= n and slot.planes.dtype == self.dtype:
+                    return slot
+        room = 1 << max(8, (n + n // 4).bit_length())
+        return Slot(*self._tensors(room, pin_memory=True))
+
+    def _tensors(self, room: int, **where: Any) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Planes, values, and logits where there is a policy."""
+        planes = torch.empty((room, *self.game.input_shape), dtype=self.dtype, **where)
+        logits = None if self.policy is None else torch.empty(room, self.policy.out_features, **where)
+        return planes, torch.empty(room, **where), logits
+
+    # The thread that sends
+
+    def _serve(self) -> None:
+        """Send what is queued, as long as there is anybody."""
+        while True:
+            request = self.queue.get()
+            if len(self.flying) >= IN_FLIGHT:  # meanwhile more may queue up
+                self.flying.popleft().done.synchronize()
+            requests, total = [], 0
+            while request is not None:
+                requests.append(request)
+                total += request.count
+                if total >= SIZES[-1] or self.queue.empty():
+                    break
+                request = self.queue.get()
+            try:
+                if requests:
+                    with self.lock, torch.no_grad():
+                        self._send(requests, total)
+            except Exception as error:
+                for one in requests:
+                    one.error = error
+            for one in requests:
+                one.sent.set()
+            if request is None:
+                return
+
+    def _send(self, requests: list[Request], total: int) -> None:
+        """Judge the states of several requests as one batch."""
+        stage = self._stage(total)
+        offsets = np.cumsum([0, *(one.count for one in requests)]).tolist()
+        with torch.cuda.stream(self.copies):
+            for one, first in zip(requests, offsets, strict=False):
+                there = stage.planes[first : first + one.count]
+                there.copy_(one.slot.planes[: one.count], non_blocking=True)
+            stage.arrived.record(self.copies)
+        with torch.cuda.stream(self.work):
+            self.work.wait_event(stage.arrived)
+            self._judge_pieces(stage, total)
+            for one, first in zip(requests, offsets, strict=False):
+                some = slice(first, first + one.count)
+                one.slot.values[: one.count].copy_(stage.values[some], non_blocking=True)
+                if one.slot.logits is not None and stage.logits is not None:
+                    one.slot.logits[: one.count].copy_(stage.logits[some], non_blocking=True)
+            stage.done.record(self.work)
+        for one in requests:
+            one.done = stage.done
+        self.flying.append(stage)
+
+    def _judge_pieces(self, stage: Stage, total: int) -> None:
+        first = 0
+        for size in pieces(total):
+            graph, last = self._graph(size), min(total, first + size)
+            graph.planes[: last - first].copy_(stage.planes[first:last])
+            graph.recorded.replay()
+            stage.values[first:last].copy_(graph.values[: last - first])
+            if graph.logits is not None and stage.logits is not None:
+                stage.logits[first:last].copy_(graph.logits[: last - first])
+            first = last
+
+    def _stage(self, total: int) -> Stage:
+        """Room on the device that no batch in flight uses. Its `done` is recorded once for each batch."""
+        flying = [stage.planes.data_ptr() for stage in self.flying]
+        for stage in self.stages:
+            if len(stage.planes) >= total and stage.planes.data_ptr() not in flying:
+                return stage._replace(done=torch.cuda.Event(blocking=True))
+        torch.cuda.synchronize()  # nothing in flight may use what goes
+        self.flying.clear()
+        self.stages.clear()
+        for _ in range(IN_FLIGHT + 1):
+            events = torch.cuda.Event(), torch.cuda.Event(blocking=True)
+            self.stages.append(Stage(*self._tensors(total + total // 4, device="cuda"), *events))
+        return self.stages[0]
 
     def _graph(self, size: int) -> Graph:
         """The network recorded for a batch of `size`; held by the lock."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
@@ -28,9 +30,9 @@ class Network(PolicyEvaluator):
     """A torch module that maps planes [B, C, H, W] to values [B], or to values and logits [B, A].
 
     It runs in float32 on a CPU and in half precision on a GPU. `largest` is the largest batch that goes
-    through it at once; it is halved where a GPU has no memory for it. With `threads` a batch is shared out
-    evenly, each part to one thread; torch's own threads are another thing. `compiled` takes half a minute,
-    and makes a GPU about twice as fast.
+    through it at once; it is halved where a GPU has no memory for it. On a CPU a batch is shared out evenly
+    to `threads`; torch's own threads are another thing. On a GPU `compiled` takes a quarter of a minute, and
+    makes it about twice as fast; batches of several threads that ask at once are judged together.
     """
 
     description: Description | None = None  # of a network that comes from a file
@@ -50,6 +52,7 @@ class Network(PolicyEvaluator):
         self.compiled = compiled
         self._pool = ThreadPoolExecutor(threads) if threads > 1 and device == "cpu" else None
         self._on_gpu: dict[Game, GpuNetwork] = {}
+        self._lock = threading.Lock()
 
     @property
     def has_policy(self) -> bool:
@@ -115,10 +118,12 @@ class Network(PolicyEvaluator):
 
     def on_gpu(self, game: Game) -> GpuNetwork:
         """What judges the states of a game on a GPU."""
-        if game not in self._on_gpu:
-            from dicent.evaluate.gpu import GpuNetwork
+        with self._lock:
+            if game not in self._on_gpu:
+                from dicent.evaluate.gpu import GpuNetwork
 
-            self._on_gpu[game] = GpuNetwork(self.module, game, self.compiled, self.threads)
+                self._on_gpu[game] = twin = GpuNetwork(self.module, game, self.compiled)
+                weakref.finalize(self, twin.close)
         return self._on_gpu[game]
 
 

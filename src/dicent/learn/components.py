@@ -170,10 +170,10 @@ class Threads:
 
     @staticmethod
     def choose(config: Config, device: str) -> Threads:
-        """What suits this machine: one core is left to the learner, or a few to what feeds a GPU."""
+        """What suits this machine: on a CPU one core is left to the learner."""
         cores = max(1, len(os.sched_getaffinity(0)))
         if device == "cpu":
             free = config.threads or (max(1, cores - 1) if config.overlap else cores)
             return Threads(1, free, free)
-        groups, feeding = max(1, config.groups // 2), max(1, cores // 4)
-        return Threads(groups, config.threads or max(1, (cores - feeding) // groups), feeding)
+        groups = 1 if config.waves else config.groups
+        return Threads(groups, config.threads or max(1, cores // groups), 1)

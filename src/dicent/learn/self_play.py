@@ -128,11 +128,6 @@ class SelfPlay:
         self.evaluations += int(self.group.matches.waiting.sum())
         self.group.value_waiting()
 
-    def wait(self) -> None:
-        """Wait until the evaluator has answered."""
-        if self._asked is not None:
-            self._asked[0].result()
-
     def take_in(self) -> None:
         """Give the searches what the evaluator answers."""
         if self._asked is not None:

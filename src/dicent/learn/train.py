@@ -27,12 +27,12 @@ from dicent.learn import checkpoint, components
 from dicent.learn.components import Numbers, Own, Threads
 from dicent.learn.config import Config
 from dicent.learn.data import Finished, values_only
+from dicent.learn.groups import make_groups
 from dicent.learn.ladder import exact_positions, exactness, scores
 from dicent.learn.learner import Learner
 from dicent.learn.preflight import Preflight, preflight
 from dicent.learn.report import write_report
 from dicent.learn.run_folder import RunFolder
-from dicent.learn.self_play import SelfPlay
 from dicent.learn.signals import stop_signals
 from dicent.learn.status import Status, Watch
 from dicent.learn.tensorboard import Board
@@ -122,8 +122,7 @@ class Training:
         self.network_path = run.path
         self.learning: Future[tuple[float, float]] | None = None
         self._learner_thread = ThreadPoolExecutor(1)
-        self._group_threads = ThreadPoolExecutor(self.threads.groups)
-        self._evaluation_threads = ThreadPoolExecutor(1 if self.device == "cpu" else config.groups)
+        self.groups = make_groups(self.plays, self.threads.groups)
         self._reserve = 0.0  # seconds that the last measurement will take
         self.seconds_before = 0.0
         self._start = self._checkpointed = time.monotonic()
@@ -166,29 +165,18 @@ class Training:
     def close(self) -> None:
         """End the threads, and give torch its own back."""
         self._learner_thread.shutdown()
-        self._group_threads.shutdown()
-        self._evaluation_threads.shutdown()
+        self.groups.close()
         torch.set_num_threads(self._torch_threads)
 
     def _turn(self) -> None:
-        """Each group once: while the network judges some of them, others search."""
-        begin = time.monotonic()
-        progress = self.progress()
-        for finished in self._group_threads.map(lambda play: self._play_on(play, progress), self.plays):
-            for match in finished:
-                self._take(match)
-        self.status.self_play_seconds += time.monotonic() - begin
+        """Take in what the groups have played, learn, count and save."""
+        before = self.groups.seconds
+        for match in self.groups.play_on(self.progress()):
+            self._take(match)
+        self.status.self_play_seconds += self.groups.seconds - before
         self.status.evaluations = self.evaluations_before + sum(play.evaluations for play in self.plays)
         self._update_when_due()
         self._housekeeping()
-
-    def _play_on(self, play: SelfPlay, progress: float) -> list[Finished]:
-        """Take in what the network has judged, play and search on, and ask again."""
-        play.take_in()
-        finished = play.play_on(progress)
-        play.advance()
-        play.ask(self._evaluation_threads)
-        return finished
 
     def _take(self, match: Finished) -> None:
         """Remember a match that has ended."""
@@ -235,11 +223,10 @@ class Training:
         """Wait for the phase under way, and let self-play use what it has learned."""
         if self.learning is None:
             return
-        loss, seconds = self.learning.result()
+        with self.groups.paused():  # what was asked before is judged by the network of then
+            loss, seconds = self.learning.result()
+            self.evaluator.load(self.learner.module.state_dict())
         self.learning = None
-        for play in self.plays:  # what was asked before is judged by the network of then
-            play.wait()
-        self.evaluator.load(self.learner.module.state_dict())
         status = self.status
         status.phases += 1
         status.loss, status.states = loss, self.learner.states
@@ -322,9 +309,8 @@ class Training:
 
     def save(self) -> None:
         """Write a checkpoint and the report."""
-        for play in self.plays:
-            play.take_in()
-        checkpoint.save(self)
+        with self.groups.paused():
+            checkpoint.save(self)
         self.saved += 1
         self.network_path = find_network(self.folder.path)
         write_report(self.folder, self.config)
