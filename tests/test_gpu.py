@@ -26,7 +26,7 @@ STATE_SIZE = 2
 STATE_DTYPE = np.int8
 NUM_ACTIONS = 2
 NUM_OUTCOMES = 0
-INPUT_SHAPE = (1, 1, 1)
+INPUT_SHAPE = (2, 1, 1)
 
 
 def initial(s, rng):
@@ -55,6 +55,8 @@ def result(s):
 
 def encode(s, planes):
     planes[0, 0, 0] = s[0] / 3
+    if s[1] == MAX:
+        planes[1, 0, 0] = 1.0
 """
 
 
@@ -85,28 +87,30 @@ def test_pieces_hold_every_state_and_little_else(n: int) -> None:
     assert set(found) <= set(SIZES)
 
 
-@pytest.mark.parametrize("name", ["ewn", "ewn:setup=alternate", "dice-nim", "connect-four"])
+@pytest.mark.parametrize("name", ["ewn", "ewn:setup=alternate", "tic-tac-toe", "connect-four"])
 @pytest.mark.parametrize("compiled", [True, False])
 def test_bytes_hold_what_planes_hold(name: str, compiled: bool) -> None:
     game = dicent.make(name)
     states = states_of(game, 60)
     planes = np.full((60, *game.input_shape), 7, np.float32)
     packed = np.full((60, *game.input_shape), 7, np.uint8)
-    bound = bind(game, compiled)
-    bound.kernel("encoding.encode_batch")(states, planes)
-    assert bound.kernel("encoding.encode_bytes")(states, packed, np.ones(game.input_shape, np.float32))
+    for array in (planes, packed):
+        bind(game, compiled).kernel("encoding.encode_batch")(states, array)
     assert (planes == packed).all()
+    assert game.whole_planes
 
 
-def test_fractions_are_not_cut_to_bytes(tmp_path: Path) -> None:
-    (tmp_path / "thirds.py").write_text(FRACTIONS)
-    game = dicent.load(tmp_path / "thirds.py")
-    start = game.initial_state()
-    states = np.stack([start.cells, start.apply(0).cells])
-    packed, scratch = np.empty((2, 1, 1, 1), np.uint8), np.empty((1, 1, 1), np.float32)
-    encode = bind(game).kernel("encoding.encode_bytes")
-    assert encode(states[:1], packed, scratch)
-    assert not encode(states, packed, scratch)
+def test_fractions_are_not_called_whole(tmp_path: Path) -> None:
+    file = tmp_path / "thirds.py"
+    file.write_text(FRACTIONS)
+    assert not dicent.load(file).whole_planes
+    dicent.check_game(dicent.load(file))
+    file.write_text(FRACTIONS.replace("NUM_ACTIONS = 2", "NUM_ACTIONS = 2\nWHOLE_PLANES = True"))
+    with pytest.raises(dicent.ContractError, match="more than whole numbers from 0 to 255, but WHOLE_PLANES"):
+        dicent.check_game(dicent.load(file))
+    file.write_text(FRACTIONS.replace("NUM_ACTIONS = 2", "NUM_ACTIONS = 2\nWHOLE_PLANES = 1"))
+    with pytest.raises(dicent.GameError, match="WHOLE_PLANES is 1, not True or False"):
+        dicent.load(file)
 
 
 class Small:

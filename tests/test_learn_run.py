@@ -588,7 +588,9 @@ def test_presets_are_valid(name: str, tmp_path: Path) -> None:
     if config.filters < 64:  # the others are large
         module = make_module(config, game, dicent.TerminalValue(), Own())
         search = make_search(config, dicent.Network(module), Own())
-        assert make_self_play(config.replace(at_once=2), game, search, Own(), [iter(range(9))] * config.groups, 1)
+        assert make_self_play(
+            config.replace(at_once=2), game, search, Own(), [iter(range(9))] * config.groups, 1
+        )
     with pytest.raises(DicentError, match="possible are laptop, paper, alphazero, gpu"):
         preset("desktop")
 

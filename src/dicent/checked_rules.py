@@ -157,6 +157,10 @@ class CheckedRules:
         planes = self.ask("encode", cells, answer)
         if not np.isfinite(planes).all():
             self.fail("encode", cells, "wrote numbers that are not finite")
+        if self.module.WHOLE_PLANES and (planes != planes.round().clip(0, 255)).any():
+            self.fail(
+                "encode", cells, "wrote more than whole numbers from 0 to 255, but WHOLE_PLANES is True"
+            )
         encoding: bytes = planes.tobytes()
         return encoding
 

@@ -44,6 +44,7 @@ class Game:
         self.num_actions: int = module.NUM_ACTIONS
         self.num_outcomes: int = module.NUM_OUTCOMES
         self.num_symmetries: int = module.NUM_SYMMETRIES
+        self.whole_planes: bool = module.WHOLE_PLANES
         self.input_shape: tuple[int, int, int] = module.INPUT_SHAPE
         self.max_plies: int | None = module.MAX_PLIES or None
         self._identity = rules.identity

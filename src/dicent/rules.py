@@ -57,6 +57,7 @@ CONSTANTS: dict[str, object] = {
     "STATE_DTYPE": np.int8,
     "MAX_PLIES": 0,
     "NUM_SYMMETRIES": 1,
+    "WHOLE_PLANES": False,
     "PRESETS": {},
 }
 
@@ -243,6 +244,8 @@ def _check_sizes(module: ModuleType, path: Path) -> None:
     whole("NUM_OUTCOMES", 0)
     whole("MAX_PLIES", 0)
     whole("NUM_SYMMETRIES", 1)
+    if not isinstance(module.WHOLE_PLANES, bool):
+        raise GameError(f"{path}: WHOLE_PLANES is {module.WHOLE_PLANES!r}, not True or False")
     shape = module.INPUT_SHAPE
     if not (isinstance(shape, tuple) and len(shape) == 3 and all(type(n) is int and n > 0 for n in shape)):
         raise GameError(f"{path}: INPUT_SHAPE is {shape!r}, not (channels, height, width)")

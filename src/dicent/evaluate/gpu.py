@@ -72,7 +72,7 @@ class GpuNetwork:
         self.half = copy.deepcopy(module).half().to(memory_format=LAST)  # type: ignore[call-overload]
         self.judge = compile_function(_judge) if compiled else _judge
         self.policy = getattr(self.half, "policy", None)
-        self.dtype = torch.uint8  # of planes on their way
+        self.dtype = plane_type(game)
         self.graphs: dict[int, Graph] = {}
         self.slots: list[Slot] = []  # free ones
         self.stages: list[Stage] = []
@@ -107,11 +107,8 @@ class GpuNetwork:
         """Values [B] and logits [B, A], or None, of states [B, S]."""
         n = len(states)
         slot = self._slot(n)
-        if not self._encode(states, slot):
-            with self.lock:  # this game needs more than bytes
-                self.work.synchronize()
-                self.dtype, self.graphs, self.slots, self.stages = torch.float32, {}, [], []
-            return self.forward(states)
+        encode = bind(self.game).kernel("encoding.encode_batch")
+        encode(np.ascontiguousarray(states), slot.planes.numpy()[:n])
         request = Request(slot, n)
         self.queue.put(request)
         request.sent.wait()
@@ -125,22 +122,12 @@ class GpuNetwork:
             self.slots.append(slot)
         return values, logits
 
-    def _encode(self, states: Cells, slot: Slot) -> bool:
-        """Write the planes of states into a slot; False if bytes cannot hold them."""
-        bound, planes = bind(self.game), slot.planes.numpy()[: len(states)]
-        states = np.ascontiguousarray(states)
-        if slot.planes.dtype == torch.float32:
-            bound.kernel("encoding.encode_batch")(states, planes)
-            return True
-        scratch = np.empty(self.game.input_shape, np.float32)
-        return bool(bound.kernel("encoding.encode_bytes")(states, planes, scratch))
-
     def _slot(self, n: int) -> Slot:
         """A free slot with room for n states."""
         with self.lock:
             while self.slots:
                 slot = self.slots.pop()
-                if len(slot.planes) >= n and slot.planes.dtype == self.dtype:
+                if len(slot.planes) >= n:
                     return slot
         room = 1 << max(8, (n + n // 4).bit_length())
         return Slot(*self._tensors(room, pin_memory=True))
@@ -239,6 +226,11 @@ class GpuNetwork:
                     values, logits = self.judge(self.half, planes)
             self.graphs[size] = Graph(planes, values, logits, graph)
         return self.graphs[size]
+
+
+def plane_type(game: Game) -> torch.dtype:
+    """What planes are sent in: bytes where the game says that these are enough."""
+    return torch.uint8 if game.whole_planes else torch.float32
 
 
 def pieces(n: int) -> list[int]:

@@ -12,6 +12,7 @@ NUM_OUTCOMES = 0
 INPUT_SHAPE = (3, 3, 3)
 MAX_PLIES = 9
 NUM_SYMMETRIES = 8
+WHOLE_PLANES = True
 
 LINES = np.array([(0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6)])
 

@@ -1,36 +1,15 @@
 """Network inputs and symmetric images of many states at once."""
 
-import numpy as np
-
 from . import rules
 from .jit import jit
 
 
 @jit
 def encode_batch(states, planes):
-    """Write the encodings of `states` [B, S] into `planes` [B, C, H, W]."""
+    """Write the encodings of `states` [B, S] into `planes` [B, C, H, W], of bytes where that is enough."""
     for i in range(len(states)):
-        planes[i] = 0.0
+        planes[i] = 0
         rules.encode(states[i], planes[i])
-
-
-@jit
-def encode_bytes(states, planes, scratch):
-    """The same in bytes, a quarter of the way to a GPU; 0 if planes hold more than whole numbers to 255.
-
-    `scratch` [C, H, W] has room for one encoding.
-    """
-    values = scratch.reshape(-1)
-    other = 0
-    for i in range(len(states)):
-        scratch[:] = 0.0
-        rules.encode(states[i], scratch)
-        out = planes[i].reshape(-1)
-        for j in range(len(values)):
-            whole = np.int32(values[j]) & 255
-            out[j] = whole
-            other |= whole != values[j]
-    return other == 0
 
 
 @jit

@@ -13,6 +13,7 @@ NUM_OUTCOMES = 0
 INPUT_SHAPE = (1, 1, 1)
 MAX_PLIES = 0
 NUM_SYMMETRIES = 1
+WHOLE_PLANES = False  # encode writes whole numbers from 0 to 255 only
 
 
 def initial(s, rng):

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from dicent.binding import bind
 from dicent.errors import DicentError
-from dicent.evaluate.gpu import LAST, compile_function
+from dicent.evaluate.gpu import LAST, compile_function, plane_type
 from dicent.game import Cells, Game
 
 SLOTS = 3  # batches on their way
@@ -36,7 +35,6 @@ class GpuStep:
         self.actions = game.num_actions if getattr(module, "policy", None) is not None else 0
         self.loss = compile_function(_loss)
         self.stream = torch.cuda.Stream()
-        self.dtype = torch.uint8
         self.total = torch.zeros((), device="cuda")  # of the losses
         self.next_slot = 0
         self._record()
@@ -67,12 +65,8 @@ class GpuStep:
         slot, n = self.slots[self.next_slot], len(images)
         self.next_slot = (self.next_slot + 1) % SLOTS
         slot.done.synchronize()
-        if not self._encode(images, slot):  # this game needs more than bytes
-            self.dtype = torch.float32
-            self._record()
-            self._send(images, values, policies, batch)
-            return
         tensors = slot.tensors
+        bind(self.game).kernel("encoding.encode_batch")(images, tensors[0].numpy()[:n])
         tensors[1][:n] = torch.from_numpy(values)
         tensors[2][:n] = torch.from_numpy(policies)
         tensors[3][:n] = 1.0 / batch
@@ -80,15 +74,6 @@ class GpuStep:
         for here, there in zip(tensors, self.inputs, strict=True):
             there.copy_(here, non_blocking=True)
         slot.done.record(self.stream)
-
-    def _encode(self, images: Cells, slot: Slot) -> bool:
-        """Write the planes of states into a slot; False if bytes cannot hold them."""
-        planes, bound = slot.tensors[0].numpy()[: len(images)], bind(self.game)
-        if self.dtype == torch.float32:
-            bound.kernel("encoding.encode_batch")(images, planes)
-            return True
-        scratch = np.empty(self.game.input_shape, np.float32)
-        return bool(bound.kernel("encoding.encode_bytes")(images, planes, scratch))
 
     def _record(self) -> None:
         """Record the step, and leave weights and optimiser as they are."""
@@ -108,7 +93,7 @@ class GpuStep:
             (self.piece, self.actions),
             (self.piece,),
         )
-        types = self.dtype, torch.float32, torch.float32, torch.float32
+        types = plane_type(self.game), torch.float32, torch.float32, torch.float32
         self.inputs = [torch.zeros(s, dtype=t, device="cuda") for s, t in zip(shapes, types, strict=True)]
         self.slots = [
             Slot(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import queue
+import sys
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -13,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dicent.learn.data import Finished
 from dicent.learn.self_play import SelfPlay
 
+SWITCH = 0.0005  # seconds that a thread may keep others from Python: the one that feeds the GPU must not wait
 PATIENCE = 0.2  # seconds to wait for a group before the run looks after other things
 
 
@@ -78,6 +80,7 @@ class SideBySide(Groups):
         self.open.set()
         self.finished: queue.SimpleQueue[list[Finished] | BaseException] = queue.SimpleQueue()
         self.progress = 0.0
+        self.usual_switch = sys.getswitchinterval()
         self.ending = False
         self.threads: list[threading.Thread] = []
         self._counted = 0.0
@@ -87,6 +90,7 @@ class SideBySide(Groups):
         self.progress = progress
         self._count()
         if not self.threads:
+            sys.setswitchinterval(SWITCH)
             parts = zip(self.plays, self.locks, strict=True)
             self.threads = [threading.Thread(target=self._run, args=part, daemon=True) for part in parts]
             for thread in self.threads:
@@ -120,6 +124,7 @@ class SideBySide(Groups):
         self.ending = True
         for thread in self.threads:
             thread.join()
+        sys.setswitchinterval(self.usual_switch)
 
     def _count(self) -> None:
         """Count the time since it was counted last."""

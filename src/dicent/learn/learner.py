@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -56,10 +57,13 @@ class Learner:
         else:
             self.optimizer.param_groups[0]["lr"] = learning_rate
         self.module.train()
-        batches = np.array_split(np.arange(len(data)), -(-len(data) // self.batch))
-        total = sum(self._step(data.take(rows), rng) * len(rows) for rows in batches)
+        images = self._images(data, rng)
+        ends = np.linspace(0, len(data), -(-len(data) // self.batch) + 1).astype(int).tolist()
+        total = 0.0
+        for first, last in itertools.pairwise(ends):
+            total += self._step(*(array[first:last] for array in images.arrays)) * (last - first)
         if step is not None:
-            total = step.take_loss() * len(data) / len(batches)
+            total = step.take_loss() * len(data) / (len(ends) - 1)
         self.module.eval()
         self.states += len(data)
         loss = total / len(data)
@@ -82,16 +86,15 @@ class Learner:
             self._gpu_step = GpuStep(self.module, self.optimizer, self.game, self.batch)
         return self._gpu_step
 
-    def _step(self, data: Dataset, rng: np.random.Generator) -> float:
+    def _step(self, states: Cells, values: Floats, policies: Floats) -> float:
         """One step of Adam; returns its loss, or 0 where a GPU is still at it and adds it up by itself."""
-        images, values, policies = self._images(data, rng)
         self.steps += 1
         step = self._on_gpu()
         if step is not None:
-            step(images, values, policies)
+            step(states, values, policies)
             return 0.0
-        planes = np.empty((len(data), *self.game.input_shape), np.float32)
-        bind(self.game).kernel("encoding.encode_batch")(images, planes)
+        planes = np.empty((len(states), *self.game.input_shape), np.float32)
+        bind(self.game).kernel("encoding.encode_batch")(states, planes)
         self.optimizer.zero_grad(set_to_none=True)
         answer = self.module(torch.from_numpy(planes))
         value = answer[0] if isinstance(answer, tuple) else answer
@@ -102,14 +105,14 @@ class Learner:
         self.optimizer.step()
         return float(loss.detach())
 
-    def _images(self, data: Dataset, rng: np.random.Generator) -> tuple[Cells, Floats, Floats]:
-        """States, values and policies of a batch, seen through random symmetries."""
+    def _images(self, data: Dataset, rng: np.random.Generator) -> Dataset:
+        """The data seen through random symmetries, each state through one."""
         kinds = rng.integers(0, self.game.num_symmetries if self.symmetric else 1, len(data))
         states = np.ascontiguousarray(data.states)
         images, values, policies = np.empty_like(states), data.values.copy(), np.zeros_like(data.policies)
         kernel = bind(self.game).kernel("encoding.some_images")
         kernel(states, kinds, data.policies, images, values, policies)
-        return images, values, policies
+        return Dataset(images, values, policies)
 
     def save(self) -> dict[str, Tensor]:
         """Weights, and what Adam remembers of each."""
