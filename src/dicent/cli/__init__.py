@@ -9,7 +9,8 @@ from rich.console import Console
 from rich.markup import escape
 
 import dicent
-from dicent.cli import exact as exact  # each module adds its commands to the app
+from dicent.cli import engine as engine  # each module adds its commands to the app
+from dicent.cli import exact as exact
 from dicent.cli import games as games
 from dicent.cli import learn
 from dicent.cli import play as play
