@@ -9,7 +9,8 @@ from rich.console import Console
 from rich.markup import escape
 
 import dicent
-from dicent.cli import engine as engine  # each module adds its commands to the app
+from dicent.cli import analyse as analyse  # each module adds its commands to the app
+from dicent.cli import engine as engine
 from dicent.cli import exact as exact
 from dicent.cli import games as games
 from dicent.cli import learn

@@ -12,6 +12,7 @@ from dicent.engine.answers import analysis_facts, games_facts, version_facts
 from dicent.engine.growth import Growth, without_time
 from dicent.engine.players import default_player, find_game, find_player
 from dicent.engine.query import GUESTS, Id, Query, QueryError, Terms, read_query
+from dicent.engine.tables import with_tables
 from dicent.engine.workers import Job, Workers
 from dicent.errors import DicentError
 from dicent.game import State
@@ -260,6 +261,7 @@ class _Analysis(_Search):
         self.deadline = None if limit.time is None else time.perf_counter() + limit.time
         if query.seed is not None:
             search = seeded(search, query.seed, query.seed)
+        search = with_tables(search, self.state)
         limit = without_time(search, limit, self.engine.terms.nodes)
         self.key = self.state, player.name, id(player), query.seed, query.ply
         kept = self.engine.take_kept(self.key)
