@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from dicent.engine.answers import analysis_facts, games_facts, version_facts
-from dicent.engine.growth import Growth, without_time
+from dicent.engine.growth import Growth, warm_up, without_time
 from dicent.engine.players import default_player, find_game, find_player
 from dicent.engine.query import GUESTS, Id, Query, QueryError, Terms, read_query
 from dicent.engine.tables import with_tables
@@ -211,6 +211,8 @@ class _Move(_Search):
                 search = seeded(search, self.query.seed, self.query.seed)
             if isinstance(search, Process | OpenSpielMcts):
                 return self._answer(search.play(self.state, limit, self.query.ply))
+            if limit.time is not None:
+                warm_up(search, self.state)
             self.growth = Growth(search, self.state, limit, self.query.ply)
         self.growth.grow()
         last = self.growth.last
@@ -258,10 +260,11 @@ class _Analysis(_Search):
         """The analysis, begun or gone on with."""
         player, limit = self._begin()
         query, search = self.query, player.search
-        self.deadline = None if limit.time is None else time.perf_counter() + limit.time
         if query.seed is not None:
             search = seeded(search, query.seed, query.seed)
         search = with_tables(search, self.state)
+        warm_up(search, self.state)
+        self.deadline = None if limit.time is None else time.perf_counter() + limit.time
         limit = without_time(search, limit, self.engine.terms.nodes)
         self.key = self.state, player.name, id(player), query.seed, query.ply
         kept = self.engine.take_kept(self.key)

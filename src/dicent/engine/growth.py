@@ -54,6 +54,19 @@ class Growth:
         self.ended = True
 
 
+def warm_up(search: Search, state: State) -> None:
+    """Compile what a search needs before its clock is started."""
+    kind = state.game, type(search), type(getattr(search, "evaluator", None))
+    if kind in _warm or not isinstance(search, TreeSearch) or state.result is not None:
+        return
+    for _ in search.stream(state, Limit(evaluations=1, depth=1), None, float("inf")):
+        pass
+    _warm.add(kind)
+
+
+_warm: set[object] = set()
+
+
 def without_time(search: Search, limit: Limit, nodes: int) -> Limit:
     """The limit of an analysis whose time somebody else looks after, so that it can go on later.
 
