@@ -13,6 +13,7 @@ from rich.markup import escape
 import dicent
 from dicent.cli.shared import GameText, PositionText, app
 from dicent.errors import DicentError
+from dicent.game import NAMES
 
 HELP = """Type a move as it is written above, or one of these:
   hint      what the computer would play
@@ -90,7 +91,8 @@ class TerminalGame:
 
     def play(self) -> None:
         """Play to the end, or until somebody leaves."""
-        self._draw()
+        if self.by_hand or dicent.MAX not in self.people:
+            self._draw()
         try:
             while self.state.result is None:
                 if self.state.is_chance:
@@ -137,8 +139,8 @@ class TerminalGame:
         def read(text: str) -> int:
             return self.game.parse_outcome(self.state, text)
 
-        faces = ", ".join(self.game.format_outcome(self.state, o) for o, _ in self.state.outcomes)
-        return self._read(f"what was rolled ({faces})?", read)
+        faces = [self.game.format_outcome(self.state, o) for o, _ in self.state.outcomes]
+        return self._read("what was rolled?", read, faces)
 
     def _ask(self) -> None:
         """A move of a person."""
@@ -146,11 +148,12 @@ class TerminalGame:
 
         self.console.print(board(self.state))
         step = len(self.choices)
-        action = self._read("your move:", lambda text: self.game.parse_action(self.state, text))
+        texts = [self.game.format_action(self.state, action) for action in self.state.legal_actions]
+        action = self._read("your move:", lambda text: self.game.parse_action(self.state, text), texts)
         if step == len(self.choices):
             self._go(action)
 
-    def _read(self, prompt: str, read: Callable[[str], int]) -> int:
+    def _read(self, prompt: str, read: Callable[[str], int], legal: list[str]) -> int:
         """What somebody types, until it can be read; commands are obeyed on the way.
 
         After `back` the answer belongs to a position that is no more: -1.
@@ -168,9 +171,11 @@ class TerminalGame:
                 COMMANDS[word.lower()](self, rest.strip())
                 continue
             try:
-                return read(text)
-            except DicentError as error:
-                self.console.print(f"[red]{escape(str(error))}[/]\n[dim]help lists what can be typed[/]")
+                return read(text if text in legal else text.lower())
+            except DicentError:
+                possible = escape("  ".join(legal))
+                self.console.print(f"[red]{escape(repr(text))} cannot be played here.[/] Type one of:")
+                self.console.print(f"[bold]{possible}[/]\n[dim]help lists what else can be typed[/]")
 
     def _take_back(self) -> bool:
         """To the last decision of a person."""
@@ -217,7 +222,8 @@ class TerminalGame:
 
     def resign(self, _: str) -> None:
         """Give the game up."""
-        self.console.print("resigned")
+        person = self.state.to_play if self.state.to_play in self.people else self.people[0]
+        self.console.print(f"resigned: {NAMES[-person]} has won")
         raise Left
 
     def leave(self, _: str) -> None:

@@ -266,7 +266,7 @@ class _Analysis(_Search):
         warm_up(search, self.state)
         self.deadline = None if limit.time is None else time.perf_counter() + limit.time
         limit = without_time(search, limit, self.engine.terms.nodes)
-        self.key = self.state, player.name, id(player), query.seed, query.ply
+        self.key = self.state, id(player), type(search), query.seed, query.ply
         kept = self.engine.take_kept(self.key)
         return Growth(search, self.state, limit, query.ply) if kept is None else kept.going_on(limit)
 

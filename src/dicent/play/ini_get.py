@@ -1,7 +1,7 @@
 """The protocol of Taiwanese tournaments for EinStein würfelt nicht!: `ini` and `get` lines.
 
     ini R                                         A1 B1 C1 A2 B2 A3
-    get B 2 C5 0 E3 C4 D5 E4 A1 B1 D2 A2 0 A3     C5 C4
+    get B 2 C5 0 E3 C3 D5 E4 A1 B1 D2 A2 0 A3     C5 C4
 
 `ini` asks where stones 1 to 6 of a colour shall stand, `get` what to move: the colour, the die, blue's
 squares, red's squares, 0 for a stone that is gone. Red is at home at the top left, our MAX. Squares are
