@@ -40,11 +40,10 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
 Run = Callable[..., str]
 
 
-def test_two_processes_play_the_match_that_their_players_would(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("NUMBA_DISABLE_JIT")
+def test_two_processes_play_the_match_that_their_players_would() -> None:
     games: list[list[dicent.Record]] = [[], []]
-    dicent.play_match("uct:60", "uct:20", "ewn", 4, seed=3, record=games[0].append)
-    a, b = (f"process:{ENGINE} --player uct:{n}" for n in (60, 20))
+    dicent.play_match("uct:12", "uct:6", "ewn", 4, seed=3, record=games[0].append)
+    a, b = (f"process:{ENGINE} --player uct:{n}" for n in (12, 6))
     dicent.play_match(a, b, "ewn", 4, seed=3, record=games[1].append)
     assert [game.steps for game in games[0]] == [game.steps for game in games[1]]
     assert {game.players for game in games[1]} == {(a, b), (b, a)}
