@@ -109,7 +109,7 @@ def test_analyse_for_programs(run: Run) -> None:
     assert {move["action"] for move in found["moves"]} == {"1", "2", "3"}
     lines = run("analyse", *POSITION, "--player", "uct", "--time", "0.6", "--every", "0.1", "--stream")
     analyses: list[dict[str, Any]] = [json.loads(line) for line in lines.splitlines()]
-    assert len(analyses) >= 3
+    assert len(analyses) >= 2
     assert analyses[0]["evaluations"] < analyses[-1]["evaluations"]
 
 
