@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +51,8 @@ class Network(PolicyEvaluator):
         self.largest = largest or (16384 if device == "cpu" else 1 << 17)
         self.threads = threads
         self.compiled = compiled
-        self._pool = ThreadPoolExecutor(threads) if threads > 1 and device == "cpu" else None
+        self._pool: ThreadPoolExecutor | None = None
+        self._pool_size = 0
         self._on_gpu: dict[Game, GpuNetwork] = {}
         self._lock = threading.Lock()
 
@@ -85,9 +87,11 @@ class Network(PolicyEvaluator):
         shares = self.threads if self.device == "cpu" else 1
         size = min(self.largest, max(SMALLEST, -(-len(states) // shares)))
         parts = [states[first : first + size] for first in range(0, len(states), size)]
-        if self._pool is None or len(parts) == 1:
+        if len(parts) == 1 or shares == 1:
             answers = [self._forward_part(game, part) for part in parts]
         else:
+            if self._pool is None or self._pool_size != shares:
+                self._pool, self._pool_size = ThreadPoolExecutor(shares), shares
             answers = list(self._pool.map(lambda part: self._forward_part(game, part), parts))
         if len(answers) == 1:
             return answers[0]
@@ -125,6 +129,30 @@ class Network(PolicyEvaluator):
                 self._on_gpu[game] = twin = GpuNetwork(self.module, game, self.compiled)
                 weakref.finalize(self, twin.close)
         return self._on_gpu[game]
+
+
+@contextlib.contextmanager
+def shared_out(networks: Sequence[Network], threads: int) -> Iterator[None]:
+    """Inside this context the batches of networks on a CPU are shared out to `threads` of ours.
+
+    Torch's own threads wait for each other at every layer, which takes long where cores are busy.
+    """
+    mine = [network for network in networks if network.device == "cpu"]
+    if not mine:
+        yield
+        return
+    import torch
+
+    before, usual = [network.threads for network in mine], torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        for network in mine:
+            network.threads = max(network.threads, threads)
+        yield
+    finally:
+        torch.set_num_threads(usual)
+        for network, old in zip(mine, before, strict=True):
+            network.threads = old
 
 
 class Function(Evaluator):

@@ -1,5 +1,6 @@
 """Match: two players, many games at once, in pairs with the same start and the same dice."""
 
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from dicent.binding import Bound, bind
 from dicent.errors import DicentError, RecordError
 from dicent.evaluate.base import Evaluator
+from dicent.evaluate.network import Network, shared_out
 from dicent.game import Game, State
 from dicent.kernels.constants import MAX, MIN, NONE, ONGOING, RESOLVE, SEARCH
 from dicent.play.chooser import Chooser, Positions, chooser_of
@@ -65,14 +67,17 @@ def play_match(
         except ValueError as error:
             raise DicentError(str(error)) from None
     match = _Match(players, game, games, seed % 2**63, threads, progress, record, sprt)
-    try:
-        match.play_all()
-    except KeyboardInterrupt:
-        if not len(match.pairs()):
-            raise
-        result = match.result(seed, time.perf_counter() - begin, judge, interrupted=True)
-        raise MatchInterrupted(result) from None
-    return match.result(seed, time.perf_counter() - begin, judge)
+    judges = *(player.network for player in players), judge.evaluator
+    networks = [network for network in judges if isinstance(network, Network)]
+    with shared_out(networks, threads or len(os.sched_getaffinity(0))):
+        try:
+            match.play_all()
+        except KeyboardInterrupt:
+            if not len(match.pairs()):
+                raise
+            result = match.result(seed, time.perf_counter() - begin, judge, interrupted=True)
+            raise MatchInterrupted(result) from None
+        return match.result(seed, time.perf_counter() - begin, judge)
 
 
 def game_of_match(players: tuple[Player, ...], game: Game | str | None) -> Game:

@@ -13,14 +13,11 @@ import contextlib
 import dataclasses
 import fcntl
 import json
-import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import torch
 
 from dicent.errors import DicentError
 from dicent.evaluate.network import Network
@@ -40,7 +37,6 @@ from dicent.search.limit import Limit
 from dicent.search.puct import Puct
 
 FORMAT = 1
-CORES = len(os.sched_getaffinity(0))
 JUDGE = Arm("descent", "gain")  # whose first network says what rolls were worth
 LEARNING, ROUND_ROBIN, AGAINST = "learning", "round robin", "against AlphaZero"
 
@@ -118,8 +114,7 @@ class _Work:
         for i, run in enumerate(sorted(self.runs, key=lambda run: run.number)):
             self._stop_when_over()
             self._learn(i, run)
-        with _one_thread():
-            self._play_all({run: self._network(run) for run in self.runs})
+        self._play_all({run: self._network(run) for run in self.runs})
 
     def _play_all(self, networks: dict[Run, Network]) -> None:
         """The matches that are left to play."""
@@ -198,7 +193,7 @@ class _Work:
 
     def _network(self, run: Run) -> Network:
         device, _ = choose_device(self.scale.config(run))
-        return load_network(self._path(run), device, threads=CORES if device == "cpu" else 1)
+        return load_network(self._path(run), device)
 
 
 def _learned(run: Run, path: Path, state: dict[str, Any]) -> Learned:
@@ -239,17 +234,6 @@ def _settle(folder: Path, scale: Scale, seed: int) -> None:
             f"{folder} holds a reproduction with other settings ({', '.join(changed)}): go on with those, or "
             "name another folder"
         )
-
-
-@contextlib.contextmanager
-def _one_thread() -> Iterator[None]:
-    """Torch's own threads wait for each other, which takes long for small batches; ours do not."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 @contextlib.contextmanager
