@@ -1,6 +1,6 @@
 """Make a network that comes with Dicent, and its card, from a run.
 
-    python benchmarks/ship_network.py RUN net-official --games 4000
+    python benchmarks/ship_network.py RUN net-official --machine "one H200" --games 4000
 
 The weights are cut to what they are without padding and kept in half precision. The card has the settings
 and the seed, how learning went, and what was measured here of the file as it is shipped.
@@ -53,10 +53,11 @@ def percent(match):
     return f"{100 * match['score']:.1f} % ({100 * low:.1f} to {100 * high:.1f}) of {match['games']:,} games"
 
 
-def card(name, run, network, games):
+def card(name, run, network, machine, games):
     how = network.description.training
-    config = dicent.learn.config.Config(**how["config"])
-    base = dicent.preset("gpu")
+    config = dicent.Config(**how["config"])
+    preset = "gpu" if config.device == "cuda" else "laptop"
+    base = dicent.preset(preset)
     given = {k: v for k, v in vars(config).items() if v != getattr(base, k) and v is not None}
     flags = " ".join(f"--{key.replace('_', '-')} {value}" for key, value in given.items())
     rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
@@ -64,15 +65,15 @@ def card(name, run, network, games):
         f"# {name}",
         "",
         f"Plays `{network.description.game}`. Learned from the rules alone, by self-play, in "
-        f"{how['seconds'] / 60:.1f} minutes on one H200: {how['matches']:,} matches, {how['evaluations']:,} "
+        f"{how['seconds'] / 60:.1f} minutes on {machine}: {how['matches']:,} matches, {how['evaluations']:,} "
         f"evaluations, {how['states']:,} states learned (each as often as it was used). Its values are "
         "expected results: -1 to 1, for the player who moves first.",
         "",
         "```console",
-        f"$ dicent train {name} --preset gpu {flags}",
+        f"$ dicent train {name} --preset {preset} {flags}",
         "```",
         "",
-        "All settings are in the file's header. A GPU does not give the same network twice.",
+        "All settings are in the file's header. A budget in minutes does not give the same network twice.",
         "",
         "## While it learned",
         "",
@@ -101,11 +102,10 @@ def card(name, run, network, games):
     text = network.description.game
     for opponent in ("random", "uct:1000"):
         match = measured(["match", name, opponent, "--game", text, "--games", str(games)])
-        adjusted = match["adjusted"]
-        low, high = adjusted["interval"]
+        low, high = match["adjusted_interval"]
         lines.append(
             f"| `dicent match {name} {opponent} --game {text} --games {games}` | {percent(match)}; luck "
-            f"adjusted {100 * adjusted['score']:.1f} % ({100 * low:.1f} to {100 * high:.1f}) |"
+            f"adjusted {100 * match['adjusted']:.1f} % ({100 * low:.1f} to {100 * high:.1f}) |"
         )
     return "\n".join(lines) + "\n"
 
@@ -114,6 +114,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("run", type=Path)
     parser.add_argument("name")
+    parser.add_argument("--machine", required=True)
     parser.add_argument("--games", type=int, default=4000)
     given = parser.parse_args()
     network = dicent.load_network(find_network(given.run))
@@ -123,7 +124,7 @@ def main():
     file = SHIPPED / f"{given.name}.safetensors"
     write_atomically(file, network_bytes(plain.half(), network.description))
     print(f"{file}: {file.stat().st_size / 1e6:.1f} MB", flush=True)
-    text = card(given.name, given.run, dicent.load_network(file), given.games)
+    text = card(given.name, given.run, dicent.load_network(file), given.machine, given.games)
     (SHIPPED / f"{given.name}.md").write_text(text, encoding="utf-8")
     print(text)
 
