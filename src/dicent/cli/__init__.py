@@ -15,6 +15,7 @@ from dicent.cli import learn
 from dicent.cli import play as play
 from dicent.cli import reproduce as reproduce
 from dicent.cli import tournament as tournament
+from dicent.cli import web as web
 from dicent.cli.shared import app
 from dicent.errors import DicentError
 

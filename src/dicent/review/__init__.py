@@ -1,0 +1,1 @@
+"""Reviews: what a strong judge says of a finished game."""

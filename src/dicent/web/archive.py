@@ -1,0 +1,102 @@
+"""Archive: the library's games as a list, and as text that comes in and goes out."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Response
+from fastapi.responses import PlainTextResponse
+
+from dicent.errors import DicentError, RecordError
+from dicent.library import Facts, Library
+from dicent.play.record import Record, replay
+from dicent.web.positions import game_named
+from dicent.web.problems import DECLARED, ProblemError, about
+from dicent.web.shapes import GamePage, Imported, ImportRequest
+
+PAGE = 50  # games
+MOST = 10_000  # games that are brought in at once
+STEPS = 10_000  # of one of them
+RESULTS: dict[str, int | str | None] = {"": None, "1": 1, "0": 0, "-1": -1, "open": "open"}
+
+
+def read_games(text: str) -> list[Record]:
+    """The games that a text holds, each of them legal and of a game that has a name."""
+    records = [Record.from_json(line) for line in text.splitlines() if line.strip()]
+    if not records:
+        raise RecordError("there is no game in this text")
+    if len(records) > MOST:
+        raise RecordError(f"{len(records):,} games are too many at once: bring {MOST:,} at the most")
+    for number, record in enumerate(records, 1):
+        try:
+            if len(record.steps) > STEPS:
+                raise RecordError(f"it has more than {STEPS:,} steps")
+            list(replay(record, game_named(record.game)))
+        except DicentError as error:
+            raise RecordError(f"game {number} of the text: {error}") from error
+    return records
+
+
+def write_game(record: Record, form: str) -> str:
+    """A game as text."""
+    return record.to_json() + "\n"
+
+
+def summary(facts: Facts) -> dict[str, Any]:
+    """A game in a list."""
+    try:
+        title = game_named(facts.game).title
+    except DicentError:
+        title = facts.game
+    return {
+        "id": facts.id,
+        "game": facts.game,
+        "title": title,
+        "players": {"MAX": facts.players[0], "MIN": facts.players[1]},
+        "dice": facts.dice,
+        "result": facts.result,
+        "ended": facts.ended,
+        "created": facts.created,
+        "changed": facts.changed,
+        "length": facts.length,
+        "reviewed": facts.reviewed,
+    }
+
+
+def routes(library: Library) -> APIRouter:
+    """The requests about the library."""
+    router = APIRouter(prefix="/api", responses=DECLARED)
+
+    @router.get("/games")
+    def games(
+        text: Annotated[str, Query(max_length=200)] = "",
+        game: Annotated[str, Query(max_length=200)] = "",
+        result: Literal["", "1", "0", "-1", "open"] = "",
+        page: Annotated[int, Query(ge=1, le=1_000_000)] = 1,
+    ) -> GamePage:
+        found, total = library.search(text, game, RESULTS[result], (page - 1) * PAGE, PAGE)
+        listed = [summary(facts) for facts in found]
+        return GamePage.model_validate({"games": listed, "page": page, "pages": max(1, -(-total // PAGE))})
+
+    @router.delete("/games/{id}", status_code=204)
+    def delete(id: str) -> Response:
+        library.delete(id)
+        return Response(status_code=204)
+
+    @router.post("/import")
+    def bring(request: ImportRequest) -> Imported:
+        with about("text"):
+            records = read_games(request.text)
+        return Imported(ids=[library.add_record(record) for record in records])
+
+    @router.get("/games/{id}/export", response_class=PlainTextResponse)
+    def export(id: str, format: Literal["record", "wtn", "pgn"] = "record") -> PlainTextResponse:
+        record = library.get(id).record()
+        try:
+            text = write_game(record, format)
+        except DicentError as error:
+            raise ProblemError(422, str(error), "format") from error
+        name = f'attachment; filename="{id}.{"jsonl" if format == "record" else format}"'
+        return PlainTextResponse(text, headers={"Content-Disposition": name})
+
+    return router

@@ -1,0 +1,266 @@
+"""Games: playing them. Each step is in the library before it is answered."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
+
+from dicent.errors import ConflictError
+from dicent.game import State
+from dicent.kernels.constants import DICE, MAX, MIN
+from dicent.kernels.generator import open_stream, uniform
+from dicent.library import Kept, Library
+from dicent.play.player import Player
+from dicent.play.strengths import STRENGTHS, seeded, strength_player
+from dicent.review.judge import Judge, judge_for
+from dicent.web.positions import TURNS, apply_text, game_named, position_shape
+from dicent.web.problems import DECLARED, ProblemError, about
+from dicent.web.shapes import AtRequest, GameShape, GameStepRequest, Hint, NewGame, ResignRequest
+from dicent.web.work import Work
+
+HUMAN = "human"
+
+
+class Table:
+    """A game on the board: what the library keeps, and its states."""
+
+    def __init__(self, kept: Kept) -> None:
+        self.kept = kept
+        self.game = game_named(kept.game)
+        self.states = [self.game.parse(kept.start)]
+        for step in kept.steps:
+            self.states.append(apply_text(self.states[-1], step))
+
+    @property
+    def state(self) -> State:
+        """The state that the game has come to."""
+        return self.states[-1]
+
+    def player(self, state: State) -> str | None:
+        """Who decides at a state; None where chance does, or the game is over."""
+        if state.result is not None or state.is_chance:
+            return None
+        return self.kept.players[0 if state.to_play == MAX else 1]
+
+    def is_computers(self, state: State) -> bool:
+        """Is a computer to move?"""
+        return self.player(state) in STRENGTHS
+
+    def shape(self) -> dict[str, Any]:
+        """The game as an answer."""
+        kept, plies = self.kept, sum(not state.is_chance for state in self.states[:-1])
+        history = [
+            {"step": step, "player": TURNS[before.to_play], "position": str(after)}
+            for step, before, after in zip(kept.steps, self.states, self.states[1:], strict=False)
+        ]
+        return {
+            "id": kept.id,
+            "game": kept.game,
+            "start": kept.start,
+            "steps": list(kept.steps),
+            "players": {"MAX": kept.players[0], "MIN": kept.players[1]},
+            "dice": kept.dice,
+            "result": kept.result,
+            "ended": kept.ended,
+            "created": kept.created,
+            "position": position_shape(self.state, plies),
+            "history": history,
+            "reviewed": kept.reviewed,
+        }
+
+
+def roll(state: State, seed: int, number: int) -> str:
+    """The outcome of step `number` of a game: nobody gets other dice by taking back or asking again."""
+    rng = np.empty(2, np.uint64)
+    open_stream(rng, seed, number, DICE)
+    outcomes, p = zip(*state.outcomes, strict=True)
+    chosen = int(np.searchsorted(np.cumsum(p)[:-1], uniform(rng), side="right"))
+    return state.game.format_outcome(state, outcomes[chosen])
+
+
+class Games:
+    """What can be done with the games of a library."""
+
+    def __init__(self, library: Library, work: Work) -> None:
+        self.library = library
+        self.work = work
+        self._thinking: dict[tuple[str, int], asyncio.Task[dict[str, Any]]] = {}
+
+    def table(self, id: str) -> Table:
+        """A game by its id."""
+        return Table(self.library.get(id))
+
+    def begin(self, wanted: NewGame) -> dict[str, Any]:
+        """Begin a game."""
+        with about("game"):
+            game = game_named(wanted.game)
+        with about("position"):
+            state = game.parse(wanted.position) if wanted.position.strip() else game.initial_state()
+        if state.result is not None:
+            raise ProblemError(422, "the game is over at this position: begin at another", "position")
+        for side, player in (("MAX", wanted.players.MAX), ("MIN", wanted.players.MIN)):
+            if player != HUMAN:
+                with about(f"players.{side}"):
+                    strength_player(player, game)
+        players = wanted.players.MAX, wanted.players.MIN
+        seed = secrets.randbits(62)
+        return self.table(self.library.add(game.name, str(state), players, wanted.dice, seed)).shape()
+
+    def step(self, id: str, at: int, step: str) -> dict[str, Any]:
+        """A person's action, or an outcome of dice that are rolled by hand."""
+        table = self._open(id, at)
+        if table.state.is_chance and table.kept.dice == "rolled":
+            raise ProblemError(422, "the die is to be rolled: ask for a roll", "step")
+        if table.is_computers(table.state):
+            raise ProblemError(422, "the computer is to move: ask for its reply", "step")
+        return self._append(table, step)
+
+    def roll(self, id: str, at: int) -> dict[str, Any]:
+        """Let chance decide."""
+        table = self._open(id, at)
+        if not table.state.is_chance:
+            raise ProblemError(422, "there is nothing to roll: a player is to move")
+        if table.kept.dice == "hand":
+            raise ProblemError(422, "the dice of this game are rolled by hand: send their outcome as a step")
+        return self._append(table, roll(table.state, table.kept.seed, at))
+
+    async def reply(self, id: str, at: int) -> dict[str, Any]:
+        """The computer's move. Asking again for a move that is made, or thought about, changes nothing."""
+        task = self._thinking.get((id, at))
+        if task is None:
+            task = asyncio.create_task(self._reply(id, at))
+            self._thinking[id, at] = task
+            task.add_done_callback(lambda _: self._thinking.pop((id, at), None))
+        return await asyncio.shield(task)
+
+    async def _reply(self, id: str, at: int) -> dict[str, Any]:
+        table = await run_in_threadpool(self.table, id)
+        if at < len(table.kept.steps) and table.is_computers(table.states[at]):
+            return table.shape()
+        self._require(table, at)
+        name = table.player(table.state)
+        if name not in STRENGTHS:
+            raise ProblemError(422, "no computer is to move here")
+        plies = sum(not state.is_chance for state in table.states[:-1])
+
+        def think() -> dict[str, Any]:
+            player = _player(name, table.kept.game)
+            search = seeded(player.search, table.kept.seed ^ at)
+            action = search.play(table.state, player.budget, plies)
+            return self._append(table, table.game.format_action(table.state, action))
+
+        return await self.work.move(think)
+
+    def take_back(self, id: str, at: int) -> dict[str, Any]:
+        """Back to the last decision of a person, its roll kept; a resignation alone is taken back first."""
+        table = self.table(id)
+        if table.kept.length != at:
+            raise _gone_on(table, at)
+        to = at
+        if table.kept.ended != "resigned":
+            earlier = range(at - 1, -1, -1)
+            mine = [i for i in earlier if table.player(table.states[i]) not in (None, *STRENGTHS)]
+            if not mine:
+                raise ProblemError(422, "there is no move of a person to take back")
+            to = mine[0]
+        return self._change(id, at, lambda: self.library.take_back(id, at, to))
+
+    def resign(self, id: str, at: int, side: str) -> dict[str, Any]:
+        """One side gives up."""
+        self._open(id, at)
+        result = MIN if side == "MAX" else MAX
+        return self._change(id, at, lambda: self.library.end(id, at, result, "resigned"))
+
+    async def hint(self, id: str, at: int) -> dict[str, Any]:
+        """What a strong player would do."""
+        table = await run_in_threadpool(self._open, id, at)
+        if not table.state.legal_actions:
+            raise ProblemError(422, "no player is to move here")
+        return await self.work.move(lambda: _judge(table.kept.game).hint(table.state))
+
+    def _append(self, table: Table, step: str) -> dict[str, Any]:
+        with about("step"):
+            state = apply_text(table.state, step)
+        text, ended = step.strip(), None if state.result is None else "played"
+        id, at = table.kept.id, table.kept.length
+        return self._change(id, at, lambda: self.library.append(id, at, text, state.result, ended))
+
+    def _change(self, id: str, at: int, change: Callable[[], None]) -> dict[str, Any]:
+        try:
+            change()
+        except ConflictError:
+            raise _gone_on(self.table(id), at) from None
+        return self.table(id).shape()
+
+    def _open(self, id: str, at: int) -> Table:
+        """A game that goes on, and has as many steps as the client knows."""
+        table = self.table(id)
+        self._require(table, at)
+        return table
+
+    def _require(self, table: Table, at: int) -> None:
+        if table.kept.length != at:
+            raise _gone_on(table, at)
+        if table.kept.ended is not None:
+            raise ProblemError(422, "the game is over")
+
+
+def _gone_on(table: Table, at: int) -> ProblemError:
+    text = f"the game has {table.kept.length} steps, not {at}"
+    return ProblemError(409, text, "at", game=table.shape())
+
+
+@lru_cache(maxsize=64)
+def _player(name: str, game: str) -> Player:
+    return strength_player(name, game_named(game))
+
+
+@lru_cache(maxsize=16)
+def _judge(game: str) -> Judge:
+    return judge_for(game_named(game), solved=0)
+
+
+def routes(games: Games) -> APIRouter:
+    """The requests about a game that is played."""
+    router = APIRouter(prefix="/api/games", responses=DECLARED)
+
+    @router.post("", status_code=201)
+    def begin(request: NewGame) -> GameShape:
+        return GameShape.model_validate(games.begin(request))
+
+    @router.get("/{id}")
+    def game(id: str) -> GameShape:
+        return GameShape.model_validate(games.table(id).shape())
+
+    @router.post("/{id}/steps")
+    def step(id: str, request: GameStepRequest) -> GameShape:
+        return GameShape.model_validate(games.step(id, request.at, request.step))
+
+    @router.post("/{id}/roll")
+    def roll(id: str, request: AtRequest) -> GameShape:
+        return GameShape.model_validate(games.roll(id, request.at))
+
+    @router.post("/{id}/reply")
+    async def reply(id: str, request: AtRequest) -> GameShape:
+        return GameShape.model_validate(await games.reply(id, request.at))
+
+    @router.post("/{id}/take-back")
+    def take_back(id: str, request: AtRequest) -> GameShape:
+        return GameShape.model_validate(games.take_back(id, request.at))
+
+    @router.post("/{id}/resign")
+    def resign(id: str, request: ResignRequest) -> GameShape:
+        return GameShape.model_validate(games.resign(id, request.at, request.side))
+
+    @router.post("/{id}/hint")
+    async def hint(id: str, request: AtRequest) -> Hint:
+        return Hint.model_validate(await games.hint(id, request.at))
+
+    return router
