@@ -19,7 +19,7 @@ import dicent
 from dicent.errors import DicentError
 from dicent.exact.table_file import home_folder
 from dicent.library import Library
-from dicent.web import archive, games, positions
+from dicent.web import archive, games, positions, reviews, runs
 from dicent.web.problems import add_handlers
 from dicent.web.security import LOOPBACK, Security
 from dicent.web.work import Work
@@ -75,6 +75,8 @@ def make_app(settings: Settings) -> FastAPI:
     app.include_router(positions.routes())
     app.include_router(archive.routes(library))
     app.include_router(games.routes(games.Games(library, work)))
+    app.include_router(reviews.routes(reviews.Reviews(library, work)))
+    app.include_router(runs.routes(runs.Runs(settings.runs)))
     _add_pages(app)
     app.add_middleware(Security, host=settings.host, port=settings.port, token=settings.token)
     return app
