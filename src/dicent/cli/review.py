@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dicent.play.record import Record
     from dicent.review import Review
 
-File = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE", help="Games, as records.")]
+File = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE", help="Records, CCGC or PGN.")]
 
 
 @app.command
@@ -64,9 +64,12 @@ def review(
 
 def _chosen(file: str, number: int | None) -> Record:
     """One game of a file."""
-    records = list(dicent.read_records(file))
-    if not records:
-        raise RecordError(f"{file} holds no game")
+    from dicent.notation import decode, read_games
+
+    try:
+        records = read_games(decode(Path(file).read_bytes()), files=True)
+    except (OSError, RecordError) as error:
+        raise RecordError(f"{file} cannot be read: {error}") from error
     if number is not None and not 1 <= number <= len(records):
         raise RecordError(f"{file} holds {len(records):,} games: there is no number {number}")
     return records[-1 if number is None else number - 1]

@@ -11,6 +11,7 @@ import dicent
 from dicent.errors import GameError
 from dicent.game import Game, State
 from dicent.kernels.constants import CHANCE, MAX, MIN
+from dicent.notation import FORMATS, parse_position
 from dicent.pictures import move_cells
 from dicent.play.strengths import STRENGTHS
 from dicent.registry import game_names, make
@@ -20,7 +21,6 @@ from dicent.web.shapes import GameText, Info, PositionShape, PositionText, StepR
 
 SIDES = {MAX: "MAX", MIN: "MIN", CHANCE: None}
 TURNS = {MAX: "MAX", MIN: "MIN", CHANCE: "CHANCE"}
-FORMATS = ["record", "wtn", "pgn"]
 
 
 def game_named(text: str) -> Game:
@@ -104,7 +104,7 @@ def information() -> dict[str, Any]:
             for game in games
         ],
         "strengths": [{"name": name, "title": title} for name, title in STRENGTHS.items()],
-        "formats": FORMATS,
+        "formats": list(FORMATS),
     }
 
 
@@ -125,7 +125,8 @@ def routes() -> APIRouter:
         with about("game"):
             chosen = game_named(game)
         with about("position"):
-            state = chosen.parse(position) if position.strip() else chosen.initial_state(seed)
+            given = bool(position.strip())
+            state = parse_position(chosen, position) if given else chosen.initial_state(seed)
         return PositionShape.model_validate(position_shape(state))
 
     @router.post("/position")
@@ -133,7 +134,7 @@ def routes() -> APIRouter:
         with about("game"):
             game = game_named(request.game)
         with about("position"):
-            state = game.parse(request.position)
+            state = parse_position(game, request.position)
         with about("step"):
             state = apply_text(state, request.step)
         return PositionShape.model_validate(position_shape(state))
