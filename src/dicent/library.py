@@ -108,31 +108,26 @@ class Library:
     # Games
 
     def add(
-        self,
-        game: str,
-        start: str,
-        players: tuple[str, str],
-        dice: str = "rolled",
-        seed: int = 0,
-        steps: Sequence[str] = (),
-        result: int | None = None,
-        ended: str | None = None,
+        self, game: str, start: str, players: tuple[str, str], dice: str = "rolled", seed: int = 0
     ) -> str:
-        """Keep a new game; returns its id."""
-        id, now = secrets.token_hex(8), _now()
-        row = (id, game, start, *players, dice, seed, result, ended, now, now)
+        """Keep a game that begins; returns its id."""
         with self._change():
-            self._file.execute(f"INSERT INTO games ({FACTS}) VALUES (?,?,?,?,?,?,?,?,?,?,?)", row)
-            rows = [(id, number, step) for number, step in enumerate(steps)]
-            self._file.executemany("INSERT INTO steps VALUES (?,?,?)", rows)
-        return id
+            return self._add(Record(game, players, start, (), None, seed), dice)
 
-    def add_record(self, record: Record) -> str:
-        """Keep a game that was played elsewhere; returns its id."""
+    def add_records(self, records: Sequence[Record]) -> list[str]:
+        """Keep games that were played elsewhere, all of them or none; returns their ids."""
+        with self._change():
+            return [self._add(record, "hand") for record in records]
+
+    def _add(self, record: Record, dice: str) -> str:
+        id, now = secrets.token_hex(8), _now()
         ended = None if record.result is None else "played"
-        return self.add(
-            record.game, record.start, record.players, "hand", 0, record.steps, record.result, ended
-        )
+        end = record.seed, record.result, ended
+        row = (id, record.game, record.start, *record.players, dice, *end, now, now)
+        self._file.execute(f"INSERT INTO games ({FACTS}) VALUES (?,?,?,?,?,?,?,?,?,?,?)", row)
+        steps = [(id, number, step) for number, step in enumerate(record.steps)]
+        self._file.executemany("INSERT INTO steps VALUES (?,?,?)", steps)
+        return id
 
     def get(self, id: str) -> Kept:
         """A game by its id."""

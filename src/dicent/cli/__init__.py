@@ -9,11 +9,14 @@ from rich.console import Console
 from rich.markup import escape
 
 import dicent
-from dicent.cli import exact as exact  # each module adds its commands to the app
+from dicent.cli import analyse as analyse  # each module adds its commands to the app
+from dicent.cli import engine as engine
+from dicent.cli import exact as exact
 from dicent.cli import games as games
 from dicent.cli import learn
 from dicent.cli import play as play
 from dicent.cli import reproduce as reproduce
+from dicent.cli import review as review
 from dicent.cli import tournament as tournament
 from dicent.cli import web as web
 from dicent.cli.shared import app

@@ -108,20 +108,24 @@ class SingleChooser(Chooser):
     def choose(self, positions: Positions) -> Numbers:
         """See `Chooser.choose`."""
         chosen = [
-            self._seeded(int(seed), int(d_seed)).play(State(self.game, cells.copy()), self.limit, int(ply))
+            seeded(self.search, int(seed), int(d_seed)).play(
+                State(self.game, cells.copy()), self.limit, int(ply)
+            )
             for cells, ply, seed, d_seed in zip(*positions[:4], strict=True)
         ]
         return np.array(chosen, np.int64)
 
-    def _seeded(self, seed: int, d_seed: int) -> Search:
-        if isinstance(self.search, Determinized):
-            inner = copy.copy(self.search.inner)
-            inner.seed = seed
-            return Determinized(inner, d_seed)
-        search = copy.copy(self.search)
-        if hasattr(search, "seed"):
-            search.seed = seed
-        return search
+
+def seeded(search: Search, seed: int, d_seed: int) -> Search:
+    """A search like this one, with other seeds: its own, and that of its determinization."""
+    if isinstance(search, Determinized):
+        inner = copy.copy(search.inner)
+        inner.seed = seed
+        return Determinized(inner, d_seed)
+    search = copy.copy(search)
+    if hasattr(search, "seed"):
+        search.seed = seed
+    return search
 
 
 class GroupChooser(Chooser):

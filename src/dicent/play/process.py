@@ -9,6 +9,7 @@ import selectors
 import shlex
 import subprocess
 import tempfile
+import threading
 import time
 import weakref
 from collections.abc import Iterator
@@ -74,9 +75,14 @@ class _Program:
         self.process: subprocess.Popen[bytes] | None = None
         self.asked = 0
         self.unread = b""
+        self.lock = threading.Lock()  # it is asked one question at a time
 
     def ask(self, question: dict[str, Any]) -> str:
         """The action that the program answers to a question."""
+        with self.lock:
+            return self._ask(question)
+
+    def _ask(self, question: dict[str, Any]) -> str:
         process = self._started()
         self.asked += 1
         line = json.dumps({"id": self.asked, **question}, ensure_ascii=False)
@@ -86,9 +92,13 @@ class _Program:
             process.stdin.flush()
         except OSError:
             raise self._ended() from None
-        answer = self._answer(time.monotonic() + self.timeout)
+        deadline = time.monotonic() + self.timeout
+        answer = self._answer(deadline)
         try:
             found = json.loads(answer)
+            while isinstance(found, dict) and "warning" in found:  # it goes on to answer
+                answer = self._answer(deadline)
+                found = json.loads(answer)
             if "error" in found:
                 raise self.error(f"reports an error: {str(found['error'])[:SHOWN]}")
             if found["id"] != self.asked:

@@ -6,7 +6,6 @@ ahead and play a share of their moves at random, as people do who overlook thing
 
 from __future__ import annotations
 
-import copy
 import difflib
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -19,6 +18,7 @@ from dicent.game import Game, State
 from dicent.kernels.constants import CHOICE
 from dicent.kernels.generator import open_stream, uniform
 from dicent.kernels.leaf import hash_state
+from dicent.play.chooser import seeded
 from dicent.play.player import Player, parse_player
 from dicent.search.analysis import Analysis
 from dicent.search.limit import Limit
@@ -67,15 +67,8 @@ class Careless(Search):
         rng = np.empty(2, np.uint64)
         open_stream(rng, self.seed, hash_state(state.cells, 0), CHOICE)
         careless = bool(state.legal_actions) and uniform(rng) < self.share
-        return seeded(Random() if careless else self.inner, self.seed).play(state, limit, ply)
-
-
-def seeded(search: Search, seed: int) -> Search:
-    """The same search with another seed, where it has one."""
-    again = copy.copy(search)
-    if hasattr(again, "seed"):
-        again.seed = seed
-    return again
+        search = seeded(Random() if careless else self.inner, self.seed, self.seed)
+        return search.play(state, limit, ply)
 
 
 def strength_player(name: str, game: Game) -> Player:

@@ -20,7 +20,7 @@ from dicent.search.tree_search import Search
 from dicent.search.uct import Uct
 
 DEPTH = 3  # plies ahead of a decision, rolls among them; one more ahead of a roll, so that both agree
-SIMULATIONS = 60_000  # of a search by random games; as many again for each number that a die may show
+SIMULATIONS = 10_000  # of a search by random games; as many again for each number that a die may show
 SOLVED = 200_000  # states that an endgame may have to be solved, about half a second's work
 
 

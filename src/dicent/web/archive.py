@@ -9,37 +9,25 @@ from fastapi.responses import PlainTextResponse
 
 from dicent.errors import DicentError, RecordError
 from dicent.library import Facts, Library
-from dicent.play.record import Record, replay
+from dicent.notation import read_games, write_game
+from dicent.play.record import Record
 from dicent.web.positions import game_named
 from dicent.web.problems import DECLARED, ProblemError, about
 from dicent.web.shapes import GamePage, Imported, ImportRequest
 
 PAGE = 50  # games
-MOST = 10_000  # games that are brought in at once
-STEPS = 10_000  # of one of them
+STEPS, NAME = 10_000, 200  # of a game that is brought in; letters of its name and its players'
 RESULTS: dict[str, int | str | None] = {"": None, "1": 1, "0": 0, "-1": -1, "open": "open"}
 
 
-def read_games(text: str) -> list[Record]:
-    """The games that a text holds, each of them legal and of a game that has a name."""
-    records = [Record.from_json(line) for line in text.splitlines() if line.strip()]
-    if not records:
-        raise RecordError("there is no game in this text")
-    if len(records) > MOST:
-        raise RecordError(f"{len(records):,} games are too many at once: bring {MOST:,} at the most")
+def read_legal(text: str) -> list[Record]:
+    """The games that a text holds, each of a game that has a name."""
+    records = read_games(text)
     for number, record in enumerate(records, 1):
-        try:
-            if len(record.steps) > STEPS:
-                raise RecordError(f"it has more than {STEPS:,} steps")
-            list(replay(record, game_named(record.game)))
-        except DicentError as error:
-            raise RecordError(f"game {number} of the text: {error}") from error
+        if len(record.steps) > STEPS or len(record.game) > NAME or max(map(len, record.players)) > NAME:
+            raise RecordError(f"game {number} of the text is too long")
+        game_named(record.game)
     return records
-
-
-def write_game(record: Record, form: str) -> str:
-    """A game as text."""
-    return record.to_json() + "\n"
 
 
 def summary(facts: Facts) -> dict[str, Any]:
@@ -86,8 +74,8 @@ def routes(library: Library) -> APIRouter:
     @router.post("/import")
     def bring(request: ImportRequest) -> Imported:
         with about("text"):
-            records = read_games(request.text)
-        return Imported(ids=[library.add_record(record) for record in records])
+            records = read_legal(request.text)
+        return Imported(ids=library.add_records(records))
 
     @router.get("/games/{id}/export", response_class=PlainTextResponse)
     def export(id: str, format: Literal["record", "wtn", "pgn"] = "record") -> PlainTextResponse:

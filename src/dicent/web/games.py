@@ -17,8 +17,10 @@ from dicent.game import State
 from dicent.kernels.constants import DICE, MAX, MIN
 from dicent.kernels.generator import open_stream, uniform
 from dicent.library import Kept, Library
+from dicent.notation import parse_position
+from dicent.play.chooser import seeded
 from dicent.play.player import Player
-from dicent.play.strengths import STRENGTHS, seeded, strength_player
+from dicent.play.strengths import STRENGTHS, strength_player
 from dicent.review.judge import Judge, judge_for
 from dicent.web.positions import TURNS, apply_text, game_named, position_shape
 from dicent.web.problems import DECLARED, ProblemError, about
@@ -102,7 +104,8 @@ class Games:
         with about("game"):
             game = game_named(wanted.game)
         with about("position"):
-            state = game.parse(wanted.position) if wanted.position.strip() else game.initial_state()
+            text = wanted.position
+            state = parse_position(game, text) if text.strip() else game.initial_state()
         if state.result is not None:
             raise ProblemError(422, "the game is over at this position: begin at another", "position")
         for side, player in (("MAX", wanted.players.MAX), ("MIN", wanted.players.MIN)):
@@ -152,7 +155,7 @@ class Games:
 
         def think() -> dict[str, Any]:
             player = _player(name, table.kept.game)
-            search = seeded(player.search, table.kept.seed ^ at)
+            search = seeded(player.search, table.kept.seed ^ at, table.kept.seed)
             action = search.play(table.state, player.budget, plies)
             return self._append(table, table.game.format_action(table.state, action))
 

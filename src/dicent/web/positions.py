@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import Annotated, Any
 
@@ -12,6 +11,8 @@ import dicent
 from dicent.errors import GameError
 from dicent.game import Game, State
 from dicent.kernels.constants import CHANCE, MAX, MIN
+from dicent.notation import FORMATS, parse_position
+from dicent.pictures import move_cells
 from dicent.play.strengths import STRENGTHS
 from dicent.registry import game_names, make
 from dicent.view import View
@@ -20,8 +21,6 @@ from dicent.web.shapes import GameText, Info, PositionShape, PositionText, StepR
 
 SIDES = {MAX: "MAX", MIN: "MIN", CHANCE: None}
 TURNS = {MAX: "MAX", MIN: "MIN", CHANCE: "CHANCE"}
-FORMATS = ["record", "wtn", "pgn"]
-Cell = tuple[int, int]
 
 
 def game_named(text: str) -> Game:
@@ -47,10 +46,10 @@ def apply_text(state: State, step: str) -> State:
 def position_shape(state: State, ply: int = 0) -> dict[str, Any]:
     """A position as an answer."""
     game, view = state.game, state.game.view(state)
-    actions = [
-        {"text": game.format_action(state, action), **_cells(state, action, view)}
-        for action in state.legal_actions
-    ]
+    actions = []
+    for action in state.legal_actions:
+        origin, to = move_cells(state, action)
+        actions.append({"text": game.format_action(state, action), "from": origin, "to": to})
     return {
         "game": game.name,
         "position": str(state),
@@ -80,36 +79,6 @@ def view_shape(view: View) -> dict[str, Any]:
     }
 
 
-def _cells(state: State, action: int, view: View | None) -> dict[str, Cell | None]:
-    """Where an action leads from and to, as two pictures of the board tell: before it and after it."""
-    after = None if view is None else state.game.view(state.apply(action))
-    if view is None or after is None:
-        return {"from": None, "to": None}
-    before, now = _pieces(view, state.to_play), _pieces(after, state.to_play)
-    left, appeared = before - now, now - before
-    labels = {label for *_, label in appeared}
-    origins = [(r, c) for r, c, label in left if label in labels] or [(r, c) for r, c, _ in left]
-    targets = [(r, c) for r, c, _ in appeared]
-    to = targets[0] if len(targets) == 1 else _last_cell(view, state.game.format_action(state, action))
-    origins = [cell for cell in origins if cell != to]
-    return {"from": origins[0] if len(origins) == 1 else None, "to": to}
-
-
-def _pieces(view: View, owner: int) -> set[tuple[int, int, str]]:
-    return {(int(p.row), int(p.column), p.label) for p in view.pieces if p.owner == owner}
-
-
-def _last_cell(view: View, text: str) -> Cell | None:
-    """The cell that an action's text names last, where a piece does not stay to show it."""
-    names = {
-        column + row: (r, c)
-        for r, row in enumerate(view.row_names)
-        for c, column in enumerate(view.column_names)
-    }
-    found = re.findall("|".join(map(re.escape, names)), text) if names else []
-    return names[found[-1]] if found else None
-
-
 def information() -> dict[str, Any]:
     """What this server offers."""
     games = [game_named(name) for name in game_names()]
@@ -135,7 +104,7 @@ def information() -> dict[str, Any]:
             for game in games
         ],
         "strengths": [{"name": name, "title": title} for name, title in STRENGTHS.items()],
-        "formats": FORMATS,
+        "formats": list(FORMATS),
     }
 
 
@@ -156,7 +125,8 @@ def routes() -> APIRouter:
         with about("game"):
             chosen = game_named(game)
         with about("position"):
-            state = chosen.parse(position) if position.strip() else chosen.initial_state(seed)
+            given = bool(position.strip())
+            state = parse_position(chosen, position) if given else chosen.initial_state(seed)
         return PositionShape.model_validate(position_shape(state))
 
     @router.post("/position")
@@ -164,7 +134,7 @@ def routes() -> APIRouter:
         with about("game"):
             game = game_named(request.game)
         with about("position"):
-            state = game.parse(request.position)
+            state = parse_position(game, request.position)
         with about("step"):
             state = apply_text(state, request.step)
         return PositionShape.model_validate(position_shape(state))

@@ -32,7 +32,7 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-cache",
 }
-SMALL, LARGE = 1 << 16, 1 << 23  # bytes of a request; of one that brings games
+SMALL, LARGE = 1 << 16, 1 << 21  # bytes of a request; of one that brings games
 LARGE_PATHS = ("/api/import",)
 SECONDS = 30  # for a request's body to arrive
 

@@ -19,7 +19,8 @@ import dicent
 from dicent.errors import DicentError
 from dicent.exact.table_file import home_folder
 from dicent.library import Library
-from dicent.web import archive, games, positions
+from dicent.web import archive, games, positions, reviews, runs
+from dicent.web.engine_socket import add_socket
 from dicent.web.problems import add_handlers
 from dicent.web.security import LOOPBACK, Security
 from dicent.web.work import Work
@@ -61,6 +62,7 @@ def make_app(settings: Settings) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
         work.close()
+        workers.close()
         library.close()
 
     app = FastAPI(
@@ -72,9 +74,12 @@ def make_app(settings: Settings) -> FastAPI:
         redoc_url=None,
     )
     add_handlers(app)
+    workers = add_socket(app)
     app.include_router(positions.routes())
     app.include_router(archive.routes(library))
     app.include_router(games.routes(games.Games(library, work)))
+    app.include_router(reviews.routes(reviews.Reviews(library, work)))
+    app.include_router(runs.routes(runs.Runs(settings.runs)))
     _add_pages(app)
     app.add_middleware(Security, host=settings.host, port=settings.port, token=settings.token)
     return app

@@ -262,3 +262,59 @@ class Info(BaseModel):
     games: list[GameInfo]
     strengths: list[StrengthInfo]
     formats: list[str]
+
+
+# Runs and tournaments
+
+
+class RunSummary(BaseModel):
+    """A run in a list."""
+
+    name: str
+    game: str
+    search: str
+    minutes: float
+    matches: int
+    evaluations: int
+    states: int
+    loss: float | None
+    evaluations_per_second: float | None
+    scores: dict[str, float]  # against fixed players, as measured last
+
+
+class Curve(BaseModel):
+    """A series for a plot, over minutes."""
+
+    group: str  # curves of one group belong in one plot
+    name: str
+    label: str
+    percent: bool
+    x: list[float]
+    y: list[float]
+
+
+class RunShape(RunSummary):
+    """A run with its curves and latest games, as records."""
+
+    settings: dict[str, Any]
+    curves: list[Curve]
+    games: list[dict[str, Any]]
+
+
+class TournamentSummary(BaseModel):
+    """A tournament in a list."""
+
+    name: str
+    game: str
+    players: list[str]
+    matches: int  # that are over
+    finished: bool
+
+
+class TournamentShape(TournamentSummary):
+    """A tournament with its ratings, strongest first, and the shares that each had against each."""
+
+    seed: int
+    ratings: list[dict[str, Any]]
+    first_move: dict[str, Any] | None
+    cross: list[list[float | None]]

@@ -1,0 +1,282 @@
+"""Engine: answers the queries of one conversation (docs/protocol.md)."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from dicent.engine.answers import analysis_facts, games_facts, version_facts
+from dicent.engine.growth import Growth, without_time
+from dicent.engine.players import default_player, find_game, find_player
+from dicent.engine.query import GUESTS, Id, Query, QueryError, Terms, read_query
+from dicent.engine.tables import with_tables
+from dicent.engine.workers import Job, Workers
+from dicent.errors import DicentError
+from dicent.game import State
+from dicent.play.chooser import seeded
+from dicent.play.openspiel import OpenSpielMcts
+from dicent.play.player import Player
+from dicent.play.process import Process
+from dicent.search.limit import Limit
+
+Answer = Callable[[dict[str, Any]], object]
+
+
+class Engine:
+    """Takes queries as lines, and gives its answers to a function.
+
+    `answer` is called from whichever thread has something to say, one call at a time. `player` is who
+    searches when a query names nobody. With `players=False` queries may name strengths and shipped networks
+    only, and no files or programs; they are held to smaller limits, too.
+    """
+
+    def __init__(
+        self, answer: Answer, workers: Workers, *, players: bool = True, player: str | None = None
+    ) -> None:
+        self.workers = workers
+        self.terms = Terms() if players else GUESTS
+        self.player = player
+        self._answer = answer
+        self._voice = threading.RLock()  # held while answering
+        self._lock = threading.Condition()
+        self._jobs: dict[Id, _Search] = {}
+        self._kept: tuple[object, Growth] | None = None  # the last analysis, and what it was of
+        self._closed = False
+
+    def ask(self, line: str | bytes) -> None:
+        """Take a query. Whatever is wrong with it comes back as an answer; this never raises."""
+        if not line.strip():
+            return
+        try:
+            query = read_query(line, self.terms)
+            for field in query.unknown:
+                warning = f"{query.query} has no {field}; it is passed over"
+                self.say({"id": query.id, "warning": warning, "field": field})
+            self._take(query)
+        except QueryError as error:
+            self.refuse(error)
+
+    def _take(self, query: Query) -> None:
+        if query.query == "version":
+            self.say({"id": query.id, **version_facts()})
+        elif query.query == "games":
+            self.say({"id": query.id, "games": games_facts()})
+        elif query.query == "terminate":
+            self.say({"id": query.id, "terminated": self._terminate(query.of)})
+        else:
+            job = _Analysis(self, query) if query.query == "analyse" else _Move(self, query)
+            with self._lock:
+                if self._closed:
+                    return
+                if query.id in self._jobs:
+                    raise QueryError("a query with this id is still being answered", "id", query.id)
+                if len(self._jobs) >= self.terms.in_flight:
+                    most = f"{self.terms.in_flight} queries are in flight, and no more are taken"
+                    raise QueryError(f"{most}: wait, or terminate some", None, query.id)
+                self._jobs[query.id] = job
+            self.workers.add(job)
+
+    def _terminate(self, of: Id | None) -> list[Id]:
+        """Let queries end as soon as they can; returns their ids."""
+        with self._lock:
+            ended = [id for id, job in self._jobs.items() if of is None or id == of]
+            for id in ended:
+                self._jobs[id].terminate()
+        return ended
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait until every query is answered; were they, in this time?"""
+        with self._lock:
+            return self._lock.wait_for(lambda: not self._jobs, seconds)
+
+    def close(self) -> None:
+        """End what is under way. After this nothing is answered any more."""
+        with self._voice, self._lock:
+            self._closed = True
+            for job in self._jobs.values():
+                job.terminate()
+            self._jobs.clear()
+            self._kept = None
+            self._lock.notify_all()
+
+    @property
+    def is_closed(self) -> bool:
+        """Is the conversation over?"""
+        return self._closed
+
+    # For jobs
+
+    def say(self, answer: dict[str, Any]) -> None:
+        """Give an answer, unless the conversation is over."""
+        with self._voice:
+            if self._closed:
+                return
+            try:
+                self._answer(answer)
+            except Exception:  # nobody listens any more
+                self.close()
+
+    def refuse(self, error: QueryError) -> None:
+        """Answer that something is wrong."""
+        answer: dict[str, Any] = {"id": error.id, "error": str(error)}
+        self.say({**answer, "field": error.field} if error.field is not None else answer)
+
+    def done(self, job: _Search) -> None:
+        """A query is answered, or as good as: its id may be used again."""
+        with self._lock:
+            if self._jobs.get(job.query.id) is job:
+                del self._jobs[job.query.id]
+            self._lock.notify_all()
+
+    def take_kept(self, key: object) -> Growth | None:
+        """The last analysis, if it was of the same; it is the taker's then."""
+        with self._lock:
+            kept, self._kept = self._kept, None
+        return kept[1] if kept is not None and kept[0] == key else None
+
+    def keep(self, key: object, growth: Growth) -> None:
+        """Keep an analysis, so that a later query can go on with it."""
+        with self._lock:
+            if not self._closed:
+                self._kept = key, growth
+
+
+class _Search(Job):
+    """A query that needs a search."""
+
+    growth: Growth | None = None
+    state: State
+
+    def __init__(self, engine: Engine, query: Query, heavy: bool) -> None:
+        super().__init__(engine, query.priority, heavy)
+        self.engine, self.query = engine, query
+        self.is_terminated = False
+
+    def terminate(self) -> None:
+        """End soon."""
+        self.is_terminated = True
+        self.heavy = False  # it need not wait for its start any more
+
+    def advance(self) -> bool:
+        """See `Job.advance`. Whatever goes wrong is told to who asked."""
+        if self.engine.is_closed:
+            return False
+        try:
+            answer = self._work()
+        except Exception as error:
+            field = error.field if isinstance(error, QueryError) else None
+            text = str(error) if isinstance(error, DicentError) else f"{type(error).__name__}: {error}"
+            self.engine.done(self)
+            self.engine.refuse(QueryError(text, field, self.query.id))
+            return False
+        if answer is None:
+            return True
+        self.engine.done(self)
+        self.engine.say({"id": self.query.id, **answer})
+        return False
+
+    def _work(self) -> dict[str, Any] | None:
+        """Search for a slice; the last answer, if there is one by now."""
+        raise NotImplementedError
+
+    def _begin(self) -> tuple[Player, Limit]:
+        """Find out what is asked; each error names its field."""
+        query, terms = self.query, self.engine.terms
+        with _blamed_on("game"):
+            game = find_game(query.game, terms.players)
+        with _blamed_on("position"):
+            self.state = game.parse(query.position)
+        with _blamed_on("player"):
+            text = query.player or self.engine.player or default_player()
+            player = find_player(text, game, terms.players or text == self.engine.player)
+        return player, terms.hold(query.limit or player.budget)
+
+
+class _Move(_Search):
+    """What to play."""
+
+    def __init__(self, engine: Engine, query: Query) -> None:
+        super().__init__(engine, query, heavy=False)
+
+    def _work(self) -> dict[str, Any] | None:
+        if self.growth is None:
+            player, limit = self._begin()
+            if not self.state.legal_actions:
+                raise QueryError(f"nobody is to move here. {self.state.describe_legal()}", "position")
+            search = player.search
+            if self.query.seed is not None:
+                search = seeded(search, self.query.seed, self.query.seed)
+            if isinstance(search, Process | OpenSpielMcts):
+                return self._answer(search.play(self.state, limit, self.query.ply))
+            self.growth = Growth(search, self.state, limit, self.query.ply)
+        self.growth.grow()
+        last = self.growth.last
+        if self.is_terminated and last is not None:
+            self.growth.close()
+            return {**self._answer(last.best), "terminated": True}
+        return self._answer(last.best) if self.growth.ended and last is not None else None
+
+    def _answer(self, action: int) -> dict[str, Any]:
+        text = self.state.game.format_action(self.state, action)
+        if self.query.actions is not None and text not in self.query.actions:
+            legal = self.state.describe_legal()
+            raise QueryError(f"{text} is to be played, and is not among the actions. {legal}", "actions")
+        return {"action": text}
+
+
+class _Analysis(_Search):
+    """What every move is worth, told while the search goes on."""
+
+    deadline: float | None
+    key: object
+
+    def __init__(self, engine: Engine, query: Query) -> None:
+        super().__init__(engine, query, heavy=True)
+        self.told = time.perf_counter()
+
+    def _work(self) -> dict[str, Any] | None:
+        if self.growth is None:
+            if self.is_terminated:
+                return {"partial": False, "terminated": True, "analysis": None}
+            self.growth = self._taken_up()
+        growth = self.growth
+        growth.grow()
+        now = time.perf_counter()
+        if growth.ended or self.is_terminated or (self.deadline is not None and now >= self.deadline):
+            answer = {"partial": False, "analysis": self._facts()}
+            self.engine.keep(self.key, growth)
+            return {**answer, "terminated": True} if self.is_terminated and not growth.ended else answer
+        if self.query.every is not None and now - self.told >= self.query.every:
+            self.told = now
+            self.engine.say({"id": self.query.id, "partial": True, "analysis": self._facts()})
+        return None
+
+    def _taken_up(self) -> Growth:
+        """The analysis, begun or gone on with."""
+        player, limit = self._begin()
+        query, search = self.query, player.search
+        self.deadline = None if limit.time is None else time.perf_counter() + limit.time
+        if query.seed is not None:
+            search = seeded(search, query.seed, query.seed)
+        search = with_tables(search, self.state)
+        limit = without_time(search, limit, self.engine.terms.nodes)
+        self.key = self.state, player.name, id(player), query.seed, query.ply
+        kept = self.engine.take_kept(self.key)
+        return Growth(search, self.state, limit, query.ply) if kept is None else kept.going_on(limit)
+
+    def _facts(self) -> dict[str, Any]:
+        assert self.growth is not None
+        assert self.growth.last is not None
+        return analysis_facts(self.growth.last, self.growth.search, self.growth.seconds)
+
+
+@contextlib.contextmanager
+def _blamed_on(field: str) -> Iterator[None]:
+    """Errors are those of a field."""
+    try:
+        yield
+    except DicentError as error:
+        raise QueryError(str(error), field) from error

@@ -1,0 +1,40 @@
+"""Lines: the engine on standard input and output."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from typing import Any, BinaryIO
+
+from dicent.engine.engine import Engine
+from dicent.engine.query import LONGEST_LINE
+from dicent.engine.workers import Workers
+
+
+def serve_lines(source: BinaryIO, target: BinaryIO, player: str | None = None, threads: int = 2) -> None:
+    """Answer the queries of `source` until it ends; then those in flight, and return."""
+
+    def answer(found: dict[str, Any]) -> None:
+        target.write(json.dumps(found).encode() + b"\n")
+        target.flush()
+
+    workers = Workers(threads)
+    engine = Engine(answer, workers, player=player)
+    try:
+        with redirect_stdout(sys.stderr):  # a game of one's own may print
+            read_lines(source, engine.ask)
+            engine.wait()
+    finally:
+        engine.close()
+        workers.close()
+
+
+def read_lines(source: BinaryIO, take: Callable[[bytes], object]) -> None:
+    """Hand on the lines of `source`, of long ones only so much that they are seen to be too long."""
+    while line := source.readline(LONGEST_LINE + 2):
+        rest = line
+        while rest and not rest.endswith(b"\n"):
+            rest = source.readline(LONGEST_LINE)
+        take(line.rstrip(b"\r\n"))

@@ -1,0 +1,70 @@
+"""The players and games that queries name, made once and kept."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
+
+from dicent.errors import GameError, PlayerError
+from dicent.game import Game
+from dicent.play.player import Player, parse_player
+from dicent.registry import make
+
+KEPT = 32  # players; their networks are shared by all who ask
+# What guests may name: no paths, no programs, nothing that could keep native code busy for long.
+COUNT = r"\d{1,9}"
+BUDGET = rf"({COUNT}|(depth|evaluations|nodes)={COUNT}|time=\d{{1,3}}(\.\d{{1,3}})?)"
+FOR_GUESTS = re.compile(
+    rf"random|uct(:{BUDGET}(,{BUDGET})*)?"
+    rf"|((greedy|expectiminimax|descent|unbounded|puct):)?net-[a-z-]+(,{BUDGET})*"
+)
+
+
+def find_game(text: str, files: bool) -> Game:
+    """The game of a query, from a file only where that is allowed."""
+    if ".py" in text and not files:
+        raise GameError("games in files cannot be asked for here; name one of those that are installed")
+    return _game(text)
+
+
+def find_player(text: str, game: Game, any_text: bool) -> Player:
+    """The player of a query: the name of a strength, or a player's text."""
+    if text not in _strengths() and not any_text and not FOR_GUESTS.fullmatch(text):
+        names = ", ".join(_strengths()) or "random, uct:1000"
+        raise PlayerError(f"there is no player {text!r} here; choose one of {names}")
+    player = _player(text, game)
+    player.require(game)
+    return player
+
+
+def default_player() -> str:
+    """Who answers when a query names nobody."""
+    strengths = list(_strengths())
+    return strengths[-1] if strengths else "uct:1000"
+
+
+@lru_cache(maxsize=64)
+def _game(text: str) -> Game:
+    return make(text)
+
+
+@lru_cache(maxsize=KEPT)
+def _player(text: str, game: Game) -> Player:
+    if text in _strengths():
+        player: Player = _strength_module().strength_player(text, game)
+        return player
+    return parse_player(text)
+
+
+def _strengths() -> Any:
+    module = _strength_module()
+    return () if module is None else module.STRENGTHS
+
+
+def _strength_module() -> Any:
+    try:
+        return import_module("dicent.play.strengths")
+    except ModuleNotFoundError:
+        return None

@@ -1,0 +1,207 @@
+"""Queries: what a line asks, every field checked."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dicent.errors import DicentError
+from dicent.search.limit import Limit
+
+Id = str | int
+
+LONGEST_LINE = 1 << 16  # bytes
+LONGEST = {"game": 1000, "position": 4000, "player": 1000, "id": 200}  # letters
+SEARCH_FIELDS = ("id", "query", "game", "position", "player", "limit", "ply", "seed", "priority")
+FIELDS = {
+    "move": (*SEARCH_FIELDS, "actions"),
+    "analyse": (*SEARCH_FIELDS, "every"),
+    "terminate": ("id", "query", "of"),
+    "version": ("id", "query"),
+    "games": ("id", "query"),
+}
+LIMITS = ("time", "nodes", "evaluations", "depth")
+LARGEST = 2**53  # whole numbers that every reader of JSON has
+SOONEST = 0.05  # seconds between partial results
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What may be asked of an engine."""
+
+    players: bool = True  # any player's text, also paths and programs, and games in files
+    time: float = 7 * 86400.0  # seconds a search
+    nodes: int = 1 << 25  # a search
+    in_flight: int = 256  # queries at once
+
+    def hold(self, limit: Limit) -> Limit:
+        """A limit within these terms."""
+        nodes = self.nodes if limit.nodes is None else min(limit.nodes, self.nodes)
+        if self.players:  # searches bound their own memory
+            return limit
+        return replace(limit, nodes=nodes, time=self.time if limit.time is None else limit.time)
+
+
+GUESTS = Terms(players=False, time=600.0, nodes=1 << 21, in_flight=16)
+
+
+class QueryError(DicentError):
+    """Something that an engine cannot answer."""
+
+    def __init__(self, message: str, field: str | None = None, id: Id | None = None) -> None:
+        super().__init__(message)
+        self.field, self.id = field, id
+
+
+@dataclass(frozen=True)
+class Query:
+    """One question."""
+
+    id: Id
+    query: str = "move"
+    game: str = ""
+    position: str = ""
+    player: str | None = None
+    limit: Limit | None = None
+    every: float | None = None  # seconds between partial results; None: no partial results
+    priority: int = 0
+    ply: int = 0
+    seed: int | None = None
+    actions: tuple[str, ...] | None = None
+    of: Id | None = None
+    unknown: tuple[str, ...] = ()  # fields that mean nothing
+
+
+def read_query(line: str | bytes, terms: Terms) -> Query:
+    """The query that a line holds; raises only QueryError."""
+    data = _object(line)
+    id = data.get("id")
+    if not isinstance(id, str | int) or isinstance(id, bool):
+        raise QueryError("every query has an id, a text or a whole number", "id")
+    if len(id) > LONGEST["id"] if isinstance(id, str) else abs(id) > LARGEST:
+        raise QueryError(f"the id is too long: at most {LONGEST['id']} letters, or 2**53", "id")
+    try:
+        return _read(id, data, terms)
+    except QueryError as error:
+        error.id = id
+        raise
+
+
+def _object(line: str | bytes) -> dict[str, Any]:
+    if len(line) > LONGEST_LINE:
+        raise QueryError(f"the line is too long: at most {LONGEST_LINE:,} bytes")
+    try:
+        text = line.decode() if isinstance(line, bytes) else line
+        data = json.loads(text, parse_constant=_refuse)
+        json.dumps(data, ensure_ascii=False).encode()  # half a surrogate pair cannot be written
+    except UnicodeError:
+        raise QueryError("the line is not UTF-8") from None
+    except RecursionError:
+        raise QueryError("the line is nested too deeply") from None
+    except ValueError as error:
+        raise QueryError(f"the line is not JSON: {error}") from None
+    if not isinstance(data, dict):
+        raise QueryError("a query is a JSON object, as in {...}")
+    return data
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no number of JSON")
+
+
+def _read(id: Id, data: dict[str, Any], terms: Terms) -> Query:
+    kind = data.get("query", "move")
+    if not isinstance(kind, str) or kind not in FIELDS:
+        raise QueryError(f"query is one of {', '.join(FIELDS)}, not {_shown(kind)}", "query")
+    unknown = tuple(_shortened(key) for key in data if key not in FIELDS[kind])
+    if kind == "terminate":
+        of = data.get("of")
+        if of is not None and (not isinstance(of, str | int) or isinstance(of, bool)):
+            raise QueryError(f"of is the id of a query, not {_shown(of)}", "of")
+        return Query(id, kind, of=of, unknown=unknown)
+    if kind in ("version", "games"):
+        return Query(id, kind, unknown=unknown)
+    limit, more = _limit(data.get("limit"), terms)
+    return Query(
+        id,
+        kind,
+        game=_text(data, "game"),
+        position=_text(data, "position"),
+        player=_text(data, "player") if data.get("player") is not None else None,
+        limit=limit,
+        every=_number(data, "every", SOONEST, 3600.0) if kind == "analyse" else None,
+        priority=_whole(data, "priority", -1000, 1000) or 0,
+        ply=_whole(data, "ply", 0, 1_000_000) or 0,
+        seed=_whole(data, "seed", 0, 2**63 - 1),
+        actions=_actions(data.get("actions")) if kind == "move" else None,
+        unknown=unknown + more,
+    )
+
+
+def _limit(given: object, terms: Terms) -> tuple[Limit | None, tuple[str, ...]]:
+    """The limit of a search, and the names in it that mean nothing."""
+    if given is None:
+        return None, ()
+    if not isinstance(given, dict):
+        raise QueryError(f'limit is an object, as in {{"time": 5}}, not {_shown(given)}', "limit")
+    time = _number(given, "time", 0.0, terms.time, "limit.")
+    counts = {name: _whole(given, name, 0, LARGEST, "limit.") for name in LIMITS if name != "time"}
+    if time is None and all(count is None for count in counts.values()):
+        raise QueryError(f"limit has at least one of {', '.join(LIMITS)}", "limit")
+    unknown = tuple(f"limit.{_shortened(key)}" for key in given if key not in LIMITS)
+    return Limit(time, counts["nodes"], counts["evaluations"], counts["depth"]), unknown
+
+
+def _text(data: Mapping[str, Any], name: str) -> str:
+    value = data.get(name)
+    if not isinstance(value, str):
+        missing = "is missing" if value is None else f"is a text, not {_shown(value)}"
+        raise QueryError(f"{name} {missing}", name)
+    if len(value) > LONGEST[name]:
+        raise QueryError(f"{name} is too long: at most {LONGEST[name]:,} letters", name)
+    if not value.isprintable():
+        raise QueryError(f"{name} has letters that cannot be printed", name)
+    return value
+
+
+def _number(data: Mapping[str, Any], name: str, low: float, high: float, inside: str = "") -> float | None:
+    value = data.get(name)
+    if value is None:
+        return None
+    field = inside + name
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise QueryError(f"{field} is a number, not {_shown(value)}", field)
+    if not low <= value <= high:
+        raise QueryError(f"{field} is from {low:g} to {high:g}, not {_shown(value)}", field)
+    return float(value)
+
+
+def _whole(data: Mapping[str, Any], name: str, low: int, high: int, inside: str = "") -> int | None:
+    value = data.get(name)
+    if value is None:
+        return None
+    field = inside + name
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise QueryError(f"{field} is a whole number, not {_shown(value)}", field)
+    if not low <= value <= high:
+        raise QueryError(f"{field} is from {low} to {high}, not {_shown(value)}", field)
+    return value
+
+
+def _actions(given: object) -> tuple[str, ...] | None:
+    if given is None:
+        return None
+    if not isinstance(given, list) or not all(isinstance(text, str) for text in given):
+        raise QueryError(f"actions is a list of texts, not {_shown(given)}", "actions")
+    return tuple(given)
+
+
+def _shown(value: object) -> str:
+    return _shortened(json.dumps(value, ensure_ascii=False))
+
+
+def _shortened(text: str, most: int = 60) -> str:
+    return text if len(text) <= most else text[: most - 3] + "..."

@@ -1,0 +1,68 @@
+"""Games in any format that we read or write."""
+
+from __future__ import annotations
+
+from dicent.errors import DicentError, RecordError
+from dicent.notation.pgn import is_pgn, read_pgn, write_pgn
+from dicent.notation.wtn import is_wtn, read_wtn, write_wtn
+from dicent.play.record import Record, replay
+
+FORMATS = ("record", "wtn", "pgn")
+
+
+def read_games(text: str, files: bool = False) -> list[Record]:
+    """The games of a text, whose format is found out: lines of ours, CCGC records, or PGN.
+
+    All of them are replayed, so that what is returned is legal. Records may name games in files only with
+    `files`, since a file of rules is a program.
+    """
+    text = text.lstrip("\ufeff")
+    if not text.strip():
+        raise RecordError("there is no game: the text is empty")
+    if text.lstrip().startswith("{"):
+        return _read_records(text, files)
+    if is_wtn(text):
+        return read_wtn(text)
+    if is_pgn(text):
+        return read_pgn(text)
+    raise RecordError("this is no game that we can read: lines of JSON, a CCGC record or PGN")
+
+
+def write_game(record: Record, format: str = "record") -> str:
+    """A game as text, in one of FORMATS."""
+    if format == "record":
+        return record.to_json() + "\n"
+    if format == "wtn":
+        return write_wtn(record)
+    if format == "pgn":
+        return write_pgn(record)
+    raise RecordError(f"there is no format {format!r}; formats: {', '.join(FORMATS)}")
+
+
+def decode(data: bytes) -> str:
+    """The text of a file: UTF-8, or what Chinese programs write."""
+    for encoding in ("utf-8-sig", "gb18030"):
+        try:
+            return data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    raise RecordError("this is no text, neither UTF-8 nor GB 18030")
+
+
+def _read_records(text: str, files: bool) -> list[Record]:
+    records = []
+    for i, line in enumerate(text.splitlines()):
+        if not line.strip():
+            continue
+        try:
+            record = Record.from_json(line)
+            if not isinstance(record.game, str) or not isinstance(record.start, str):
+                raise RecordError("game and start are texts")
+            if ".py" in record.game and not files:
+                raise RecordError(f"{record.game} is a game in a file, and cannot be read here")
+            for _ in replay(record):
+                pass
+        except DicentError as error:
+            raise RecordError(f"line {i + 1}: {error}") from error
+        records.append(record)
+    return records

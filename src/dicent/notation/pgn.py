@@ -1,0 +1,111 @@
+"""MeinStein's PGN: tags, and moves with the die in front, 2e3-d3 or 3d1xc1.
+
+White is at home at the bottom right, our MIN, and usually begins; 1-0 says that White has won.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+
+from dicent.errors import DicentError, RecordError
+from dicent.game import Game
+from dicent.kernels.constants import MAX, MIN
+from dicent.notation.fen import format_fen, parse_position
+from dicent.notation.plies import Replayed, plies_of
+from dicent.play.ewn_squares import is_usual_ewn
+from dicent.play.record import Record
+from dicent.registry import make
+
+TAG = re.compile(r'\[\s*(\w+)\s+"((?:[^"\\]|\\.)*)"\s*\]')
+COMMENT = re.compile(r"\{[^}]*\}|;[^\n]*|\([^()]*\)|\$\d+")
+NUMBER = re.compile(r"\d+\s*\.+")
+MOVE = re.compile(r"([1-6])?\s*[a-f]?([a-e][1-5])\s*[-x:]?\s*([a-e][1-5])[+#!?]*", re.IGNORECASE)
+RESULTS = {"1-0": -1, "0-1": 1, "1/2-1/2": 0, "*": None}
+WHAT = "the PGN"
+WIDTH = 80
+
+
+def is_pgn(text: str) -> bool:
+    """Does the text look like PGN?"""
+    return TAG.search(text) is not None
+
+
+def read_pgn(text: str) -> list[Record]:
+    """The games of a text: each begins with its tags."""
+    games: list[tuple[dict[str, str], str]] = []
+    tags: dict[str, str] = {}
+    end = 0
+    for found in TAG.finditer(text):
+        between = text[end : found.start()]
+        if tags and between.strip():
+            games.append((tags, between))
+            tags = {}
+        tags[found[1].lower()] = re.sub(r"\\(.)", r"\1", found[2])
+        end = found.end()
+    games.append((tags, text[end:]))
+    return [_read(tags, moves, number) for number, (tags, moves) in enumerate(games)]
+
+
+def _read(tags: dict[str, str], text: str, number: int) -> Record:
+    what = f"{WHAT}, game {number + 1}"
+    if "fen" not in tags:
+        raise RecordError(f'{what}: there is no set-up, as in [FEN "dec2/ba3/f3B/3EA/2DCF w 1"]')
+    game = _game(tags)
+    try:
+        start = str(parse_position(game, tags["fen"]))
+    except DicentError as error:
+        raise RecordError(f"{what}: {error}") from error
+    replayed = Replayed(game, start, what)
+    words = NUMBER.sub(" ", COMMENT.sub(" ", text))
+    for word in words.split():
+        if word in RESULTS:
+            break
+        found = MOVE.fullmatch(word)
+        if found is None:
+            raise RecordError(f"{what}: {word[:40]!r} is no move, as in 2e3-d3 or 3d1xc1")
+        die = None if found[1] is None else int(found[1])
+        where = f"move {len(replayed.steps) // 2 + 1}"
+        replayed.play(where, found[2].lower(), found[3].lower(), die)
+    return replayed.record((tags.get("black", "?"), tags.get("white", "?")), number)
+
+
+def _game(tags: dict[str, str]) -> Game:
+    """The game that a tag of ours names, or the usual one."""
+    variant = tags.get("variant", "ewn")
+    try:
+        game = make(variant) if variant.startswith("ewn") and ".py" not in variant else make("ewn")
+    except DicentError:
+        game = make("ewn")
+    return game if is_usual_ewn(game) else make("ewn")
+
+
+def write_pgn(record: Record, date: str = "????.??.??", site: str = "?", event: str = "?") -> str:
+    """A game with the seven usual tags and its set-up."""
+    start, plies = plies_of(record, WHAT)
+    result = next(text for text, value in RESULTS.items() if value == record.result)
+    tags = {
+        "Event": event,
+        "Site": site,
+        "Date": date,
+        "Round": "?",
+        "White": record.players[1],
+        "Black": record.players[0],
+        "Result": result,
+        "Variant": record.game,
+        "SetUp": "1",
+        "FEN": format_fen(start),
+    }
+    lines = [f'[{name} "{_escaped(value)}"]' for name, value in tags.items()]
+    words, number = [], 1
+    for i, ply in enumerate(plies):
+        if ply.side == MIN or i == 0:
+            words.append(f"{number}{'.' if ply.side == MIN else '...'}")
+        words.append(f"{ply.die}{ply.start}{'x' if ply.takes else '-'}{ply.goal}")
+        number += ply.side == MAX
+    moves = textwrap.fill(" ".join([*words, result]), WIDTH)
+    return "\n".join(lines) + "\n\n" + moves + "\n"
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"\s+", " ", text).replace("\\", "\\\\").replace('"', '\\"')

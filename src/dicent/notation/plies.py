@@ -1,0 +1,87 @@
+"""Plies: a game as rolls and moves from one square to another, which is all that EWN's records have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from dicent.errors import DicentError, RecordError
+from dicent.game import Game, State
+from dicent.play.ewn_squares import die_of, mover_of, require_usual_ewn, stones_of
+from dicent.play.record import Record, replay
+from dicent.registry import make
+
+
+class Ply(NamedTuple):
+    """A roll and the move that followed."""
+
+    side: int
+    die: int
+    stone: int
+    start: str  # square
+    goal: str
+    takes: bool
+
+
+def plies_of(record: Record, what: str) -> tuple[State, list[Ply]]:
+    """The position in which the race begins, and its plies; a roll without a move is left out."""
+    game = make(record.game)
+    require_usual_ewn(game, what)
+    states = list(replay(record, game))
+    racing = [
+        i for i, state in enumerate(states) if state.is_chance or state.result is not None or die_of(state)
+    ]
+    if not racing:
+        raise RecordError("the game was broken off before its pieces stood: there is nothing to write")
+    plies = []
+    for state, step in zip(states, record.steps, strict=False):
+        die = die_of(state)
+        if die is None:
+            continue
+        start, goal = step[:2], step[2:]
+        stones = {square: (side, number) for (side, number), square in stones_of(state).items()}
+        plies.append(Ply(mover_of(state), die, stones[start][1], start, goal, goal in stones))
+    return states[racing[0]], plies
+
+
+class Replayed:
+    """A game that is read, step by step."""
+
+    def __init__(self, game: Game, start: str, what: str) -> None:
+        self.game, self.what = game, what
+        self.state = self.start = _parsed(game, start, what)
+        self.steps: list[str] = []
+
+    def play(self, where: str, start: str, goal: str, die: int | None) -> None:
+        """A move, after its roll unless that is known already; without a die the stone's own number."""
+        state = self.state
+        try:
+            if state.is_chance:
+                if die is None:
+                    numbers = {square: number for (_, number), square in stones_of(state).items()}
+                    die = numbers.get(start, 1)
+                state = state.apply_outcome(self.game.parse_outcome(state, str(die)))
+                self.steps.append(str(die))
+            self.state = state.apply(self.game.parse_action(state, start + goal))
+            self.steps.append(start + goal)
+        except DicentError as error:
+            raise RecordError(f"{self.what}, {where}: {error}") from error
+
+    def record(self, players: Iterable[str], number: int) -> Record:
+        """The game that was read."""
+        first, second = players
+        return Record(
+            self.game.name,
+            (first, second),
+            str(self.start),
+            tuple(self.steps),
+            self.state.result,
+            number=number,
+        )
+
+
+def _parsed(game: Game, start: str, what: str) -> State:
+    try:
+        return game.parse(start)
+    except DicentError as error:
+        raise RecordError(f"{what}: {error}") from error

@@ -1,0 +1,159 @@
+"""The record of the Chinese championships (CCGC), whose first letters are WTN.
+
+    #[WTN][first R][second B][先手胜][2019.08.04 14:00 北京][2019 CCGC];
+    R:A5-6;B5-2;C5-4;A4-1;B4-5;A3-3
+    B:E3-3;D2-5;E2-1;C1-4;D1-2;E1-6
+    1:3;(R3,B4)
+
+A header, where each side's stones stand, and a line for each ply: its number, the die, the stone and
+where it goes. Red is usually at the top left, our MAX. Programs differ in details, so that reading is
+lenient; what we write is as above.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from dicent.errors import RecordError
+from dicent.kernels.constants import MAX, MIN
+from dicent.notation.plies import Replayed, plies_of
+from dicent.play.ewn_squares import SQUARES, Stones, mover_of, position_text, stones_of
+from dicent.play.record import Record
+from dicent.registry import make
+
+FIRST_WON, SECOND_WON, UNDECIDED = "先手胜", "后手胜", "未完"
+RED, BLUE = "R", "B"
+SQUARE = r"[A-E]\s*[1-5]"
+SETUP = re.compile(rf"([RB])\s*:\s*((?:{SQUARE}\s*[-=,]?\s*[1-6]\s*[;,]?\s*)+)")
+STONE = re.compile(rf"({SQUARE})\s*[-=,]?\s*([1-6])")
+PLY = re.compile(rf"(\d+)\s*[:.]\s*([1-6])\s*[;,:]\s*\(?\s*([RB])\s*([1-6])\s*[,;:]?\s*({SQUARE})\s*\)?")
+HEADER = re.compile(r"#?\s*\[\s*WTN\s*\]((?:\s*\[[^\]]*\])*)", re.IGNORECASE)
+SIDE = re.compile(r"(.*?)\s*[-:(]?\s*\b([RB])\)?\s*$", re.IGNORECASE)
+WHAT = "the CCGC record"
+
+
+def is_wtn(text: str) -> bool:
+    """Does the text look like such a record?"""
+    return HEADER.search(text) is not None or SETUP.search(_plain(text)) is not None
+
+
+def read_wtn(text: str) -> list[Record]:
+    """The games of a text."""
+    starts = [found.start() for found in HEADER.finditer(text)] or [0]
+    parts = [text[a:b] for a, b in zip(starts, [*starts[1:], len(text)], strict=True)]
+    return [_read(part, number) for number, part in enumerate(parts)]
+
+
+def _read(text: str, number: int) -> Record:
+    what = f"{WHAT} {number + 1}"
+    header = HEADER.search(text)
+    fields = [] if header is None else re.findall(r"\[([^\]]*)\]", header[1])
+    body = _plain(text if header is None else text[header.end() :])
+    stones, sides = _setups(body, what)
+    rest = SETUP.sub(" ", body)
+    plies = list(PLY.finditer(rest))
+    _refuse_leftovers(PLY.sub(" ", rest), what)
+    names, first = _names(fields)
+    if plies:
+        first = plies[0][3]
+    game = make("ewn")
+    replayed = Replayed(game, position_text(stones, sides[first], None), what)
+    for found in plies:
+        ply, die, colour, stone, goal = found.groups()
+        square = stones_of(replayed.state).get((sides[colour], int(stone)))
+        if square is None or sides[colour] != mover_of(replayed.state):
+            why = "is not to move" if square is not None else "is not on the board"
+            raise RecordError(f"{what}, ply {ply}: stone {colour}{stone} {why} at {replayed.state}")
+        replayed.play(f"ply {ply}", square, _square(goal), int(die))
+    by_side = {sides[colour]: names.get(colour, "?") for colour in (RED, BLUE)}
+    return replayed.record((by_side[MAX], by_side[MIN]), number)
+
+
+def _plain(text: str) -> str:
+    """A text without the differences that mean nothing."""
+    text = unicodedata.normalize("NFKC", text).replace("—", "-").replace("–", "-")
+    text = re.sub(r"红\s*方?", RED, text)
+    text = re.sub(r"[蓝藍]\s*方?", BLUE, text)
+    return text.upper()
+
+
+def _setups(body: str, what: str) -> tuple[Stones, dict[str, int]]:
+    """Where stones stand, and which side each colour is: red is MAX unless it is at home elsewhere."""
+    found = {colour: STONE.findall(listed) for colour, listed in SETUP.findall(body)}
+    if set(found) != {RED, BLUE}:
+        raise RecordError(f"{what} has no set-up of both sides, as in R:A5-6;B5-2;C5-4;A4-1;B4-5;A3-3")
+    place = {
+        colour: sum(SQUARES.index(_square(square)) for square, _ in listed) / len(listed)
+        for colour, listed in found.items()
+    }
+    sides = {RED: MAX, BLUE: MIN} if place[RED] <= place[BLUE] else {RED: MIN, BLUE: MAX}
+    stones: Stones = {}
+    for colour, listed in found.items():
+        for square, stone in listed:
+            key = sides[colour], int(stone)
+            if key in stones or _square(square) in stones.values():
+                raise RecordError(f"{what}: {colour} has {square}-{stone}, a stone or square that is taken")
+            stones[key] = _square(square)
+    return stones, sides
+
+
+def _names(fields: list[str]) -> tuple[dict[str, str], str]:
+    """The names by colour, and the colour that is said to begin."""
+    names: dict[str, str] = {}
+    order = []
+    for field, usual in zip(fields[:2], (RED, BLUE), strict=False):
+        found = SIDE.fullmatch(field.strip())
+        colour = found[2].upper() if found else usual
+        names[colour] = (found[1] if found else field).strip() or "?"
+        order.append(colour)
+    return names, order[0] if order else RED
+
+
+def _refuse_leftovers(text: str, what: str) -> None:
+    """Whatever is neither a set-up nor a ply is an error, unless it is a comment."""
+    for line in text.splitlines():
+        rest = line.strip(" \t;,.")
+        if rest and not rest.startswith(("#", "//", "{")):
+            raise RecordError(f"{what}: {rest[:60]!r} is neither a set-up nor a ply, as in 1:3;(R3,B4)")
+
+
+def _square(text: str) -> str:
+    return re.sub(r"\s", "", text).lower()
+
+
+def write_wtn(record: Record, when: str = "?", event: str = "?") -> str:
+    """A game as the standard has it; `when` is time and place."""
+    start, plies = plies_of(record, WHAT)
+    colours = {MAX: RED, MIN: BLUE}
+    first, second, won = _order(record)
+    header = [f"{first[0]} {first[1]}", f"{second[0]} {second[1]}", won, _clean(when), _clean(event)]
+    lines = ["#[WTN]" + "".join(f"[{field}]" for field in header) + ";"]
+    stones = {square: key for key, square in stones_of(start).items()}
+    for side, colour in colours.items():
+        listed = [f"{s.upper()}-{stones[s][1]}" for s in SQUARES if s in stones and stones[s][0] == side]
+        lines.append(f"{colour}:{';'.join(listed)}")
+    for i, ply in enumerate(plies):
+        lines.append(f"{i + 1}:{ply.die};({colours[ply.side]}{ply.stone},{ply.goal.upper()})")
+    return "\n".join(lines) + "\n"
+
+
+def wtn_file_name(record: Record, when: str = "?", event: str = "?") -> str:
+    """What the standard calls the file."""
+    first, second, won = _order(record)
+    name = f"WTN-{first[0]} vs {second[0]}-{won}-{_clean(when)}-{_clean(event)}"
+    return re.sub(r'[\\/:*?"<>|\x00-\x1f]', "_", name) + ".txt"
+
+
+def _order(record: Record) -> tuple[tuple[str, str], tuple[str, str], str]:
+    """Name and colour of who began and of the other, and who won."""
+    start, _ = plies_of(record, WHAT)
+    sides = {MAX: (_clean(record.players[0]), RED), MIN: (_clean(record.players[1]), BLUE)}
+    first = mover_of(start)
+    won = {None: UNDECIDED, first: FIRST_WON, -first: SECOND_WON}[record.result]
+    return sides[first], sides[-first], won
+
+
+def _clean(text: str) -> str:
+    """A text for between brackets."""
+    return re.sub(r"\s+", " ", text.replace("[", "(").replace("]", ")")).strip() or "?"

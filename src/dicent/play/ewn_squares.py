@@ -1,0 +1,68 @@
+"""The board of EinStein würfelt nicht! as other programs speak of it: stones and their squares.
+
+Everything here is about the usual board, 5x5 with six stones each. MAX is at home at the top left.
+Squares are ours: columns a to e from the left, rows 5 to 1 from the top.
+"""
+
+from __future__ import annotations
+
+from dicent.errors import DicentError
+from dicent.game import Game, State
+from dicent.kernels.constants import MAX, MIN
+from dicent.registry import make
+
+SIZE, STONES = 5, 6
+COLUMNS = "abcde"
+SQUARES = [column + str(row) for row in range(SIZE, 0, -1) for column in COLUMNS]  # from the top left
+
+Stones = dict[tuple[int, int], str]  # the square of each side's stones, by their numbers from 1
+
+
+def is_usual_ewn(game: Game) -> bool:
+    """Is it the game on its usual board? Rules and set-ups may differ."""
+    options = game.options
+    if game.rules.source != make("ewn").rules.source:
+        return False
+    return (options["size"], options["pieces"], options["hole"]) == (SIZE, STONES, False)
+
+
+def require_usual_ewn(game: Game, what: str) -> None:
+    """Raise an error for other games."""
+    if not is_usual_ewn(game):
+        raise DicentError(f"{what} is for ewn on 5x5 with 6 pieces and no hole, not for {game.name}")
+
+
+def stones_of(state: State) -> Stones:
+    """Where the stones stand."""
+    view = state.game.view(state)
+    assert view is not None
+    return {
+        (piece.owner, int(piece.label)): SQUARES[piece.row * SIZE + piece.column] for piece in view.pieces
+    }
+
+
+def position_text(stones: Stones, mover: int, die: int | None) -> str:
+    """Our text of a position; without a number the die is still to be rolled."""
+    letters = {
+        square: ("ABCDEF" if side == MAX else "abcdef")[number - 1]
+        for (side, number), square in stones.items()
+    }
+    rows = []
+    for first in range(0, SIZE * SIZE, SIZE):
+        row = "".join(letters.get(square, ".") for square in SQUARES[first : first + SIZE])
+        for run in range(SIZE, 0, -1):
+            row = row.replace("." * run, str(run))
+        rows.append(row)
+    return f"{'/'.join(rows)} {1 if mover == MAX else 2} {'-' if die is None else die}"
+
+
+def die_of(state: State) -> int | None:
+    """What the die shows, or None when it is still to be rolled."""
+    view = state.game.view(state)
+    assert view is not None
+    return int(view.die) if view.die else None
+
+
+def mover_of(state: State) -> int:
+    """Whose turn it is, also before the roll."""
+    return MAX if str(state).split()[1] == "1" else MIN
