@@ -3,7 +3,7 @@ import { html, useEffect, useRef, useState } from "./ui.js";
 import { get, getInfo, post, remove } from "./api.js";
 import { Confirm, Dot, Message, useLoaded } from "./parts.js";
 import { announce } from "./say.js";
-import { COLOUR, resultText, when } from "./words.js";
+import { playerName, resultText, when } from "./words.js";
 
 /**
  * @typedef {{id: string, game: string, title?: string, players: Record<string, string>, result: number|null,
@@ -88,10 +88,10 @@ function Row({ game, formats, onDelete }) {
   return html`<li class="game-row">
     <a class="game-main" href=${open && plays ? `#/play/${id}` : `#/review/${id}`}>
       <span class="game-players">
-        ${["MAX", "MIN"].map((side) => html`<span key=${side} class=${winner === side ? "winner" : ""}><${Dot} side=${side} />${game.players[side] === "human" ? "Human" : game.players[side]}</span>`)}
+        ${["MAX", "MIN"].map((side) => html`<span key=${side} class=${winner === side ? "winner" : ""}><${Dot} side=${side} />${playerName(game.players[side])}</span>`)}
       </span>
       <span class="game-result">${resultText(game.result, game.ended)}</span>
-      <span class="game-facts soft">${game.game}${game.length !== undefined ? ` · ${game.length} steps` : ""} · ${when(game.created)}${game.reviewed ? " · reviewed" : ""}</span>
+      <span class="game-facts soft">${game.game}${game.length !== undefined ? ` · ${game.length === 1 ? "1 step" : `${game.length} steps`}` : ""} · ${when(game.created)}${game.reviewed ? " · reviewed" : ""}</span>
     </a>
     <details class="menu">
       <summary aria-label="More for this game">⋯</summary>

@@ -167,7 +167,7 @@ const faces = new Map();
 
 /** The die, to be looked at, rolled or entered. @param {any} props */
 function TurnDie({ game, position, live, roller, busy, act }) {
-  if (!usesDice(game)) return null;
+  if (!usesDice(game) || (isOver(game) && position === game.position)) return null;
   const chance = live && position.to_play === "CHANCE";
   const shown = position.view ? position.view.die : lastRoll(game, position);
   const lastIsRoll = game.history.at(-1)?.player === "CHANCE";

@@ -1,23 +1,18 @@
 // A game looked at again: its steps, and with a review also luck, losses and better moves.
 import { html, useEffect, useState } from "./ui.js";
 import { get, post } from "./api.js";
-import { Board } from "./board.js";
 import { WinCurve } from "./charts.js";
 import { Face } from "./die.js";
-import { analyseLink } from "./links.js";
-import { useLastAction } from "./game.js";
 import { grade, MoveList } from "./moves.js";
-import { Dot, Message, Stepper, useLoaded, WinBar } from "./parts.js";
-import { findAction, getPosition } from "./positions.js";
-import { COLOUR, inColours, percent, points, resultText, when } from "./words.js";
+import { Dot, Message, useLoaded } from "./parts.js";
+import { Scene, WORTH_SHOWING } from "./scene.js";
+import { COLOUR, inColours, playerName, points, resultText, when } from "./words.js";
 
 /** @typedef {import("./types.js").Game} Game */
 /** @typedef {import("./types.js").Review} Review */
-/** @typedef {import("./types.js").Moment} Moment */
 /** @typedef {import("./types.js").Side} Side */
 /** @typedef {{state: string, progress: number, review: Review|null, error: string|null}} Stand */
 
-const WORTH_SHOWING = 0.005; // of winning chances
 const POLL = 500;
 
 /** @param {{id: string, query: URLSearchParams}} props */
@@ -57,7 +52,7 @@ export function ReviewPage({ id, query }) {
     <${Scene} game=${game} review=${review} at=${at} onGo=${setAt} />
     <div class="side">
       <div class="title-line"><h1>${resultText(game.result, game.ended)}</h1>
-        <p class="soft">${game.game} · ${game.players.MAX} against ${game.players.MIN} · ${when(game.created)}</p></div>
+        <p class="soft">${game.game} · ${playerName(game.players.MAX)} against ${playerName(game.players.MIN)} · ${when(game.created)}</p></div>
       <${Message} text=${problem ?? (stand?.state === "failed" ? stand.error : null)} />
       ${review
         ? html`<${Verdict} review=${review} path=${path} />`
@@ -70,7 +65,7 @@ export function ReviewPage({ id, query }) {
           </section>`}
       ${review && html`<section class="card" aria-label="Course of the game">
         <h2>${COLOUR.MAX}'s winning chances</h2>
-        <${WinCurve} moments=${review.moments} start=${null} at=${at} onGo=${setAt} mistakes=${review.mistakes.filter((i) => (review.moments[i].loss ?? 0) >= 0.03)} />
+        <${WinCurve} moments=${review.moments} start=${review.start_win?.MAX ?? null} at=${at} onGo=${setAt} mistakes=${review.mistakes.filter((i) => (review.moments[i].loss ?? 0) >= 0.03)} />
       </section>`}
       ${review && html`<${Mistakes} review=${review} at=${at} onGo=${setAt} />`}
       <section class="card moves-card" aria-label="Moves"><h2>Moves</h2>
@@ -82,65 +77,6 @@ export function ReviewPage({ id, query }) {
     </div>
   </div>`;
 }
-
-/** The board at one step, with what was played and what was better. @param {{game: Game, review: Review|null, at: number, onGo: (at: number) => void}} props */
-function Scene({ game, review, at, onGo }) {
-  const text = at === 0 ? game.start : game.history[at - 1].position;
-  const { value } = useLoaded(() => getPosition(game.game, text), [game.game, text]);
-  const last = useLastAction(game, at);
-  const moment = review?.moments[at] ?? null;
-  const position = value;
-  const here = position?.position === text ? position : null;
-  const arrows = here && moment ? comparison(here, moment) : [];
-  const win = review ? (at > 0 ? review.moments[at - 1]?.win.MAX : null) : null;
-  return html`<div class="board-side">
-    <${SideLine} game=${game} side="MIN" review=${review} />
-    ${position?.view
-      ? html`<${Board} view=${position.view} last=${last} arrows=${arrows} label=${`Board after ${at} steps`} />`
-      : html`<div class="no-board"><p class="big-text">${text}</p></div>`}
-    <${SideLine} game=${game} side="MAX" review=${review} />
-    ${review && html`<${WinBar} win=${win ?? null} />`}
-    <div class="under-board steps">
-      <${Stepper} at=${at} most=${game.steps.length} onGo=${onGo} />
-      <a class="button quiet" href=${analyseLink(game.game, text)}>Analyse here</a>
-    </div>
-    <p class="caption" aria-live="polite">${caption(game, review, at)}</p>
-  </div>`;
-}
-
-/** @param {import("./types.js").Position} position @param {Moment} moment */
-function comparison(position, moment) {
-  if ((moment.loss ?? 0) < WORTH_SHOWING || !moment.best || moment.best === moment.step) return [];
-  const played = findAction(position, moment.step);
-  const best = findAction(position, moment.best);
-  const arrows = [];
-  if (played?.to) arrows.push({ from: played.from, to: played.to, kind: "played" });
-  if (best?.to) arrows.push({ from: best.from, to: best.to, kind: "better" });
-  return arrows;
-}
-
-/** @param {Game} game @param {Review|null} review @param {number} at */
-function caption(game, review, at) {
-  const next = review?.moments[at];
-  if (next && (next.loss ?? 0) >= WORTH_SHOWING && next.best && next.best !== next.step) {
-    const best = next.best_win !== null && next.best_win !== undefined ? ` (wins with ${percent(next.best_win, 1)})` : "";
-    return `${COLOUR[next.player]} played ${next.step} and lost ${percent(next.loss ?? 0, 1)}. Better: ${next.best}${best}.`;
-  }
-  const past = at > 0 ? game.history[at - 1] : null;
-  if (!past) return "The start.";
-  const moment = review?.moments[at - 1];
-  if (past.player === "CHANCE") {
-    const luck = moment?.luck;
-    return `The die showed ${past.step}${luck !== null && luck !== undefined ? `: ${points(luck)} for ${COLOUR.MAX}` : ""}.`;
-  }
-  return `${COLOUR[past.player]} played ${past.step}.`;
-}
-
-/** @param {{game: Game, side: Side, review: Review|null}} props */
-const SideLine = ({ game, side, review }) => html`<div class="player-line">
-  <${Dot} side=${side} /><strong>${COLOUR[side]}</strong><span class="soft">${game.players[side]}</span>
-  <span class="player-state">${review ? `luck ${points(review.luck[side])} · lost ${percent(review.loss[side], 1)}` : ""}</span>
-</div>`;
 
 /** @param {{review: Review, path: string}} props */
 const Verdict = ({ review, path }) => html`<section class="card verdict" aria-label="Verdict">

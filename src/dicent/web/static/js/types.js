@@ -43,7 +43,7 @@ export {};
  *   loss?: number|null, best?: string|null, best_win?: number|null, proved?: boolean}} Moment
  */
 /**
- * @typedef {{judge: string, moments: Moment[], luck: Record<Side, number>, loss: Record<Side, number>,
+ * @typedef {{judge: string, start_win?: {MAX: number}, moments: Moment[], luck: Record<Side, number>, loss: Record<Side, number>,
  *   mistakes: number[], verdict: string, adjusted: number}} Review
  */
 /** @typedef {{from: Cell|null, to: Cell, kind: string, label?: string}} Arrow */

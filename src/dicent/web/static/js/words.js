@@ -55,3 +55,6 @@ export const resultText = (result, ended) => {
 
 /** "tic-tac-toe" and "ewn:size=3" as they are, but with a first letter for headings. @param {string} text */
 export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** @param {string} name of a player: "human", a strength, or whoever an imported game names */
+export const playerName = (name) => (/^[a-z]+$/.test(name) ? capital(name) : name);
