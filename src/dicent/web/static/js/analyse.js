@@ -7,10 +7,10 @@ import { Faces } from "./die.js";
 import { firstWin, useAnalysis } from "./engine.js";
 import { useKept } from "./keep.js";
 import { analyseLink } from "./links.js";
-import { Icon, Message, useLoaded, WinBar } from "./parts.js";
+import { Icon, Message, PlainPosition, useLoaded, WinBar } from "./parts.js";
 import { afterStep, getArrows, getPosition, getStart } from "./positions.js";
 import { SetUp } from "./setup_panel.js";
-import { COLOUR, count, inColours, percent, points, resultText } from "./words.js";
+import { COLOUR, count, percent, points, resultText } from "./words.js";
 
 /** @typedef {import("./types.js").Analysis} Analysis */
 /** @typedef {import("./types.js").Move} Move */
@@ -89,7 +89,7 @@ export function Analyse({ query }) {
       ${here?.view
         ? html`<${Board} view=${here.view} actions=${here.actions} onAction=${(/** @type {any} */ action) => step(action.text)} arrows=${arrows}
             label=${`Board, ${turnText(here)}`} />`
-        : here ? html`<div class="no-board"><p class="big-text">${here.position}</p></div>` : html`<div class="no-board"></div>`}
+        : here ? html`<${PlainPosition} text=${here.position} />` : html`<div class="no-board"></div>`}
       <${WinBar} win=${win} exact=${analysis?.proved || here?.result !== null} />
       <div class="under-board">
         <p class="status">${here ? turnText(here) : "No position"}</p>
@@ -114,18 +114,18 @@ export function Analyse({ query }) {
           <a class="button quiet" href=${`#/analyse?game=${encodeURIComponent(game)}`} onClick=${(/** @type {Event} */ e) => { e.preventDefault(); getStart(game).then((start) => go(start.position)); }}>Start position</a>
         </div>
       </form>
-      <${Message} text=${inColours(problem ?? error)} />
+      <${Message} text=${problem ?? error} />
       <section class="card" aria-label="Analysis">
         <div class="engine-line">
           <button type="button" class="quiet with-icon" disabled=${!open} onClick=${() => (running && done ? goOn() : setRunning(!running))}>
             <${Icon} name=${running && !done ? "stop" : "play"} />${running && !done ? "Stop" : "Go on"}
           </button>
-          <span class="engine-facts">${facts(analysis, open)}</span>
           <select class="analyst" aria-label="Who analyses" value=${analyst} onChange=${(/** @type {any} */ e) => setPlayer(e.currentTarget.value)}>
             <option value="">Strongest</option>
             ${(info?.strengths ?? []).map((one) => html`<option value=${one.name}>${one.title || one.name}</option>`)}
           </select>
         </div>
+        <p class="engine-facts">${facts(analysis, open)}</p>
         <${MoveTable} here=${here} analysis=${analysis} pointed=${pointed} onPoint=${setPointed} onStep=${step} />
       </section>
       <${Rolls} here=${here} analysis=${analysis} chosen=${chosen} />
@@ -190,7 +190,7 @@ function Rolls({ here, analysis, chosen }) {
   const expected = rolls.every((roll) => Number.isFinite(roll.win)) ? rolls.reduce((sum, roll) => sum + roll.p * roll.win, 0) : null;
   return html`<section class="card" aria-label="By roll">
     <h2>What each roll brings${after}</h2>
-    <p class="help">${COLOUR.MAX}'s chances. The line is the mean of all rolls.</p>
+    <p class="help">${expected === null ? "" : html`${COLOUR.MAX} wins with ${percent(expected, 1)} on average. Bars to the right help ${COLOUR.MAX}, to the left ${COLOUR.MIN}.`}</p>
     <${OutcomeBars} rolls=${rolls} expected=${expected} />
   </section>`;
 }

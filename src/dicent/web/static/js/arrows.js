@@ -28,7 +28,7 @@ function line(arrow, i) {
   ];
   return html`<g class="arrow ${arrow.kind}" key=${i}>
     <polygon points=${corners.map(([a, b]) => `${x(a, b)},${y(a, b)}`).join(" ")} />
-    ${arrow.label && mark(Number(x(0.46, 0)), Number(y(0.46, 0)), arrow.label)}
+    ${arrow.label && mark(Number(x(0.42, 0)), Number(y(0.42, 0)), arrow.label)}
   </g>`;
 }
 
@@ -43,6 +43,6 @@ function ring(arrow, i) {
 
 /** @param {number} x @param {number} y @param {string} text */
 function mark(x, y, text) {
-  return html`<circle class="mark" cx=${x} cy=${y} r="0.15" />
-    <text x=${x} y=${y + 0.072} text-anchor="middle">${text}</text>`;
+  return html`<circle class="mark" cx=${x} cy=${y} r="0.13" />
+    <text x=${x} y=${y + 0.062} text-anchor="middle">${text}</text>`;
 }

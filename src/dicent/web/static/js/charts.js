@@ -82,24 +82,27 @@ function LuckBars({ moments, width, x, at }) {
   </svg>`;
 }
 
+const SCALE = 0.05; // smaller changes do not fill the chart
+
 /**
- * Which roll helps whom.
+ * Which roll helps whom: to the right the first side, to the left the second.
  * @param {{rolls: {outcome: string, p: number, win: number}[], expected: number|null}} props `win` is the first side's
  */
 export function OutcomeBars({ rolls, expected }) {
+  const changes = rolls.map((roll) => (expected !== null && Number.isFinite(roll.win) ? roll.win - expected : 0));
+  const most = Math.max(SCALE, ...changes.map(Math.abs));
   return html`<ul class="rolls">
-    ${rolls.map((roll) => {
-      const known = Number.isFinite(roll.win) && roll.win !== null;
-      const change = known && expected !== null ? roll.win - expected : 0;
+    ${rolls.map((roll, i) => {
+      const length = (50 * Math.abs(changes[i])) / most;
+      const side = changes[i] > 0 ? "MAX" : "MIN";
       return html`<li key=${roll.outcome}>
         <${Face} value=${roll.outcome} size="tiny" />
-        <span class="hidden">Roll ${roll.outcome}: ${COLOUR.MAX} ${percent(roll.win, 1)}</span>
+        <span class="hidden">Roll ${roll.outcome}: ${COLOUR.MAX} wins with ${percent(roll.win, 1)}</span>
         <span class="roll-track" aria-hidden="true">
-          <span class="roll-part" style=${{ width: `${known ? 100 * roll.win : 50}%` }}></span>
-          ${expected !== null && html`<span class="roll-mean" style=${{ left: `${100 * expected}%` }}></span>`}
+          <span class="roll-part ${side}" style=${{ left: `${side === "MAX" ? 50 : 50 - length}%`, width: `${length}%` }}></span>
         </span>
-        <span class="roll-win" aria-hidden="true">${known ? percent(roll.win, 1) : "–"}</span>
-        <span class="roll-change ${change > 0.001 ? "MAX" : change < -0.001 ? "MIN" : ""}" aria-hidden="true">${points(change)}</span>
+        <span class="roll-change ${Math.abs(changes[i]) < 0.0005 ? "" : side}" aria-hidden="true">${points(changes[i])}</span>
+        <span class="roll-win" aria-hidden="true">${percent(roll.win, 1)}</span>
       </li>`;
     })}
   </ul>`;

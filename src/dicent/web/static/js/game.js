@@ -24,7 +24,6 @@ export function useGame(id, { rollForMe }) {
   const [roller, setRoller] = useState(/** @type {Side|null} */ (null));
   const [busy, setBusy] = useState(/** @type {string|null} */ (null));
   const [problem, setProblem] = useState(/** @type {string|null} */ (null));
-  const [held, setHeld] = useState(false); // after a take back of a game between programs, nobody moves
   const current = useRef(/** @type {Game|null} */ (null));
   current.current = game;
 
@@ -64,16 +63,15 @@ export function useGame(id, { rollForMe }) {
   }
 
   useEffect(() => {
-    if (!game || isOver(game) || busy || held || problem) return;
+    if (!game || isOver(game) || busy || problem) return;
     const next = duty(game, roller, rollForMe);
     if (!next) return;
     let alive = true;
     wait(pause(game)).then(() => alive && act(next));
     return () => void (alive = false);
-  }, [game, roller, rollForMe, busy, held, problem]);
+  }, [game, roller, rollForMe, busy, problem]);
 
-  const last = useLastAction(game);
-  return { game, roller, busy, problem, setProblem, act, last, held, setHeld };
+  return { game, roller, busy, problem, setProblem, act };
 }
 
 /** What the page has to do for the game to go on, if anything. @param {Game} game @param {Side|null} roller @param {boolean} rollForMe */

@@ -11,6 +11,7 @@ import { COLOUR, points } from "./words.js";
 export function linesOf(history) {
   /** @type {Line[]} */
   const lines = [];
+  /** @type {string|null} */
   let roll = null;
   let rollAt = 0;
   history.forEach((past, i) => {

@@ -1,5 +1,5 @@
 // The form for a new game, with a look at its board.
-import { html, useEffect, useMemo, useState } from "./ui.js";
+import { html, useMemo, useState } from "./ui.js";
 import { getInfo, post } from "./api.js";
 import { Board } from "./board.js";
 import { keep, recall } from "./keep.js";

@@ -1,16 +1,23 @@
 // Small parts that every page uses.
 import { html, useEffect, useRef, useState } from "./ui.js";
-import { COLOUR, percent } from "./words.js";
+import { capital, COLOUR, inColours, percent } from "./words.js";
 
 /** A calm message; `kind` is "problem" or "note". @param {{text: string|null|undefined, kind?: string, onClose?: () => void}} props */
 export function Message({ text, kind = "problem", onClose }) {
   return html`<div class="message-place" role=${kind === "problem" ? "alert" : "status"}>
     ${text &&
-    html`<div class="message ${kind}"><span>${text}</span>
+    html`<div class="message ${kind}"><span>${capital(inColours(text))}</span>
       ${onClose && html`<button type="button" class="plain" aria-label="Close the message" onClick=${onClose}>×</button>`}
     </div>`}
   </div>`;
 }
+
+/** In place of a game that cannot be shown. @param {{text: string}} props */
+export const NotHere = ({ text }) => html`<div class="page narrow"><div class="card empty"><h1>${capital(text)}</h1>
+  <div class="buttons centre"><a class="button primary" href="#/play">New game</a><a class="button quiet" href="#/library">Library</a></div></div></div>`;
+
+/** For games without a board. @param {{text: string}} props */
+export const PlainPosition = ({ text }) => html`<div class="no-board"><p><span class="soft">Position</span><br /><span class="big-text">${text}</span></p></div>`;
 
 /**
  * The chances of both sides. `win` is the first side's, or null while it is not known.

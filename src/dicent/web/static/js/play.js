@@ -7,10 +7,11 @@ import { firstWin, useAnalysis } from "./engine.js";
 import { isHuman, isOver, useGame, useLastAction } from "./game.js";
 import { useKept } from "./keep.js";
 import { MoveList } from "./moves.js";
-import { Confirm, Dot, Message, Stepper, Toggle, useLoaded, WinBar } from "./parts.js";
+import { Confirm, Dot, Message, NotHere, PlainPosition, Stepper, Toggle, useLoaded, WinBar } from "./parts.js";
 import { findAction, getPosition } from "./positions.js";
 import { announce, announceStep } from "./say.js";
-import { COLOUR, percent, resultText } from "./words.js";
+import { useTray } from "./tray.js";
+import { COLOUR, percent, playerName, resultText } from "./words.js";
 
 /** @typedef {import("./types.js").Game} Game */
 /** @typedef {import("./types.js").Side} Side */
@@ -34,7 +35,8 @@ export function Play({ id }) {
   const analysis = useAnalysis({
     game: game?.game ?? "", position: game && !isOver(game) ? game.position.position : null, time: 1.5, running: showWin,
   });
-  if (!game) return html`<div class="page narrow"><${Message} text=${problem} /></div>`;
+  const { actions, tray } = useTray(game && !isOver(game) ? game.position : null);
+  if (!game) return problem ? html`<${NotHere} text=${problem} />` : null;
 
   const position = seen !== null && past ? past : game.position;
   const live = at === steps && !isOver(game);
@@ -60,10 +62,10 @@ export function Play({ id }) {
     <div class="board-side">
       <${PlayerLine} game=${game} side="MIN" busy=${busy} roller=${roller} />
       ${position.view
-        ? html`<${Board} view=${position.view} actions=${mine ? position.actions : []} last=${lastSeen} arrows=${arrows}
+        ? html`<${Board} view=${position.view} actions=${mine ? actions : []} last=${lastSeen} arrows=${arrows}
             onAction=${mine && !busy ? (/** @type {any} */ action) => send(action.text) : undefined}
             label=${`Board, ${COLOUR[turn ?? ""] ? `${COLOUR[roller ?? turn ?? ""]} to play` : "the game is over"}`} />`
-        : html`<div class="no-board"><p class="big-text">${position.position}</p></div>`}
+        : html`<${PlainPosition} text=${position.position} />`}
       <${PlayerLine} game=${game} side="MAX" busy=${busy} roller=${roller} />
       ${showWin && html`<${WinBar} win=${win} exact=${over || (analysis.analysis?.proved ?? false)} />`}
     </div>
@@ -76,7 +78,8 @@ export function Play({ id }) {
         </div>
         ${game.dice === "hand" && !over && html`<${Faces} faces=${facesOf(game)} enabled=${live && turn === "CHANCE" && !busy} onChoose=${send} label="What the die shows" />`}
       </section>
-      ${mine && html`<${ActionButtons} position=${game.position} onAction=${send} />`}
+      ${mine && tray}
+      ${mine && !tray && html`<${ActionButtons} position=${game.position} onAction=${send} />`}
       <${Message} text=${problem} onClose=${() => setProblem(null)} />
       <div class="buttons">
         ${over
@@ -148,7 +151,7 @@ function helpText(game, roller, mine, rollForMe) {
 function PlayerLine({ game, side, busy, roller }) {
   const turn = game.position.to_play === "CHANCE" ? roller : game.position.to_play;
   const active = !isOver(game) && turn === side;
-  const name = isHuman(game, side) ? "Human" : `Computer, ${game.players[side]}`;
+  const name = isHuman(game, side) ? "Human" : playerName(game.players[side]);
   const won = isOver(game) && game.result === (side === "MAX" ? 1 : -1);
   return html`<div class="player-line ${active ? "active" : ""}">
     <${Dot} side=${side} /><strong>${COLOUR[side]}</strong><span class="soft">${name}</span>

@@ -49,7 +49,8 @@ export async function getAction(game, position, text) {
 export async function getArrows(game, position, steps) {
   const arrows = [];
   let here = await getPosition(game, position);
-  for (const step of steps) {
+  for (const text of steps) {
+    const step = text.replace(/^\[(.*)\]$/, "$1"); // outcomes stand in brackets
     const action = findAction(here, step);
     if (action?.to) arrows.push({ from: action.from, to: action.to, kind: here.to_play ?? "", label: "" });
     if (here.to_play === null) break;

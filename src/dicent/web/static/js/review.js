@@ -4,7 +4,7 @@ import { get, post } from "./api.js";
 import { WinCurve } from "./charts.js";
 import { Face } from "./die.js";
 import { grade, MoveList } from "./moves.js";
-import { Dot, Message, useLoaded } from "./parts.js";
+import { Dot, Message, NotHere, useLoaded } from "./parts.js";
 import { Scene, WORTH_SHOWING } from "./scene.js";
 import { COLOUR, inColours, playerName, points, resultText, when } from "./words.js";
 
@@ -46,7 +46,7 @@ export function ReviewPage({ id, query }) {
     const timer = setTimeout(() => get(`${path}/review`).then(setStand, (e) => setProblem(e.message)), POLL);
     return () => clearTimeout(timer);
   }, [stand]);
-  if (!game) return html`<div class="page narrow"><${Message} text=${error?.message ?? problem} /></div>`;
+  if (!game) return error ? html`<${NotHere} text=${error.message} />` : null;
   const review = stand?.review ?? null;
   return html`<div class="page two review">
     <${Scene} game=${game} review=${review} at=${at} onGo=${setAt} />
@@ -105,7 +105,7 @@ function Mistakes({ review, at, onGo }) {
         const moment = review.moments[i];
         const roll = review.moments[i - 1]?.player === "CHANCE" ? review.moments[i - 1].step : null;
         return html`<li key=${i}><button type="button" class="move" aria-current=${at === i ? "step" : undefined} onClick=${() => onGo(i)}>
-          <span class="loss ${grade(moment.loss ?? 0)}">${points(-(moment.loss ?? 0))}</span><${Dot} side=${moment.player} />
+          <span class="loss ${grade(moment.loss ?? 0)}">${points(-(moment.loss ?? 0))}</span><${Dot} side=${moment.player} /><span class="hidden">${COLOUR[moment.player]}</span>
           ${roll ? html`<${Face} value=${roll} size="tiny" />` : html`<span class="face tiny none"></span>`}
           <span class="move-text">${moment.step}</span><span class="soft">better</span><span class="move-text">${moment.best}</span>
           ${moment.proved && html`<abbr class="exact" title="Proved: this value is exact">exact</abbr>`}

@@ -3,7 +3,7 @@ import { html } from "./ui.js";
 import { Board } from "./board.js";
 import { useLastAction } from "./game.js";
 import { analyseLink } from "./links.js";
-import { Dot, Stepper, useLoaded, WinBar } from "./parts.js";
+import { Dot, PlainPosition, Stepper, useLoaded, WinBar } from "./parts.js";
 import { findAction, getPosition } from "./positions.js";
 import { COLOUR, percent, playerName, points } from "./words.js";
 
@@ -28,12 +28,12 @@ export function Scene({ game, review, at, onGo, small = false }) {
     <${SideLine} game=${game} side="MIN" review=${review} />
     ${position?.view
       ? html`<${Board} view=${position.view} last=${last} arrows=${arrows} label=${`Board after ${at} steps`} />`
-      : html`<div class="no-board"><p class="big-text">${text}</p></div>`}
+      : html`<${PlainPosition} text=${text} />`}
     <${SideLine} game=${game} side="MAX" review=${review} />
     ${review && html`<${WinBar} win=${win ?? null} />`}
     <div class="under-board steps">
       <${Stepper} at=${at} most=${game.steps.length} onGo=${onGo} />
-      <a class="button quiet" href=${analyseLink(game.game, text)}>Analyse here</a>
+      <a class="button quiet" href=${analyseLink(game.game, text)}>Analyse</a>
     </div>
     <p class="caption" aria-live="polite">${caption(game, review, at)}</p>
   </div>`;
@@ -56,7 +56,7 @@ function caption(game, review, at) {
   if (next && (next.loss ?? 0) >= WORTH_SHOWING && next.best && next.best !== next.step) {
     const share = next.player === "MIN" ? 1 - (next.best_win ?? NaN) : next.best_win ?? NaN; // it is told for the first side
     const best = Number.isFinite(share) ? ` (wins with ${percent(share, 1)})` : "";
-    return `${COLOUR[next.player]} played ${next.step} and lost ${percent(next.loss ?? 0, 1)}. Better: ${next.best}${best}.`;
+    return `${COLOUR[next.player]} played ${next.step} and lost ${(100 * (next.loss ?? 0)).toFixed(1)} points. Better: ${next.best}${best}.`;
   }
   const past = at > 0 ? game.history[at - 1] : null;
   if (!past) return "The start.";
@@ -71,5 +71,5 @@ function caption(game, review, at) {
 /** @param {{game: Game, side: Side, review: Review|null}} props */
 const SideLine = ({ game, side, review }) => html`<div class="player-line">
   <${Dot} side=${side} /><strong>${COLOUR[side]}</strong><span class="soft">${playerName(game.players[side])}</span>
-  <span class="player-state">${review ? `luck ${points(review.luck[side])} · lost ${percent(review.loss[side], 1)}` : ""}</span>
+  <span class="player-state">${review ? `luck ${points(review.luck[side])} · lost ${(100 * review.loss[side]).toFixed(1)}` : ""}</span>
 </div>`;

@@ -5,7 +5,7 @@ import { Board } from "./board.js";
 import { Faces } from "./die.js";
 import { Choice, Dot, Message, useLoaded } from "./parts.js";
 import { emptyDraft, learnWriter, put, readDraft, viewOf, writeDraft } from "./setup.js";
-import { COLOUR, inColours } from "./words.js";
+import { COLOUR } from "./words.js";
 
 /**
  * @param {{game: string, position: import("./types.js").Position, onDone: (text: string) => void, onCancel: () => void}} props
@@ -64,7 +64,7 @@ export function SetUp({ game, position, onDone, onCancel }) {
       ${draft.die !== null && html`<div class="labelled"><span class="label">Die</span>
         <${Faces} faces=${["-", ...writer.faces]} chosen=${draft.die} onChoose=${(/** @type {string} */ die) => setDraft({ ...draft, die })} label="Die; the dash means that it is to be rolled" /></div>`}
       <label class="field-label" for="draft">Its text<input id="draft" class="mono" readonly value=${text} /></label>
-      <${Message} text=${inColours(problem)} kind="note" />
+      <${Message} text=${problem} kind="note" />
       <div class="buttons">
         <button type="button" class="primary" disabled=${problem !== null} onClick=${() => onDone(text)}>Analyse it</button>
         <button type="button" class="quiet" onClick=${onCancel}>Cancel</button>

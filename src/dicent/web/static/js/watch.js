@@ -76,7 +76,7 @@ function RunView({ name }) {
   /** @type {[string, string][]} */
   const facts = [
     ["Learned for", duration(run.minutes)], ["Games", count(run.matches)], ["Evaluations", count(run.evaluations)],
-    ["A second", run.evaluations_per_second === null ? "–" : count(run.evaluations_per_second)],
+    ["Evaluations a second", run.evaluations_per_second === null ? "–" : count(run.evaluations_per_second)],
   ];
   return html`<div class="watch-main">
     <div class="title-line"><p class="status">${run.name}</p><p class="soft">${run.game}${run.search ? ` · ${run.search}` : ""}</p></div>
@@ -120,6 +120,9 @@ async function walk(played) {
   return { ...played, players, history };
 }
 
+/** @param {number} n */
+const whole = (n) => String(Math.round(n)).replace("-", "−");
+
 /** @param {{name: string}} props */
 function TournamentView({ name }) {
   const { value, error } = useLive(`/api/tournaments/${encodeURIComponent(name)}`);
@@ -131,7 +134,7 @@ function TournamentView({ name }) {
     <section class="card"><h2>Ratings</h2><div class="table-scroll" tabindex="0" role="region" aria-label="Ratings"><table class="ranks">
       <thead><tr><th scope="col" class="number">#</th><th scope="col">Player</th><th scope="col" class="number">Elo</th><th scope="col" class="number">95% interval</th><th scope="col" class="number">Points</th></tr></thead>
       <tbody>${tournament.ratings.map((row, i) => html`<tr key=${row.player}><td class="number soft">${i + 1}</td><th scope="row">${row.player}</th>
-        <td class="number">${Math.round(row.elo)}</td><td class="number soft">${Math.round(row.interval[0])} to ${Math.round(row.interval[1])}</td>
+        <td class="number">${whole(row.elo)}</td><td class="number soft">${whole(row.interval[0])} to ${whole(row.interval[1])}</td>
         <td class="number">${row.points} / ${row.games}</td></tr>`)}</tbody>
     </table></div></section>
     <section class="card"><h2>Cross table</h2><p class="help">The share that the player of the row had against that of the column.</p>
