@@ -1,5 +1,5 @@
 // Analysis of any position: pasted, set up by hand, or reached by playing on the board.
-import { html, useEffect, useMemo, useState } from "./ui.js";
+import { html, useEffect, useMemo, useRef, useState } from "./ui.js";
 import { getInfo } from "./api.js";
 import { Board } from "./board.js";
 import { OutcomeBars } from "./charts.js";
@@ -24,6 +24,7 @@ export function Analyse({ query }) {
   const text = query.get("position") ?? "";
   const { value: info } = useLoaded(getInfo, []);
   const [typed, setTyped] = useState(text);
+  const touched = useRef(false); // what a person types is not written over by a start that arrives late
   const [position, setPosition] = useState(/** @type {Position|null} */ (null));
   const [problem, setProblem] = useState(/** @type {string|null} */ (null));
   const [running, setRunning] = useState(true);
@@ -34,10 +35,11 @@ export function Analyse({ query }) {
 
   useEffect(() => {
     let alive = true;
+    touched.current = false;
     setTyped(text);
     setPointed(null);
     if (!text) {
-      getStart(game).then((start) => alive && location.replace(analyseLink(game, start.position)), (error) => alive && setProblem(error.message));
+      getStart(game).then((start) => alive && !touched.current && location.replace(analyseLink(game, start.position)), (error) => alive && setProblem(error.message));
     } else {
       getPosition(game, text).then(
         (found) => alive && (setPosition(found), setProblem(null)),
@@ -106,7 +108,7 @@ export function Analyse({ query }) {
         </label>
         <label class="field-label wide" for="position">Position
           <input id="position" class="mono" value=${typed} spellcheck=${false} autocomplete="off" autocapitalize="off"
-            onInput=${(/** @type {any} */ e) => setTyped(e.currentTarget.value)} />
+            onInput=${(/** @type {any} */ e) => { touched.current = true; setTyped(e.currentTarget.value); }} />
         </label>
         <div class="buttons">
           <button class="quiet">Show</button>
@@ -117,7 +119,7 @@ export function Analyse({ query }) {
       <${Message} text=${problem ?? error} />
       <section class="card" aria-label="Analysis">
         <div class="engine-line">
-          <button type="button" class="quiet with-icon" disabled=${!open} onClick=${() => (running && done ? goOn() : setRunning(!running))}>
+          <button type="button" class="quiet with-icon" disabled=${!open || (running && done && analysis?.full)} onClick=${() => (running && done ? goOn() : setRunning(!running))}>
             <${Icon} name=${running && !done ? "stop" : "play"} />${running && !done ? "Stop" : "Go on"}
           </button>
           <select class="analyst" aria-label="Who analyses" value=${analyst} onChange=${(/** @type {any} */ e) => setPlayer(e.currentTarget.value)}>
@@ -152,6 +154,7 @@ function facts(analysis, open) {
   if (!analysis) return "…";
   const parts = [];
   if (analysis.proved) parts.push("exact");
+  else if (analysis.full) parts.push("as far as it goes");
   if (analysis.depth) parts.push(`depth ${analysis.depth}`);
   parts.push(`${count(analysis.nodes)} nodes`, `${analysis.time.toFixed(1)} s`);
   return parts.join(" · ");

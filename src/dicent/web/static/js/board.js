@@ -20,10 +20,10 @@ export function cellName(view, [row, column]) {
 /**
  * @param {{view: View, actions?: Action[], onAction?: (action: Action) => void, last?: Action|null,
  *   arrows?: import("./types.js").Arrow[], label?: string, onCell?: (cell: Cell) => void,
- *   onPreview?: (action: Action|null) => void}} props
- * `onCell` is for setting up: every cell can be chosen.
+ *   onEnter?: (() => void)|null}} props
+ * `onCell` is for setting up: every cell can be chosen. `onEnter` is what Enter does where nothing can be moved.
  */
-export function Board({ view, actions = [], onAction, last = null, arrows = [], label = "Board", onCell }) {
+export function Board({ view, actions = [], onAction, last = null, arrows = [], label = "Board", onCell, onEnter }) {
   const grid = useRef(/** @type {HTMLElement|null} */ (null));
   const [selected, setSelected] = useState(/** @type {Cell|null} */ (null));
   const [focus, setFocus] = useState(/** @type {Cell} */ ([0, 0]));
@@ -58,7 +58,8 @@ export function Board({ view, actions = [], onAction, last = null, arrows = [], 
       setFocus([row, column]);
       /** @type {HTMLElement|null|undefined} */ (grid.current?.querySelector(`[data-cell="${row},${column}"]`))?.focus();
     } else if (event.key === "Enter" || event.key === " ") {
-      choose(focus);
+      if (onEnter && !open.length) onEnter();
+      else choose(focus);
     } else if (event.key === "Escape") {
       setSelected(null);
     } else {

@@ -7,7 +7,7 @@ import { getAction, getRoller } from "./positions.js";
 /** @typedef {import("./types.js").Game} Game */
 /** @typedef {import("./types.js").Side} Side */
 
-const THINKING = 350; // a reply that comes at once would be missed
+const THINKING = 350; // milliseconds: a reply that comes at once would be missed
 
 /** @param {Game} game @param {Side|null} side */
 export const isHuman = (game, side) => side !== null && game.players[side] === "human";
@@ -86,8 +86,8 @@ function duty(game, roller, rollForMe) {
 
 /** Time to see what has just happened. @param {Game} game */
 function pause(game) {
-  const rolled = game.history.at(-1)?.player === "CHANCE" && !calmMotion();
-  return THINKING + (rolled ? ROLL_TIME : 0);
+  if (calmMotion()) return THINKING / 2;
+  return THINKING + (game.history.at(-1)?.player === "CHANCE" ? ROLL_TIME : 0);
 }
 
 /** The last action of a game, with its cells. @param {Game|null} game @param {number} [upTo] */

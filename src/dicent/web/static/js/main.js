@@ -36,7 +36,7 @@ function App() {
   return html`
     <a class="skip" href="#main" onClick=${(/** @type {Event} */ e) => { e.preventDefault(); document.getElementById("main")?.focus(); }}>To the content</a>
     <header class="top">
-      <a class="brand" href="#/play"><img src="/static/icon.svg" alt="" width="26" height="26" /><span>Dicent</span></a>
+      <a class="brand" href="#/play" aria-label="Dicent"><img src="/static/icon.svg" alt="" width="26" height="26" /><span>Dicent</span></a>
       <nav aria-label="Pages">${PAGES.map(([page, text]) => html`<a key=${page} href=${`#/${page}`} aria-current=${page === current ? "page" : undefined}>${text}</a>`)}</nav>
       <${ThemeButton} />
     </header>

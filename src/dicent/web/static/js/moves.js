@@ -47,10 +47,10 @@ export function MoveList({ game, at, onGo, moments = null }) {
     ${lines.map((line) => {
       const here = at === line.at || (at === line.rollAt && line.rollAt > 0);
       const loss = line.step !== null ? moments?.[line.at - 1]?.loss : null;
-      const said = `${line.number}. ${line.roll ? `die ${line.roll}, ` : ""}${line.player ? COLOUR[line.player] : ""} ${line.step ?? "to move"}`;
       return html`<li key=${line.number}>
-        <button type="button" class="move" aria-current=${here ? "step" : undefined} aria-label=${said} onClick=${() => onGo(line.at)}>
+        <button type="button" class="move" aria-current=${here ? "step" : undefined} onClick=${() => onGo(line.at)}>
           <span class="move-number">${line.number}</span><${Dot} side=${line.player} />
+          <span class="hidden">${COLOUR[line.player] ?? ""}${line.roll ? ` die ${line.roll}` : ""}</span>
           ${line.roll ? html`<${Face} value=${line.roll} size="tiny" />` : html`<span class="face tiny none"></span>`}
           <span class="move-text">${line.step ?? "…"}</span>
           ${loss !== null && loss !== undefined && loss >= 0.005 && html`<span class="loss ${grade(loss)}">${points(-loss)}</span>`}

@@ -29,6 +29,7 @@ export function Play({ id }) {
   const steps = game?.steps.length ?? 0;
   useEffect(() => setSeen(null), [steps, id]);
   useEffect(() => announceStep(game), [game]);
+  useEffect(() => catchFocus(), [game, busy]);
   const at = seen ?? steps;
   const past = useLoaded(() => pastPosition(game, seen), [game, seen]).value;
   const lastSeen = useLastAction(game, at);
@@ -57,12 +58,14 @@ export function Play({ id }) {
   }
 
   const over = isOver(game);
+  const toRoll = live && turn === "CHANCE" && game.dice === "rolled" && isHuman(game, roller) && !busy;
   const win = over && game.result !== null ? (game.result + 1) / 2 : firstWin(analysis.analysis);
   return html`<div class="page two">
     <div class="board-side">
       <${PlayerLine} game=${game} side="MIN" busy=${busy} roller=${roller} />
       ${position.view
         ? html`<${Board} view=${position.view} actions=${mine ? actions : []} last=${lastSeen} arrows=${arrows}
+            onEnter=${toRoll ? () => act("roll") : null}
             onAction=${mine && !busy ? (/** @type {any} */ action) => send(action.text) : undefined}
             label=${`Board, ${COLOUR[turn ?? ""] ? `${COLOUR[roller ?? turn ?? ""]} to play` : "the game is over"}`} />`
         : html`<${PlainPosition} text=${position.position} />`}
@@ -71,7 +74,7 @@ export function Play({ id }) {
     </div>
     <div class="side">
       <section class="card turn" aria-label="Turn">
-        <${TurnDie} game=${game} position=${position} live=${live} roller=${roller} busy=${busy} act=${act} />
+        <${TurnDie} game=${game} position=${position} live=${live} roller=${roller} toRoll=${toRoll} act=${act} />
         <div class="turn-words">
           <p class="status">${live ? statusText(game, roller, busy) : over && at === steps ? resultText(game.result, game.ended) : `After step ${at}`}</p>
           <p class="status-more">${live && hint?.at === steps ? hint.text : over && at === steps ? "" : live ? helpText(game, roller, mine, rollForMe) : "Looking back"}</p>
@@ -103,6 +106,12 @@ export function Play({ id }) {
     ${asking && html`<${Confirm} question="Resign this game?" yes="Resign" onNo=${() => setAsking(false)}
       onYes=${() => { setAsking(false); act("resign", { side: resigner(game, roller, humans) }); }} />`}
   </div>`;
+}
+
+/** The die is no button any more once it is rolled; the keyboard goes on at the pieces then. */
+function catchFocus() {
+  if (document.activeElement !== document.body) return;
+  /** @type {HTMLElement|null} */ (document.querySelector(".cell.movable, .cell.target"))?.focus({ preventScroll: true });
 }
 
 /** @param {Game|null} game @param {number|null} seen */
@@ -140,7 +149,7 @@ function statusText(game, roller, busy) {
 function helpText(game, roller, mine, rollForMe) {
   if (game.position.to_play === "CHANCE") {
     if (game.dice === "hand") return "Roll your die and choose what it shows.";
-    return isHuman(game, roller) && !rollForMe ? "Press the die." : "";
+    return isHuman(game, roller) && !rollForMe ? "Press the die, or Enter on the board." : "";
   }
   if (!mine) return "";
   if (game.position.actions.some((action) => action.from)) return "Pieces that can move have a ring.";
@@ -169,14 +178,12 @@ function facesOf(game) {
 const faces = new Map();
 
 /** The die, to be looked at, rolled or entered. @param {any} props */
-function TurnDie({ game, position, live, roller, busy, act }) {
+function TurnDie({ game, position, live, roller, toRoll, act }) {
   if (!usesDice(game) || (isOver(game) && position === game.position)) return null;
-  const chance = live && position.to_play === "CHANCE";
   const shown = position.view ? position.view.die : lastRoll(game, position);
   const lastIsRoll = game.history.at(-1)?.player === "CHANCE";
-  const rollable = chance && game.dice === "rolled" && isHuman(game, roller) && !busy;
   return html`<${Die} value=${shown} faces=${facesOf(game)} owner=${live ? roller ?? position.to_play : null}
-    throw=${live && lastIsRoll ? game.history.length : "still"} onRoll=${rollable ? () => act("roll") : null} />`;
+    throw=${live && lastIsRoll ? game.history.length : "still"} onRoll=${toRoll ? () => act("roll") : null} />`;
 }
 
 /** For games without a view: the roll that the player to move has to use. @param {Game} game @param {any} position */
