@@ -46,7 +46,7 @@ def serve(
     settings = Settings(place, Path(runs), host, port, threads=threads)
     console = Console(highlight=False)
 
-    def ready() -> None:
+    def ready(server: object) -> None:
         console.print(f"Dicent is at [bold]{escape(settings.address)}[/]  (Ctrl-C ends it)", soft_wrap=True)
         if not no_browser:
             webbrowser.open(settings.address)

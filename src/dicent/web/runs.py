@@ -88,6 +88,7 @@ class Runs:
 def _run_summary(name: str, path: Path) -> dict[str, Any]:
     rows, settings = _lines(path / "metrics.jsonl", TAIL), _settings(path)
     last = rows[-1] if rows else {}
+    losses = [row["loss"] for row in rows if "loss" in row]
     strength = [row for row in rows if row.get("kind") == "strength"]
     return {
         "name": name,
@@ -97,7 +98,7 @@ def _run_summary(name: str, path: Path) -> dict[str, Any]:
         "matches": last.get("matches", 0),
         "evaluations": last.get("evaluations", 0),
         "states": last.get("states", 0),
-        "loss": _finite(last.get("loss")),
+        "loss": _finite(losses[-1]) if losses else None,
         "evaluations_per_second": _finite(last.get("evaluations_per_second")),
         "scores": strength[-1]["scores"] if strength else {},
     }

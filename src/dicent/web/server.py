@@ -96,8 +96,8 @@ def _add_pages(app: FastAPI) -> None:
         app.mount("/static", StaticFiles(directory=STATIC), name="static")
 
 
-def serve(settings: Settings, ready: Callable[[], object] = lambda: None) -> None:
-    """Run the server until it is stopped; `ready` is called once it answers."""
+def serve(settings: Settings, ready: Callable[[uvicorn.Server], object] = lambda server: None) -> None:
+    """Run the server until it is stopped; `ready` is given it once it answers."""
     listening = _listen(settings.host, settings.port)
     with listening:
         app = make_app(settings)
@@ -115,22 +115,24 @@ def serve(settings: Settings, ready: Callable[[], object] = lambda: None) -> Non
 class _Server(uvicorn.Server):
     """Uvicorn's server, which says when it answers."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], object]) -> None:
+    def __init__(self, config: uvicorn.Config, ready: Callable[[uvicorn.Server], object]) -> None:
         super().__init__(config)
         self.ready = ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """See uvicorn."""
         await super().startup(sockets)
-        self.ready()
+        self.ready(self)
 
 
 def _listen(host: str, port: int) -> socket.socket:
     """A socket that listens, or an error in words."""
+    if not 0 <= port < 1 << 16:
+        raise DicentError(f"{port} is no port: they go up to {(1 << 16) - 1}")
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listening = socket.socket(family, socket.SOCK_STREAM)
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         raise DicentError(f"{host}, port {port}, is no address to listen at: {error}") from error
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
