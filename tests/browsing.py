@@ -75,7 +75,9 @@ class Server:
         with urllib.request.urlopen(request, timeout=60) as answer:
             return json.load(answer)
 
-    def begin(self, game: str = "ewn", dice: str = "rolled", position: str = "", rival: str = "beginner") -> str:
+    def begin(
+        self, game: str = "ewn", dice: str = "rolled", position: str = "", rival: str = "beginner"
+    ) -> str:
         """A new game of a person, who is first; its id."""
         players = {"MAX": "human", "MIN": rival}
         wanted = {"game": game, "position": position, "players": players, "dice": dice}
@@ -106,11 +108,13 @@ class Browser:
         self.driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
         self.look()
 
-    def look(self, width: int = 1280, height: int = 900, dark: bool = False, calm: bool = True) -> None:
+    def look(
+        self, width: int = 1280, height: int = 900, dark: bool = False, calm: bool = True, scale: float = 1.0
+    ) -> None:
         """The size of the page, its theme, and whether it should keep still."""
         self.driver.execute_cdp_cmd(
             "Emulation.setDeviceMetricsOverride",
-            {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500},
+            {"width": width, "height": height, "deviceScaleFactor": scale, "mobile": width < 500},
         )
         features = [
             {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},

@@ -1,14 +1,17 @@
 """The pages in a real Chromium: played, analysed and reviewed as people do it."""
 
 import json
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from .browsing import Browser, Server, missing, wait_for
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=missing() or "")
+ALL = os.environ.get("DICENT_BROWSER") == "all"  # as `make browser` says; else the quick ones
 
 FEW = "AB3/C4/5/4c/3ba 1 -"  # few pieces, and all far from each other
 WON = "1c3/5/5/3A1/5 1 2"  # for MAX, by d2e1 alone
@@ -26,7 +29,13 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     run.mkdir(parents=True)
     (run / "config.toml").write_text('game = "ewn"\nsearch = "descent"\n')
     rows = [
-        {"kind": kind, "seconds": 60 * i, "matches": 10 * i, "loss": 1 / (i + 1), "scores": {"random": 0.5 + i / 20}}
+        {
+            "kind": kind,
+            "seconds": 60 * i,
+            "matches": 10 * i,
+            "loss": 1 / (i + 1),
+            "scores": {"random": 0.5 + i / 20},
+        }
         for i in range(5)
         for kind in ("phase", "strength")
     ]
@@ -115,7 +124,9 @@ def go_to(browser: Browser, selector: str) -> None:
     row, column = map(int, browser.see(selector).get_attribute("data-cell").split(","))
     here_row, here_column = map(int, browser.see(".cell:focus").get_attribute("data-cell").split(","))
     browser.press(*[Keys.ARROW_DOWN if row > here_row else Keys.ARROW_UP] * abs(row - here_row))
-    browser.press(*[Keys.ARROW_RIGHT if column > here_column else Keys.ARROW_LEFT] * abs(column - here_column))
+    browser.press(
+        *[Keys.ARROW_RIGHT if column > here_column else Keys.ARROW_LEFT] * abs(column - here_column)
+    )
     assert browser.see(".cell:focus").get_attribute("data-cell") == f"{row},{column}"
 
 
@@ -268,14 +279,14 @@ def views(server: Server) -> dict[str, str]:
     return {
         ".form": "#/play",
         ".cell.movable": f"#/play/{game}",
-        ".rolls li": f"#/analyse?game=ewn&position=AB3/C4/5/4c/3ba+1+2",
+        ".rolls li": "#/analyse?game=ewn&position=AB3/C4/5/4c/3ba+1+2",
         ".mistakes button": f"#/review/{review}",
         ".game-row": "#/library",
         ".lines": "#/watch",
     }
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("dark", [False, True] if ALL else [False], ids=["light", "dark"][: 1 + ALL])
 def test_every_view_is_accessible_and_fits_a_phone(browser: Browser, server: Server, dark: bool) -> None:
     for selector, address in views(server).items():
         browser.look(390 if dark else 1280, 844, dark)
@@ -289,5 +300,8 @@ def test_every_view_is_accessible_and_fits_a_phone(browser: Browser, server: Ser
 
 
 def test_vendored_code_has_its_licence() -> None:
-    for folder in (Path(__file__).parent / "vendor", Path(__file__).parents[1] / "src/dicent/web/static/vendor"):
+    for folder in (
+        Path(__file__).parent / "vendor",
+        Path(__file__).parents[1] / "src/dicent/web/static/vendor",
+    ):
         assert list(folder.glob("LICENSE-*")), folder

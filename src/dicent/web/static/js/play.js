@@ -1,5 +1,5 @@
 // A game in play: the board, the die, whose turn it is, and what one may do.
-import { html, useEffect, useState } from "./ui.js";
+import { html, useEffect, useRef, useState } from "./ui.js";
 import { Board } from "./board.js";
 import { Die, Faces } from "./die.js";
 import { analyseLink } from "./links.js";
@@ -29,7 +29,10 @@ export function Play({ id }) {
   const steps = game?.steps.length ?? 0;
   useEffect(() => setSeen(null), [steps, id]);
   useEffect(() => announceStep(game), [game]);
-  useEffect(() => catchFocus(), [game, busy]);
+  const byDie = useRef(false); // was the die pressed, which is no button any more once it is rolled?
+  useEffect(() => {
+    if (byDie.current && catchFocus()) byDie.current = false;
+  }, [game, busy]);
   const at = seen ?? steps;
   const past = useLoaded(() => pastPosition(game, seen), [game, seen]).value;
   const lastSeen = useLastAction(game, at);
@@ -59,6 +62,10 @@ export function Play({ id }) {
 
   const over = isOver(game);
   const toRoll = live && turn === "CHANCE" && game.dice === "rolled" && isHuman(game, roller) && !busy;
+  function press() {
+    byDie.current = true;
+    act("roll");
+  }
   const win = over && game.result !== null ? (game.result + 1) / 2 : firstWin(analysis.analysis);
   return html`<div class="page two">
     <div class="board-side">
@@ -74,7 +81,7 @@ export function Play({ id }) {
     </div>
     <div class="side">
       <section class="card turn" aria-label="Turn">
-        <${TurnDie} game=${game} position=${position} live=${live} roller=${roller} toRoll=${toRoll} act=${act} />
+        <${TurnDie} game=${game} position=${position} live=${live} roller=${roller} onRoll=${toRoll ? press : null} />
         <div class="turn-words">
           <p class="status">${live ? statusText(game, roller, busy) : over && at === steps ? resultText(game.result, game.ended) : `After step ${at}`}</p>
           <p class="status-more">${live && hint?.at === steps ? hint.text : over && at === steps ? "" : live ? helpText(game, roller, mine, rollForMe) : "Looking back"}</p>
@@ -108,10 +115,11 @@ export function Play({ id }) {
   </div>`;
 }
 
-/** The die is no button any more once it is rolled; the keyboard goes on at the pieces then. */
+/** The keyboard goes on at the pieces, if its place is lost. Is there one? */
 function catchFocus() {
-  if (document.activeElement !== document.body) return;
-  /** @type {HTMLElement|null} */ (document.querySelector(".cell.movable, .cell.target"))?.focus({ preventScroll: true });
+  const cell = /** @type {HTMLElement|null} */ (document.querySelector(".cell.movable, .cell.target"));
+  if (cell && document.activeElement === document.body) cell.focus({ preventScroll: true });
+  return cell !== null;
 }
 
 /** @param {Game|null} game @param {number|null} seen */
@@ -178,12 +186,12 @@ function facesOf(game) {
 const faces = new Map();
 
 /** The die, to be looked at, rolled or entered. @param {any} props */
-function TurnDie({ game, position, live, roller, toRoll, act }) {
+function TurnDie({ game, position, live, roller, onRoll }) {
   if (!usesDice(game) || (isOver(game) && position === game.position)) return null;
   const shown = position.view ? position.view.die : lastRoll(game, position);
   const lastIsRoll = game.history.at(-1)?.player === "CHANCE";
   return html`<${Die} value=${shown} faces=${facesOf(game)} owner=${live ? roller ?? position.to_play : null}
-    throw=${live && lastIsRoll ? game.history.length : "still"} onRoll=${toRoll ? () => act("roll") : null} />`;
+    throw=${live && lastIsRoll ? game.history.length : "still"} onRoll=${onRoll} />`;
 }
 
 /** For games without a view: the roll that the player to move has to use. @param {Game} game @param {any} position */
