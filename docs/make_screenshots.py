@@ -59,8 +59,6 @@ def shoot(browser: Browser, name: str, look: tuple[str, str]) -> None:
 
 def take(server: Server, browser: Browser, running: str, finished: str, look: tuple[str, str]) -> None:
     """Every view in one look."""
-    from selenium.webdriver.common.action_chains import ActionChains
-
     width, height, scale = SIZES[look[0]]
     browser.look(width, height, look[1] == "dark", calm=False, scale=scale)
     browser.open(server.url)
@@ -79,8 +77,8 @@ def take(server: Server, browser: Browser, running: str, finished: str, look: tu
     browser.open(f"{server.url}#/analyse?game=ewn&position={PLACE.replace(' ', '+')}")
     browser.see(".moves-table tbody tr", "best")
     time.sleep(3)
-    mouse = ActionChains(browser.driver).move_to_element(browser.see(".brand"))
-    mouse.move_to_element(browser.see(".moves-table tbody tr")).perform()
+    browser.driver.execute_script("document.querySelector('.moves-table .link').focus({preventScroll: true})")
+    time.sleep(1)
     if look[0] == "phone":
         browser.driver.execute_script("scrollTo(0, 0)")
     shoot(browser, "analyse", look)
