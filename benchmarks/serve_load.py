@@ -2,10 +2,10 @@
 
     python benchmarks/serve_load.py [MINUTES] [--clients 50] [--think 0.5] [--strength advanced]
 
-Starts a server of its own, with its library in a temporary folder. Each client plays one game after another
-as a browser does: it rolls, moves after a moment's thought, and asks for the computer's reply. Two more analyse
-all the while. In the end the server is killed and started anew, and every game is compared with what its client
-has seen.
+Starts a server of its own, with its library in a temporary folder. Each client plays one game after
+another as a browser does: it rolls, moves after a moment's thought, and asks for the computer's reply.
+Two more analyse all the while. In the end the server is killed and started anew, and every game is
+compared with what its client has seen.
 """
 
 import argparse
