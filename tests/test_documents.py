@@ -27,7 +27,15 @@ def test_the_readmes_code_prints_what_it_says(
             assert text == promised if promised else text
 
 
-RUN = ["exact.md", "learning.md", "matches.md", "reproduction.md", "search.md", "your-own-search.md"]
+RUN = [
+    "exact.md",
+    "learning.md",
+    "matches.md",
+    "notation.md",
+    "reproduction.md",
+    "search.md",
+    "your-own-search.md",
+]
 
 
 @pytest.mark.parametrize("document", RUN)
@@ -62,7 +70,7 @@ def test_links_lead_to_files(document: Path) -> None:
 def test_commands_and_files_that_are_named_exist(document: Path) -> None:
     text = document.read_text(encoding="utf-8")
     commands = {"games", "show", "check", "perft", "bench", "match", "tournament", "train"}
-    commands |= {"solve", "probe", "tables", "accuracy", "reproduce"}
+    commands |= {"solve", "probe", "tables", "accuracy", "reproduce", "engine", "analyse", "play"}
     assert set(re.findall(r"dicent ([a-z]+)[ `]", text)) <= commands
     for path in re.findall(r"`((?:src|docs|tests)/[\w/.]+)`", text):
         assert (ROOT / path).exists(), path

@@ -72,9 +72,11 @@ def _analyses(
 ) -> Iterator[dict[str, Any]]:
     """What is found, more and more of it."""
     from dicent.engine.answers import analysis_facts
+    from dicent.engine.growth import core, warm_up
     from dicent.engine.tables import with_tables
 
-    search = with_tables(player.search, state)
+    search = with_tables(core(player.search), state)
+    warm_up(search, state)
     for analysis in search.stream(state, limit, every=every):
         yield analysis_facts(analysis, search, analysis.time)
 

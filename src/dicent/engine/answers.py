@@ -6,11 +6,11 @@ import math
 from typing import Any
 
 import dicent
+from dicent.engine.growth import core
 from dicent.engine.tables import LookUp
 from dicent.game import NAMES
 from dicent.registry import game_names, make
 from dicent.search.analysis import Analysis, MoveInfo, OutcomeInfo, point_of_view, win_probability
-from dicent.search.determinized import Determinized
 from dicent.search.tree_search import Search
 
 PROTOCOL = 1
@@ -42,9 +42,8 @@ class _View:
     """How one player sees moves and rolls."""
 
     def __init__(self, player: int, search: Search) -> None:
-        inner = search.inner if isinstance(search, Determinized) else search
         self.player = player
-        self.evaluator = getattr(inner, "evaluator", None)
+        self.evaluator = getattr(core(search), "evaluator", None)
 
     def move(self, move: MoveInfo, best: float) -> dict[str, Any]:
         return {

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from dicent.engine.answers import analysis_facts, games_facts, version_facts
-from dicent.engine.growth import Growth, without_time
+from dicent.engine.growth import Growth, core, warm_up, without_time
 from dicent.engine.players import default_player, find_game, find_player
 from dicent.engine.query import GUESTS, Id, Query, QueryError, Terms, read_query
 from dicent.engine.tables import with_tables
@@ -17,10 +17,10 @@ from dicent.engine.workers import Job, Workers
 from dicent.errors import DicentError
 from dicent.game import State
 from dicent.play.chooser import seeded
-from dicent.play.openspiel import OpenSpielMcts
 from dicent.play.player import Player
-from dicent.play.process import Process
 from dicent.search.limit import Limit
+from dicent.search.puct import Puct
+from dicent.search.tree_search import Search, TreeSearch
 
 Answer = Callable[[dict[str, Any]], object]
 
@@ -43,7 +43,6 @@ class Engine:
         self._voice = threading.RLock()  # held while answering
         self._lock = threading.Condition()
         self._jobs: dict[Id, _Search] = {}
-        self._kept: tuple[object, Growth] | None = None  # the last analysis, and what it was of
         self._closed = False
 
     def ask(self, line: str | bytes) -> None:
@@ -58,6 +57,8 @@ class Engine:
             self._take(query)
         except QueryError as error:
             self.refuse(error)
+        except Exception as error:  # a game that somebody has installed may be broken
+            self.refuse(QueryError(f"{type(error).__name__}: {error}"))
 
     def _take(self, query: Query) -> None:
         if query.query == "version":
@@ -90,7 +91,9 @@ class Engine:
     def wait(self, seconds: float | None = None) -> bool:
         """Wait until every query is answered; were they, in this time?"""
         with self._lock:
-            return self._lock.wait_for(lambda: not self._jobs, seconds)
+            answered = self._lock.wait_for(lambda: not self._jobs, seconds)
+        with self._voice:  # the last answer may be on its way
+            return answered
 
     def close(self) -> None:
         """End what is under way. After this nothing is answered any more."""
@@ -99,8 +102,8 @@ class Engine:
             for job in self._jobs.values():
                 job.terminate()
             self._jobs.clear()
-            self._kept = None
             self._lock.notify_all()
+        self.workers.kept.take(self, None)
 
     @property
     def is_closed(self) -> bool:
@@ -121,27 +124,21 @@ class Engine:
 
     def refuse(self, error: QueryError) -> None:
         """Answer that something is wrong."""
-        answer: dict[str, Any] = {"id": error.id, "error": str(error)}
-        self.say({**answer, "field": error.field} if error.field is not None else answer)
+        self.say(_complaint(error))
 
-    def done(self, job: _Search) -> None:
-        """A query is answered, or as good as: its id may be used again."""
-        with self._lock:
-            if self._jobs.get(job.query.id) is job:
-                del self._jobs[job.query.id]
-            self._lock.notify_all()
+    def finish(self, job: _Search, answer: dict[str, Any]) -> None:
+        """Give the last answer to a query, whose id may be used again."""
+        with self._voice:
+            with self._lock:
+                if self._jobs.get(job.query.id) is job:
+                    del self._jobs[job.query.id]
+                self._lock.notify_all()
+            self.say(answer)
 
-    def take_kept(self, key: object) -> Growth | None:
-        """The last analysis, if it was of the same; it is the taker's then."""
-        with self._lock:
-            kept, self._kept = self._kept, None
-        return kept[1] if kept is not None and kept[0] == key else None
 
-    def keep(self, key: object, growth: Growth) -> None:
-        """Keep an analysis, so that a later query can go on with it."""
-        with self._lock:
-            if not self._closed:
-                self._kept = key, growth
+def _complaint(error: QueryError) -> dict[str, Any]:
+    answer: dict[str, Any] = {"id": error.id, "error": str(error)}
+    return answer if error.field is None else {**answer, "field": error.field}
 
 
 class _Search(Job):
@@ -169,13 +166,11 @@ class _Search(Job):
         except Exception as error:
             field = error.field if isinstance(error, QueryError) else None
             text = str(error) if isinstance(error, DicentError) else f"{type(error).__name__}: {error}"
-            self.engine.done(self)
-            self.engine.refuse(QueryError(text, field, self.query.id))
+            self.engine.finish(self, _complaint(QueryError(text, field, self.query.id)))
             return False
         if answer is None:
             return True
-        self.engine.done(self)
-        self.engine.say({"id": self.query.id, **answer})
+        self.engine.finish(self, {"id": self.query.id, **answer})
         return False
 
     def _work(self) -> dict[str, Any] | None:
@@ -209,8 +204,10 @@ class _Move(_Search):
             search = player.search
             if self.query.seed is not None:
                 search = seeded(search, self.query.seed, self.query.seed)
-            if isinstance(search, Process | OpenSpielMcts):
+            if not _plays_what_is_best(search):
                 return self._answer(search.play(self.state, limit, self.query.ply))
+            if limit.time is not None:
+                warm_up(search, self.state)
             self.growth = Growth(search, self.state, limit, self.query.ply)
         self.growth.grow()
         last = self.growth.last
@@ -247,7 +244,7 @@ class _Analysis(_Search):
         now = time.perf_counter()
         if growth.ended or self.is_terminated or (self.deadline is not None and now >= self.deadline):
             answer = {"partial": False, "analysis": self._facts()}
-            self.engine.keep(self.key, growth)
+            self.engine.workers.kept.put(self.engine, self.key, growth)
             return {**answer, "terminated": True} if self.is_terminated and not growth.ended else answer
         if self.query.every is not None and now - self.told >= self.query.every:
             self.told = now
@@ -257,20 +254,31 @@ class _Analysis(_Search):
     def _taken_up(self) -> Growth:
         """The analysis, begun or gone on with."""
         player, limit = self._begin()
-        query, search = self.query, player.search
-        self.deadline = None if limit.time is None else time.perf_counter() + limit.time
+        query, search = self.query, core(player.search)
         if query.seed is not None:
             search = seeded(search, query.seed, query.seed)
         search = with_tables(search, self.state)
-        limit = without_time(search, limit, self.engine.terms.nodes)
-        self.key = self.state, player.name, id(player), query.seed, query.ply
-        kept = self.engine.take_kept(self.key)
-        return Growth(search, self.state, limit, query.ply) if kept is None else kept.going_on(limit)
+        warm_up(search, self.state)
+        self.deadline = None if limit.time is None else time.perf_counter() + limit.time
+        nodes = self.engine.terms.nodes
+        limit = without_time(search, limit, nodes)
+        self.key = self.state, id(player), type(search), query.seed, query.ply
+        kept = self.engine.workers.kept.take(self.engine, self.key)
+        if kept is not None:
+            return kept.going_on(limit, nodes)
+        return Growth(search, self.state, limit, query.ply)
 
     def _facts(self) -> dict[str, Any]:
         assert self.growth is not None
         assert self.growth.last is not None
         return analysis_facts(self.growth.last, self.growth.search, self.growth.seconds)
+
+
+def _plays_what_is_best(search: Search) -> bool:
+    """Is its move that of its analysis? Programs and careless players choose theirs in another way."""
+    if isinstance(search, Puct):
+        return search.temperature == 0
+    return type(search).play in (Search.play, TreeSearch.play)
 
 
 @contextlib.contextmanager

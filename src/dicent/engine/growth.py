@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
+from collections import OrderedDict
 from collections.abc import Generator, Iterator
 from dataclasses import replace
 from typing import cast
@@ -40,18 +42,66 @@ class Growth:
             self.ended = True
         self.seconds += time.perf_counter() - begin
 
-    def going_on(self, limit: Limit) -> Growth:
-        """The analysis with another limit: the same one where it was only a matter of time."""
+    def going_on(self, limit: Limit, nodes: int) -> Growth:
+        """The analysis with another limit: the same one where it was only a matter of time.
+
+        A tree that has as many as `nodes` is not made larger.
+        """
         if limit == self.limit and not self.ended:
             return self
         self.close()
-        return Growth(self.search, self.state, limit, self.ply, self.last)
+        tree = None if self.last is None else self.last.tree
+        small = tree is not None and int(tree.tree.nodes[0]) < nodes
+        return Growth(self.search, self.state, limit, self.ply, self.last if small else None)
 
     def close(self) -> None:
         """Search no further."""
         with contextlib.suppress(AttributeError):  # not every stream is a generator
             cast(Generator[Analysis], self._stream).close()
         self.ended = True
+
+
+class Kept:
+    """The last analysis of each conversation, so that a later query can go on with it; only of some."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._lock = threading.Lock()
+        self._growths: OrderedDict[int, tuple[object, Growth]] = OrderedDict()  # oldest first
+
+    def put(self, owner: object, key: object, growth: Growth) -> None:
+        """Keep what `owner` has found about `key`."""
+        with self._lock:
+            self._growths[id(owner)] = key, growth
+            self._growths.move_to_end(id(owner))
+            while len(self._growths) > self.most:
+                self._growths.popitem(last=False)
+
+    def take(self, owner: object, key: object) -> Growth | None:
+        """What is kept, if it is about the same; it is the taker's then."""
+        with self._lock:
+            found = self._growths.pop(id(owner), None)
+        return found[1] if found is not None and found[0] == key else None
+
+
+def core(search: Search) -> Search:
+    """The search that does the work, inside those that only lead it."""
+    while isinstance(inner := getattr(search, "inner", None), Search):
+        search = inner
+    return search
+
+
+def warm_up(search: Search, state: State) -> None:
+    """Compile what a search needs before its clock is started."""
+    kind = state.game, type(search), type(getattr(search, "evaluator", None))
+    if kind in _warm or not isinstance(search, TreeSearch) or state.result is not None:
+        return
+    for _ in search.stream(state, Limit(evaluations=1, depth=1), None, float("inf")):
+        pass
+    _warm.add(kind)
+
+
+_warm: set[object] = set()
 
 
 def without_time(search: Search, limit: Limit, nodes: int) -> Limit:

@@ -32,9 +32,13 @@ def serve_lines(source: BinaryIO, target: BinaryIO, player: str | None = None, t
 
 
 def read_lines(source: BinaryIO, take: Callable[[bytes], object]) -> None:
-    """Hand on the lines of `source`, of long ones only so much that they are seen to be too long."""
+    """Hand on the lines of `source`, of long ones only so much that they are seen to be too long.
+
+    It ends with the source, or when `take` returns False.
+    """
     while line := source.readline(LONGEST_LINE + 2):
         rest = line
         while rest and not rest.endswith(b"\n"):
             rest = source.readline(LONGEST_LINE)
-        take(line.rstrip(b"\r\n"))
+        if take(line.rstrip(b"\r\n")) is False:
+            return

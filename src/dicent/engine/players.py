@@ -39,6 +39,12 @@ def find_player(text: str, game: Game, any_text: bool) -> Player:
     return player
 
 
+def check_player(text: str) -> None:
+    """Raise an error unless the text names a player, whatever the game."""
+    if text not in _strengths():
+        parse_player(text)
+
+
 def default_player() -> str:
     """Who answers when a query names nobody."""
     strengths = list(_strengths())

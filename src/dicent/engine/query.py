@@ -38,14 +38,14 @@ class Terms:
     in_flight: int = 256  # queries at once
 
     def hold(self, limit: Limit) -> Limit:
-        """A limit within these terms."""
-        nodes = self.nodes if limit.nodes is None else min(limit.nodes, self.nodes)
-        if self.players:  # searches bound their own memory
+        """A limit within these terms; whoever may name any player knows what it costs."""
+        if self.players:
             return limit
+        nodes = self.nodes if limit.nodes is None else min(limit.nodes, self.nodes)
         return replace(limit, nodes=nodes, time=self.time if limit.time is None else limit.time)
 
 
-GUESTS = Terms(players=False, time=600.0, nodes=1 << 21, in_flight=16)
+GUESTS = Terms(players=False, time=600.0, nodes=1 << 20, in_flight=16)
 
 
 class QueryError(DicentError):

@@ -6,6 +6,8 @@ Squares are ours: columns a to e from the left, rows 5 to 1 from the top.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from dicent.errors import DicentError
 from dicent.game import Game, State
 from dicent.kernels.constants import MAX, MIN
@@ -21,9 +23,15 @@ Stones = dict[tuple[int, int], str]  # the square of each side's stones, by thei
 def is_usual_ewn(game: Game) -> bool:
     """Is it the game on its usual board? Rules and set-ups may differ."""
     options = game.options
-    if game.rules.source != make("ewn").rules.source:
+    if game.rules.source != _source():
         return False
     return (options["size"], options["pieces"], options["hole"]) == (SIZE, STONES, False)
+
+
+@lru_cache(maxsize=1)
+def _source() -> str:
+    """The text of its rules."""
+    return make("ewn").rules.source
 
 
 def require_usual_ewn(game: Game, what: str) -> None:

@@ -9,7 +9,7 @@
     puct:NET,1600
     NET                                   the same as expectiminimax:NET,depth=3
     openspiel-mcts:1000                   OpenSpiel's search, where that is installed
-    process:COMMAND                       another program
+    process:COMMAND                       another program; protocol=ini-get for one of Taiwan's
     greedy:rollout=100                    random games, or `random=SEED`, in place of a network
 
 Fields stand between commas, which quotes protect: first those without a name, then name=value.
@@ -135,7 +135,7 @@ KINDS = {
     "openspiel-mcts": _Kind(
         OpenSpielMcts, ("simulations",), {"simulations": "count", "exploration": "number"}
     ),
-    "process": _Kind(Process, ("command",), {"command": "text", "timeout": "number"}),
+    "process": _Kind(Process, ("command",), {"command": "text", "timeout": "number", "protocol": "text"}),
     "puct": _Kind(Puct, ("net", "evaluations"), {"exploration": "number"}, {"evaluations": SIMULATIONS}),
 }
 SWITCHES = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}

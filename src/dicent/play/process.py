@@ -1,4 +1,4 @@
-"""Process: another program as a player, by lines of JSON (docs/protocol.md)."""
+"""Process: another program as a player, by lines of JSON or another protocol (docs/protocol.md)."""
 
 from __future__ import annotations
 
@@ -17,23 +17,25 @@ from typing import Any
 
 from dicent.errors import DicentError, PlayerError
 from dicent.game import State
+from dicent.play.ini_get import PROTOCOLS, IniGet
 from dicent.search.analysis import Analysis
 from dicent.search.limit import Limit
 from dicent.search.tree_search import Search
 
 LONGEST = 1 << 20  # bytes of an answer
 SHOWN = 300  # letters of what a program wrote that an error repeats
+JSON = "json"
 
 
 class Process(Search):
     """A program that is told positions and answers with actions.
 
     It is started when its first move is due, and ended with this object. `timeout` is in seconds a
-    move. Whatever goes wrong ends the match with an error that names the program: a score with games
-    lost by accident would say nothing about how well it plays.
+    move, `protocol` is json, ini-get or ini-get-numbers. Whatever goes wrong ends the match with an error
+    that names the program: a score with games lost by accident would say nothing about how well it plays.
     """
 
-    def __init__(self, command: str, timeout: float = 60.0, seed: int = 0) -> None:
+    def __init__(self, command: str, timeout: float = 60.0, protocol: str = JSON, seed: int = 0) -> None:
         try:
             self.command = shlex.split(command)
         except ValueError as error:
@@ -42,8 +44,12 @@ class Process(Search):
             raise PlayerError("process: needs a command, as in process:./engine")
         if not timeout > 0:
             raise PlayerError(f"process:{command}: timeout is {timeout}, it must be above 0")
+        if protocol not in (JSON, *PROTOCOLS):
+            known = ", ".join((JSON, *PROTOCOLS))
+            raise PlayerError(f"process:{command}: there is no protocol {protocol!r}; protocols: {known}")
         self.seed = seed
         self._program = _Program(self.command, timeout)  # shared by copies, which have other seeds
+        self._ini_get = None if protocol == JSON else IniGet(self._program.exchange, protocol)
 
     def stream(
         self, state: State, limit: Limit, after: Analysis | None = None, every: float = 0.2, ply: int = 0
@@ -57,8 +63,16 @@ class Process(Search):
         actions = {game.format_action(state, action): action for action in state.legal_actions}
         if not actions:
             raise DicentError(f"there is no action to play at {state}. {state.describe_legal()}")
-        question = {"game": game.name, "position": str(state), "actions": list(actions)}
-        text = self._program.ask({**question, "ply": ply, "seed": self.seed})
+        if self._ini_get is not None:
+            try:
+                text = self._ini_get.ask(state)
+            except PlayerError:
+                raise
+            except DicentError as error:
+                raise self._program.error(f"cannot play at {state}: {error}") from error
+        else:
+            question = {"game": game.name, "position": str(state), "actions": list(actions)}
+            text = self._program.ask({**question, "ply": ply, "seed": self.seed})
         if text not in actions:
             raise self._program.error(
                 f"played {text!r} at {state}, which is not legal there: {', '.join(actions)}"
@@ -82,16 +96,15 @@ class _Program:
         with self.lock:
             return self._ask(question)
 
+    def exchange(self, line: str) -> str:
+        """The line that the program answers to a line."""
+        with self.lock:
+            self._write(line)
+            return self._answer(time.monotonic() + self.timeout).decode(errors="replace").strip()
+
     def _ask(self, question: dict[str, Any]) -> str:
-        process = self._started()
         self.asked += 1
-        line = json.dumps({"id": self.asked, **question}, ensure_ascii=False)
-        assert process.stdin is not None
-        try:
-            process.stdin.write(line.encode() + b"\n")
-            process.stdin.flush()
-        except OSError:
-            raise self._ended() from None
+        self._write(json.dumps({"id": self.asked, **question}, ensure_ascii=False))
         deadline = time.monotonic() + self.timeout
         answer = self._answer(deadline)
         try:
@@ -111,6 +124,15 @@ class _Program:
                 raise
             shown = answer[:SHOWN].decode(errors="replace").strip()
             raise self.error(f'answered {shown!r}, and not {{"id": ..., "action": ...}}') from None
+
+    def _write(self, line: str) -> None:
+        process = self._started()
+        assert process.stdin is not None
+        try:
+            process.stdin.write(line.encode() + b"\n")
+            process.stdin.flush()
+        except OSError:
+            raise self._ended() from None
 
     def error(self, what: str) -> PlayerError:
         """An error that names the program; it is not asked again."""

@@ -12,7 +12,7 @@ from dicent.library import Facts, Library
 from dicent.notation import read_games, write_game
 from dicent.play.record import Record
 from dicent.web.positions import game_named
-from dicent.web.problems import DECLARED, ProblemError, about
+from dicent.web.problems import DECLARED, ProblemError, about, answers_as
 from dicent.web.shapes import GamePage, Imported, ImportRequest
 
 PAGE = 50  # games
@@ -77,7 +77,7 @@ def routes(library: Library) -> APIRouter:
             records = read_legal(request.text)
         return Imported(ids=library.add_records(records))
 
-    @router.get("/games/{id}/export", response_class=PlainTextResponse)
+    @router.get("/games/{id}/export", response_class=Response, responses=answers_as("text/plain"))
     def export(id: str, format: Literal["record", "wtn", "pgn"] = "record") -> PlainTextResponse:
         record = library.get(id).record()
         try:

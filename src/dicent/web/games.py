@@ -28,17 +28,28 @@ from dicent.web.shapes import AtRequest, GameShape, GameStepRequest, Hint, NewGa
 from dicent.web.work import Work
 
 HUMAN = "human"
+TABLES = 1000  # games whose states are remembered
 
 
 class Table:
-    """A game on the board: what the library keeps, and its states."""
+    """A game on the board: what the library keeps, and its states. `known` is an earlier look at it."""
 
-    def __init__(self, kept: Kept) -> None:
+    def __init__(self, kept: Kept, known: Table | None = None) -> None:
         self.kept = kept
         self.game = game_named(kept.game)
-        self.states = [self.game.parse(kept.start)]
-        for step in kept.steps:
-            self.states.append(apply_text(self.states[-1], step))
+        self.states: list[State] = []
+        self.texts: list[str] = []  # of the states
+        if known is not None:
+            same = _common(kept.steps, known.kept.steps)
+            self.states, self.texts = known.states[: same + 1], known.texts[: same + 1]
+        else:
+            self._reach(self.game.parse(kept.start))
+        for step in kept.steps[len(self.states) - 1 :]:
+            self._reach(apply_text(self.state, step))
+
+    def _reach(self, state: State) -> None:
+        self.states.append(state)
+        self.texts.append(str(state))
 
     @property
     def state(self) -> State:
@@ -59,8 +70,8 @@ class Table:
         """The game as an answer."""
         kept, plies = self.kept, sum(not state.is_chance for state in self.states[:-1])
         history = [
-            {"step": step, "player": TURNS[before.to_play], "position": str(after)}
-            for step, before, after in zip(kept.steps, self.states, self.states[1:], strict=False)
+            {"step": step, "player": TURNS[before.to_play], "position": after}
+            for step, before, after in zip(kept.steps, self.states, self.texts[1:], strict=False)
         ]
         return {
             "id": kept.id,
@@ -78,6 +89,14 @@ class Table:
         }
 
 
+def _common(one: tuple[str, ...], other: tuple[str, ...]) -> int:
+    """How many steps two games have in common from the beginning."""
+    for i, (a, b) in enumerate(zip(one, other, strict=False)):
+        if a != b:
+            return i
+    return min(len(one), len(other))
+
+
 def roll(state: State, seed: int, number: int) -> str:
     """The outcome of step `number` of a game: nobody gets other dice by taking back or asking again."""
     rng = np.empty(2, np.uint64)
@@ -93,11 +112,16 @@ class Games:
     def __init__(self, library: Library, work: Work) -> None:
         self.library = library
         self.work = work
+        self._tables: dict[str, Table] = {}  # the one asked for last at the end
         self._thinking: dict[tuple[str, int], asyncio.Task[dict[str, Any]]] = {}
 
     def table(self, id: str) -> Table:
-        """A game by its id."""
-        return Table(self.library.get(id))
+        """A game by its id. The library is always asked; states that are known are not worked out again."""
+        table = Table(self.library.get(id), self._tables.pop(id, None))
+        self._tables[id] = table
+        while len(self._tables) > TABLES:
+            self._tables.pop(next(iter(self._tables), id), None)
+        return table
 
     def begin(self, wanted: NewGame) -> dict[str, Any]:
         """Begin a game."""
@@ -153,13 +177,14 @@ class Games:
             raise ProblemError(422, "no computer is to move here")
         plies = sum(not state.is_chance for state in table.states[:-1])
 
-        def think() -> dict[str, Any]:
+        def think() -> str:
             player = _player(name, table.kept.game)
             search = seeded(player.search, table.kept.seed ^ at, table.kept.seed)
             action = search.play(table.state, player.budget, plies)
-            return self._append(table, table.game.format_action(table.state, action))
+            return table.game.format_action(table.state, action)
 
-        return await self.work.move(think)
+        step = await self.work.move(think)
+        return await run_in_threadpool(self._append, table, step)
 
     def take_back(self, id: str, at: int) -> dict[str, Any]:
         """Back to the last decision of a person, its roll kept; a resignation alone is taken back first."""

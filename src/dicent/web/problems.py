@@ -29,6 +29,11 @@ DECLARED: dict[int | str, dict[str, Any]] = {
 }
 
 
+def answers_as(kind: str) -> dict[int | str, dict[str, Any]]:
+    """The description of a success that is no JSON."""
+    return {200: {"description": "Success", "content": {kind: {"schema": {"type": "string"}}}}}
+
+
 class ProblemError(Exception):
     """An answer that is no success."""
 

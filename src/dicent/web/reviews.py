@@ -10,14 +10,14 @@ import threading
 from dataclasses import dataclass
 from typing import Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
 from fastapi.responses import HTMLResponse
 
 from dicent.errors import DicentError, MissingError
 from dicent.library import Kept, Library
 from dicent.review import Review, judge_for, review_game, review_page
 from dicent.web.positions import game_named
-from dicent.web.problems import DECLARED, ProblemError
+from dicent.web.problems import DECLARED, ProblemError, answers_as
 from dicent.web.shapes import ReviewState
 from dicent.web.work import Work
 
@@ -32,6 +32,10 @@ class _Job:
     length: int  # of the game
     progress: float = 0.0
     error: str | None = None
+
+
+class _StoppedError(Exception):
+    """The server stops; the review can be asked for again."""
 
 
 class Reviews:
@@ -62,12 +66,14 @@ class Reviews:
     def _make(self, kept: Kept, job: _Job) -> None:
         def progress(share: float) -> None:
             job.progress = share
+            if self.work.is_closed:
+                raise _StoppedError
 
         try:
             game = game_named(kept.game)
             review = review_game(kept.record(), judge_for(game), game, progress)
             self.library.keep_review(kept.id, kept.length, review.to_dict())
-        except MissingError:  # the game was deleted meanwhile
+        except (MissingError, _StoppedError):  # the game was deleted meanwhile, or the server stops
             pass
         except Exception as error:
             log.exception("the review of %s has failed", kept.id)
@@ -118,7 +124,7 @@ def routes(reviews: Reviews) -> APIRouter:
     def state(id: str) -> ReviewState:
         return ReviewState.model_validate(reviews.state(id))
 
-    @router.get("/review.html", response_class=HTMLResponse)
+    @router.get("/review.html", response_class=Response, responses=answers_as("text/html"))
     def page(id: str) -> HTMLResponse:
         text = reviews.page(id)
         return HTMLResponse(text, headers={"Content-Security-Policy": policy_of(text)})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import secrets
 import socket
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -28,6 +29,7 @@ from dicent.web.work import Work
 STATIC = Path(__file__).parent / "static"
 FILE = "games.sqlite"
 PORT = 8420
+SWITCH = 0.0005  # seconds for which a thread may keep others from Python: searches need it rarely
 WS_BYTES = 1 << 16  # of a message on the engine's socket
 
 
@@ -100,6 +102,7 @@ def serve(settings: Settings, ready: Callable[[uvicorn.Server], object] = lambda
     """Run the server until it is stopped; `ready` is given it once it answers."""
     listening = _listen(settings.host, settings.port)
     with listening:
+        sys.setswitchinterval(SWITCH)
         app = make_app(settings)
         config = uvicorn.Config(
             app,

@@ -22,6 +22,7 @@ class Work:
     def __init__(self, threads: int | None = None, most: int = 256) -> None:
         self.most = most  # moves and hints under way or waiting
         self.waiting = 0
+        self.is_closed = False
         self.moves = ThreadPoolExecutor(threads or max(2, os.cpu_count() or 1), "moves")
         self.reviews = ThreadPoolExecutor(1, "reviews", initializer=step_back)
 
@@ -36,9 +37,10 @@ class Work:
             self.waiting -= 1
 
     def close(self) -> None:
-        """Drop what has not begun."""
+        """Drop what has not begun, and wait for the rest; a review ends as soon as it sees `is_closed`."""
+        self.is_closed = True
         for pool in (self.moves, self.reviews):
-            pool.shutdown(wait=False, cancel_futures=True)
+            pool.shutdown(cancel_futures=True)
 
 
 def step_back() -> None:

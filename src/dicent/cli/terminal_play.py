@@ -1,0 +1,265 @@
+"""A game at the terminal: play."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+from rich.console import Console
+from rich.markup import escape
+
+import dicent
+from dicent.cli.shared import GameText, PositionText, app
+from dicent.errors import DicentError
+from dicent.game import NAMES
+
+HELP = """Type a move as it is written above, or one of these:
+  hint      what the computer would play
+  back      take back to your last decision; the dice stay as they fell
+  moves     the legal moves
+  board     draw the board again
+  save FILE add the game to a file of records
+  resign    give the game up
+  quit      leave"""
+PEOPLE = {"max": (dicent.MAX,), "min": (dicent.MIN,), "both": (dicent.MAX, dicent.MIN)}
+
+
+@app.command
+def play(
+    game: GameText,
+    position: PositionText = "",
+    /,
+    side: Literal["max", "min", "both"] = "max",
+    opponent: str | None = None,
+    dice: Literal["rolled", "hand"] = "rolled",
+    record: str | None = None,
+    seed: int | None = None,
+) -> None:
+    """Play a game in the terminal against a player, or for two. `help` lists what can be typed.
+
+    Args:
+        side: Yours: MAX begins. With both, nobody plays for the computer.
+        opponent: The computer's player: uct:1000, expectiminimax:NET,depth=3, the name of a strength, ...
+        dice: Rolled for you, or entered by hand for a game on a real board.
+        record: A file to add the game to when it ends or is left, as a line of JSON.
+        seed: Which start position and which dice.
+    """
+    from dicent.engine.players import default_player, find_player
+    from dicent.notation import parse_position
+
+    made = dicent.make(game)
+    state = parse_position(made, position) if position else made.initial_state(seed)
+    computer = find_player(opponent or default_player(), made, any_text=True)
+    table = TerminalGame(state, computer, PEOPLE[side], dice == "hand", seed)
+    try:
+        table.play()
+    except (KeyboardInterrupt, EOFError):
+        table.console.print("left")
+    if record is not None:
+        table.save(record)
+
+
+class Left(Exception):  # noqa: N818  not an error
+    """Somebody wants to stop."""
+
+
+class TerminalGame:
+    """A game that is played by typing."""
+
+    def __init__(
+        self,
+        start: dicent.State,
+        computer: dicent.Player,
+        people: tuple[int, ...],
+        by_hand: bool,
+        seed: int | None = None,
+        console: Console | None = None,
+    ) -> None:
+        self.game, self.computer, self.people, self.by_hand = start.game, computer, people, by_hand
+        self.console = console or Console(highlight=False)
+        self.states = [start]
+        self.choices: list[int] = []
+        self.rolls: dict[int, int] = {}  # what was rolled at each step: a move taken back changes no dice
+        self.rng = random.Random(seed)
+
+    @property
+    def state(self) -> dicent.State:
+        """The position on the board."""
+        return self.states[-1]
+
+    def play(self) -> None:
+        """Play to the end, or until somebody leaves."""
+        if self.by_hand or dicent.MAX not in self.people:
+            self._draw()
+        try:
+            while self.state.result is None:
+                if self.state.is_chance:
+                    self._roll()
+                elif self.state.to_play in self.people:
+                    self._ask()
+                else:
+                    self._reply()
+        except Left:
+            return
+        self._draw()
+
+    def save(self, path: str | Path) -> None:
+        """Add the game to a file of records; one that was not played to its end has no result there."""
+        from dicent.play.record import append_records, make_record
+
+        names = ["person" if side in self.people else self.computer.name for side in (dicent.MAX, dicent.MIN)]
+        kept = make_record(self.game, self.states[0], self.choices, (names[0], names[1]))
+        append_records(path, [kept])
+        self.console.print(f"the game is kept in {escape(str(path))}")
+
+    def _go(self, choice: int) -> None:
+        state = self.state
+        self.choices.append(choice)
+        self.states.append(state.apply_outcome(choice) if state.is_chance else state.apply(choice))
+
+    def _roll(self) -> None:
+        state, step = self.state, len(self.choices)
+        if step not in self.rolls:
+            if self.by_hand:
+                rolled = self._read_roll()
+                if step != len(self.choices):  # a move was taken back instead
+                    return
+                self.rolls[step] = rolled
+            else:
+                faces, p = zip(*state.outcomes, strict=True)
+                self.rolls[step] = self.rng.choices(faces, p)[0]
+        outcome = self.rolls[step]
+        text = self.game.format_outcome(state, outcome)
+        self._go(outcome)
+        self.console.print(f"[dim]rolled[/] [bold]{escape(text)}[/]")
+
+    def _read_roll(self) -> int:
+        def read(text: str) -> int:
+            return self.game.parse_outcome(self.state, text)
+
+        faces = [self.game.format_outcome(self.state, o) for o, _ in self.state.outcomes]
+        return self._read("what was rolled?", read, faces)
+
+    def _ask(self) -> None:
+        """A move of a person."""
+        from dicent.terminal import board
+
+        self.console.print(board(self.state))
+        step = len(self.choices)
+        texts = [self.game.format_action(self.state, action) for action in self.state.legal_actions]
+        action = self._read("your move:", lambda text: self.game.parse_action(self.state, text), texts)
+        if step == len(self.choices):
+            self._go(action)
+
+    def _read(self, prompt: str, read: Callable[[str], int], legal: list[str]) -> int:
+        """What somebody types, until it can be read; commands are obeyed on the way.
+
+        After `back` the answer belongs to a position that is no more: -1.
+        """
+        while True:
+            text = self.console.input(f"[bold]{prompt}[/] ").strip()
+            word, _, rest = text.partition(" ")
+            if not text:
+                continue
+            if word.lower() == "back":
+                if self._take_back():
+                    return -1
+                continue
+            if word.lower() in COMMANDS:
+                COMMANDS[word.lower()](self, rest.strip())
+                continue
+            try:
+                return read(text if text in legal else text.lower())
+            except DicentError:
+                possible = escape("  ".join(legal))
+                self.console.print(f"[red]{escape(repr(text))} cannot be played here.[/] Type one of:")
+                self.console.print(f"[bold]{possible}[/]\n[dim]help lists what else can be typed[/]")
+
+    def _take_back(self) -> bool:
+        """To the last decision of a person."""
+        last = len(self.choices) - 1
+        while last >= 0 and (self.states[last].is_chance or self.states[last].to_play not in self.people):
+            last -= 1
+        if last < 0:
+            self.console.print("there is no move of yours to take back")
+            return False
+        del self.states[last + 1 :], self.choices[last:]
+        self.console.print("taken back")
+        return True
+
+    def _reply(self) -> None:
+        """A move of the computer."""
+        from dicent.play.chooser import seeded
+
+        ply = sum(not state.is_chance for state in self.states[:-1])
+        search = seeded(self.computer.search, self.rng.getrandbits(62), self.rng.getrandbits(62))
+        with self.console.status("thinking"):
+            action = search.play(self.state, self.computer.budget, ply)
+        text = self.game.format_action(self.state, action)
+        self._go(action)
+        self.console.print(f"{escape(self.computer.name)} plays [bold]{escape(text)}[/]")
+
+    def hint(self, _: str) -> None:
+        """Say what the computer would play."""
+        if not self.state.legal_actions:
+            self.console.print("there is nothing to play: the dice are to be rolled")
+            return
+        try:
+            found = self.computer.search.analyse(self.state, self.computer.budget)
+        except DicentError as error:
+            self.console.print(f"[red]{escape(str(error))}[/]")
+            return
+        best = found.moves[0]
+        self.console.print(f"{escape(best.text)}, which wins {best.win:.1%}")
+
+    def moves(self, _: str) -> None:
+        """List the legal moves."""
+        from dicent.terminal import status
+
+        self.console.print(status(self.state))
+
+    def resign(self, _: str) -> None:
+        """Give the game up."""
+        person = self.state.to_play if self.state.to_play in self.people else self.people[0]
+        self.console.print(f"resigned: {NAMES[-person]} has won")
+        raise Left
+
+    def leave(self, _: str) -> None:
+        """Stop here."""
+        raise Left
+
+    def keep(self, path: str) -> None:
+        """Save the game under a name."""
+        if not path:
+            self.console.print("save what where? save FILE")
+            return
+        try:
+            self.save(path)
+        except DicentError as error:
+            self.console.print(f"[red]{escape(str(error))}[/]")
+
+    def draw(self, _: str) -> None:
+        """Draw the board again."""
+        self._draw()
+
+    def help(self, _: str) -> None:
+        """Say what can be typed."""
+        self.console.print(HELP)
+
+    def _draw(self) -> None:
+        from dicent.terminal import board
+
+        self.console.print(board(self.state))
+
+
+COMMANDS: dict[str, Callable[[TerminalGame, str], Any]] = {
+    "hint": TerminalGame.hint,
+    "moves": TerminalGame.moves,
+    "board": TerminalGame.draw,
+    "save": TerminalGame.keep,
+    "resign": TerminalGame.resign,
+    "quit": TerminalGame.leave,
+    "help": TerminalGame.help,
+}

@@ -1,0 +1,102 @@
+"""The engine in the protocol of Taiwanese tournaments (`dicent.play.ini_get`): a line for a line."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from contextlib import redirect_stdout
+from dataclasses import replace
+from typing import BinaryIO
+
+import dicent
+from dicent.engine.lines import read_lines
+from dicent.engine.players import default_player, find_player
+from dicent.errors import DicentError
+from dicent.play.chooser import seeded
+from dicent.play.ewn_squares import stones_of
+from dicent.play.ini_get import COLOURS, read_get, style_of, write_move
+from dicent.registry import make
+
+MOVES = 30  # of a side that its time is shared out among; games are shorter
+
+
+class IniGetEngine:
+    """Answers lines. `protocol` says how squares of set-ups are written; moves are answered as asked."""
+
+    def __init__(self, player: str | None = None, protocol: str = "ini-get") -> None:
+        self.game = make("ewn")
+        self.player = find_player(player or default_player(), self.game, any_text=True)
+        self.style = style_of(protocol)
+        self.limit = self.player.budget
+
+    def answer(self, line: str) -> str | None:
+        """The answer to a line; None to the one that asks for the end."""
+        verb, *words = line.split() or [""]
+        try:
+            match verb.lower():
+                case "name":
+                    return "dicent"
+                case "version":
+                    return dicent.__version__
+                case "time_setting":
+                    return self._set_time(words)
+                case "board_setting":
+                    return self._set_board(words)
+                case "ini":
+                    return self._setup(words)
+                case "get":
+                    return self._move(words)
+                case "exit" | "quit":
+                    return None
+            return f"error: {verb!r} is none of name, version, time_setting, board_setting, ini, get, exit"
+        except DicentError as error:
+            return f"error: {error}"
+
+    def _set_time(self, words: list[str]) -> str:
+        """Seconds for all moves of a game; the player's own limit still holds."""
+        try:
+            [seconds] = [float(word) for word in words]
+            time = seconds / MOVES
+            own = self.player.budget
+            self.limit = replace(own, time=time if own.time is None else min(time, own.time))
+        except ValueError:
+            raise DicentError("time_setting takes a number of seconds") from None
+        return "ok"
+
+    def _set_board(self, words: list[str]) -> str:
+        if words != ["5", "6", "6"]:
+            raise DicentError("the board is 5 6 6: five squares along a side, six stones each")
+        return "ok"
+
+    def _setup(self, words: list[str]) -> str:
+        """Six squares for stones 1 to 6, dealt at random."""
+        if len(words) != 1 or words[0].upper() not in COLOURS:
+            raise DicentError("ini takes R or B")
+        side = COLOURS[words[0].upper()]
+        stones = stones_of(self.game.initial_state())
+        return " ".join(self.style[stones[side, number]] for number in range(1, 7))
+
+    def _move(self, words: list[str]) -> str:
+        state, style = read_get(words, self.game)
+        if not state.legal_actions:
+            raise DicentError(f"nobody is to move here. {state.describe_legal()}")
+        search = seeded(self.player.search, secrets.randbits(62), secrets.randbits(62))
+        return write_move(self.game.format_action(state, search.play(state, self.limit)), style)
+
+
+def serve_ini_get(source: BinaryIO, target: BinaryIO, player: str | None, protocol: str) -> None:
+    """Answer the lines of `source` until it ends or asks for the end."""
+    engine = IniGetEngine(player, protocol)
+
+    def take(line: bytes) -> bool:
+        if not line.strip():
+            return True
+        answer = engine.answer(line.decode(errors="replace"))
+        if answer is None:
+            return False
+        target.write(" ".join(answer.split()).encode() + b"\n")
+        target.flush()
+        return True
+
+    with redirect_stdout(sys.stderr):
+        read_lines(source, take)

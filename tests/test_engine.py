@@ -1,0 +1,506 @@
+"""The engine: what it answers, in which order, and what it refuses."""
+
+import io
+import json
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dicent
+from dicent.engine import Engine, Workers
+from dicent.engine.lines import serve_lines
+from dicent.engine.query import GUESTS, LONGEST, LONGEST_LINE
+from dicent.engine.tables import with_tables
+from dicent.engine.workers import Job
+
+ROOT = Path(__file__).parent.parent
+NIM = {"game": "dice-nim:stones=9", "position": "9 1 3"}
+LONG = {**NIM, "player": "uct", "limit": {"time": 60}}
+ENDGAME = {"game": "ewn", "position": "F4/1A3/5/3b1/5 1 3"}
+
+
+@pytest.fixture(autouse=True)
+def plain_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These tests are not about speed, and compiling takes longer than they do."""
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+
+
+class Talk:
+    """A conversation with an engine."""
+
+    def __init__(self, workers: Workers, **settings: Any) -> None:
+        self.answers: list[dict[str, Any]] = []
+        self.heard = threading.Condition()
+        self.engine = Engine(self._hear, workers, **settings)
+
+    def _hear(self, answer: dict[str, Any]) -> None:
+        json.dumps(answer, allow_nan=False)  # it can be written
+        with self.heard:
+            self.answers.append(answer)
+            self.heard.notify_all()
+
+    def ask(self, **query: Any) -> None:
+        self.engine.ask(json.dumps(query))
+
+    def last(self, id: object, seconds: float = 20) -> dict[str, Any]:
+        """The last answer to a query."""
+
+        def found() -> list[dict[str, Any]]:
+            return [
+                a
+                for a in self.answers
+                if a["id"] == id and "warning" not in a and not a.get("partial", False)
+            ]
+
+        with self.heard:
+            assert self.heard.wait_for(lambda: bool(found()), seconds), f"no answer to {id}: {self.answers}"
+            return found()[-1]
+
+    def wait_for(self, true: Callable[[], bool], seconds: float = 20) -> None:
+        with self.heard:
+            assert self.heard.wait_for(true, seconds)
+
+    def get(self, **query: Any) -> dict[str, Any]:
+        self.ask(id="get", **query)
+        answer = self.last("get")
+        self.answers.remove(answer)
+        return answer
+
+
+@pytest.fixture
+def workers() -> Iterator[Workers]:
+    made = Workers(threads=1)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def talk(workers: Workers) -> Iterator[Talk]:
+    made = Talk(workers)
+    yield made
+    made.engine.close()
+
+
+def test_the_question_of_the_process_protocol_is_answered_as_documented(talk: Talk) -> None:
+    text = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
+    question = json.loads(re.findall(r"```json\n(.*?)```", text, re.S)[0])
+    talk.engine.ask(json.dumps({**question, "player": "random"}))
+    answer = talk.last(question["id"])
+    assert set(answer) == {"id", "action"}
+    assert answer["action"] in question["actions"]
+    assert len(talk.answers) == 1
+
+
+def test_a_seed_gives_the_move_that_the_player_makes_with_it(talk: Talk) -> None:
+    search = dicent.Uct(seed=5)
+    state = dicent.make(NIM["game"]).parse(NIM["position"])
+    move = state.game.format_action(state, search.play(state, dicent.Limit(evaluations=40)))
+    assert talk.get(**NIM, seed=5, player="uct:40")["action"] == move
+
+
+def test_version_and_games(talk: Talk) -> None:
+    assert talk.get(query="version")["version"] == dicent.__version__
+    games = talk.get(query="games")["games"]
+    assert [game["name"] for game in games] == dicent.game_names()
+    assert games[0]["title"] == "EinStein würfelt nicht!"
+    assert {option["name"] for option in games[0]["options"]} == set(dicent.make("ewn").options)
+
+
+MOVE = {"action", "value", "win", "loss", "visits", "proved", "pv", "by_outcome"}
+ANALYSIS = {"position", "value", "win", "player", "proved", "depth", "nodes", "evaluations", "time"}
+ANALYSIS |= {"full", "source", "moves", "by_outcome"}
+
+
+def check_analysis(found: dict[str, Any], state: dicent.State) -> None:
+    """Everything that the document says of an analysis."""
+    assert set(found) == ANALYSIS
+    assert found["position"] == str(state)
+    assert found["player"] in ("MAX", "MIN")
+    assert all(type(found[name]) is int for name in ("depth", "nodes", "evaluations"))
+    assert type(found["proved"]) is bool
+    texts = [state.game.format_action(state, action) for action in state.legal_actions]
+    assert sorted(move["action"] for move in found["moves"]) == sorted(texts)
+    rolls = list(found["by_outcome"])
+    for move in found["moves"]:
+        assert set(move) == MOVE
+        assert 0 <= move["win"] <= 1
+        assert 0 <= move["loss"] <= 1
+        assert move["pv"][0] == move["action"]
+        rolls += move["by_outcome"]
+    for roll in rolls:
+        assert set(roll) == {"outcome", "p", "value", "win"}
+        sign = 1 if found["player"] == "MAX" else -1
+        assert roll["value"] is None or roll["win"] == pytest.approx((1 + sign * roll["value"]) / 2, abs=1e-9)
+    assert len(found["by_outcome"]) == len(state.outcomes)
+    if found["moves"]:
+        assert found["moves"][0]["loss"] == 0
+
+
+@pytest.mark.parametrize("player", ["random", "greedy:random=1", "uct:60", "descent:random=1,evaluations=60"])
+@pytest.mark.parametrize("position", ["4 1 -", "4 2 3", "4 1 2", "0 2 -"])
+def test_analyses_have_one_form(talk: Talk, player: str, position: str) -> None:
+    game = dicent.make("dice-nim")
+    state = game.parse(position)
+    answer = talk.get(query="analyse", game="dice-nim", position=position, player=player)
+    assert answer["partial"] is False
+    check_analysis(answer["analysis"], state)
+
+
+def test_the_perspective_is_stated(talk: Talk) -> None:
+    """Values are for MAX; wins for the player who is named."""
+    for position, player, win in (("2 1 2", "MAX", 1.0), ("2 2 2", "MIN", 1.0)):
+        query = {"game": "dice-nim", "position": position, "player": "descent:random=1,evaluations=200"}
+        found = talk.get(query="analyse", **query)["analysis"]
+        assert (found["player"], found["win"], found["proved"]) == (player, win, True)
+        assert found["value"] == (1.0 if player == "MAX" else -1.0)
+        assert found["moves"][0]["action"] == "2"
+
+
+def test_tables_answer_exactly(talk: Talk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    game = dicent.make("ewn:size=3,pieces=1")
+    state = game.parse("A2/3/2a 1 1")
+    query = {"query": "analyse", "game": game.name, "position": str(state), "player": "random"}
+    assert talk.get(**query)["analysis"]["source"] == "search"
+    monkeypatch.setenv("DICENT_HOME", str(tmp_path))
+    tables = dicent.build_tables(game, 2)
+    found = talk.get(**query)["analysis"]
+    assert found["source"] == "table"
+    assert found["proved"]
+    assert found["win"] == pytest.approx(dicent.solve(state).win, abs=1e-6)
+    assert all(move["proved"] for move in found["moves"])
+    assert tables.covers(state)
+
+
+def test_searches_ask_tables_on_their_way(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    monkeypatch.setenv("DICENT_HOME", str(tmp_path))
+    game = dicent.make("ewn:size=3,pieces=3")
+    dicent.build_tables(game, 2)
+    torch.manual_seed(1)
+    network = dicent.Network(dicent.DenseNetwork(game.input_shape, 8))
+    state = game.parse("A2/1a1/2b 1 1")
+    search = with_tables(dicent.Greedy(network), state)
+    moves = {move.text: move for move in search.analyse(state, dicent.Limit(depth=1)).moves}
+    assert {text for text, move in moves.items() if move.proved} == {"a3b2"}  # two pieces are left
+    assert moves["a3b2"].value == pytest.approx(
+        dicent.solve(state.apply(moves["a3b2"].action)).value, abs=1e-6
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "field", "says"),
+    [
+        ({"id": None}, "id", "every query has an id"),
+        ({"id": True}, "id", "every query has an id"),
+        ({"id": "x" * 300}, "id", "too long"),
+        ({"query": "play"}, "query", "one of move, analyse"),
+        ({"query": ["move"]}, "query", "one of move, analyse"),
+        ({"game": 5}, "game", "is a text, not 5"),
+        ({"game": "chess"}, "game", "there is no game 'chess'"),
+        ({"game": "dice-nim:stones=x"}, "game", "stones"),
+        ({"game": None}, "game", "is missing"),
+        ({"position": ""}, "position", "is no position"),
+        ({"position": "9 1"}, "position", "is no position"),
+        ({"position": "9 1 -"}, "position", "chance's turn"),
+        ({"position": "0 1 -"}, "position", "over"),
+        ({"position": "9" * 5000}, "position", "too long: at most 4,000"),
+        ({"position": "9 1\x00"}, "position", "cannot be printed"),
+        ({"player": "stockfish"}, "player", "there is no player"),
+        ({"player": "uct:x"}, "player", "whole number"),
+        ({"limit": 5}, "limit", "is an object"),
+        ({"limit": {}}, "limit", "at least one of"),
+        ({"limit": {"time": "5"}}, "limit.time", "is a number"),
+        ({"limit": {"time": -1}}, "limit.time", "from 0 to"),
+        ({"limit": {"nodes": 1.5}}, "limit.nodes", "whole number"),
+        ({"limit": {"depth": True}}, "limit.depth", "whole number"),
+        ({"query": "analyse", "every": 0}, "every", "from 0.05"),
+        ({"priority": "high"}, "priority", "whole number"),
+        ({"priority": 10**6}, "priority", "from -1000 to 1000"),
+        ({"ply": -1}, "ply", "from 0"),
+        ({"seed": 2**63}, "seed", "from 0"),
+        ({"actions": "1"}, "actions", "list of texts"),
+        ({"actions": ["4"]}, "actions", "not among the actions"),
+    ],
+)
+def test_errors_name_the_field(talk: Talk, query: dict[str, Any], field: str, says: str) -> None:
+    talk.ask(**{"id": 1, **NIM, "player": "random", **query})
+    answer = talk.last(1 if field != "id" else None)
+    assert answer["field"] == field
+    assert says in answer["error"]
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("hello", "not JSON"),
+        ("[1]", "a query is a JSON object"),
+        ('{"id": 1, "limit": {"time": NaN}}', "NaN is no number"),
+        ("[" * 60_000, "nested too deeply"),
+        (b'{"id": "\xff"}', "not UTF-8"),
+        ('{"id": "\\ud800"}', "not UTF-8"),
+        ('{"id": ' + "9" * 5000 + "}", "not JSON"),
+        ('{"id": "' + "x" * LONGEST_LINE + '"}', "too long"),
+    ],
+)
+def test_lines_that_are_no_queries(talk: Talk, line: str | bytes, says: str) -> None:
+    talk.engine.ask(line)
+    [answer] = talk.answers
+    assert answer["id"] is None
+    assert says in answer["error"]
+    assert talk.get(query="version")["protocol"] == 1
+
+
+def test_blank_lines_mean_nothing(talk: Talk) -> None:
+    talk.engine.ask("")
+    talk.engine.ask(b"  \r\n")
+    assert talk.answers == []
+
+
+def test_unknown_fields_are_warned_about(talk: Talk) -> None:
+    talk.ask(id=1, **NIM, player="random", limit={"time": 1, "tome": 2}, colour="red")
+    assert "action" in talk.last(1)
+    warnings = [answer for answer in talk.answers if "warning" in answer]
+    assert [warning["field"] for warning in warnings] == ["colour", "limit.tome"]
+    assert warnings[0]["warning"] == "move has no colour; it is passed over"
+    assert talk.answers[-1] == talk.last(1)
+
+
+def test_partial_results_grow(talk: Talk) -> None:
+    talk.ask(id=1, query="analyse", **{**LONG, "limit": {"time": 1}}, every=0.1)
+    last = talk.last(1)
+    partial = [answer for answer in talk.answers if answer.get("partial")]
+    assert len(partial) >= 2
+    nodes = [answer["analysis"]["evaluations"] for answer in [*partial, last]]
+    assert nodes == sorted(nodes)
+    assert nodes[0] < nodes[-1]
+    assert "terminated" not in last
+
+
+def test_a_later_analysis_goes_on_where_the_earlier_one_ended(talk: Talk) -> None:
+    query = {**LONG, "limit": {"time": 0.4}}
+    first = talk.get(query="analyse", **query)["analysis"]
+    second = talk.get(query="analyse", **query)["analysis"]
+    other = talk.get(query="analyse", **{**query, "position": "8 1 3"})["analysis"]
+    assert second["evaluations"] > first["evaluations"]
+    assert second["time"] > first["time"]
+    assert other["time"] < second["time"]
+    again = talk.get(query="analyse", **{**query, "limit": {"evaluations": 30}})["analysis"]
+    assert again["evaluations"] == 30
+
+
+def test_terminate_ends_one_query_or_all(talk: Talk) -> None:
+    for id in (1, 2, "three"):
+        talk.ask(id=id, query="analyse", **LONG, every=0.05)
+    talk.wait_for(lambda: {a["id"] for a in talk.answers if a.get("partial")} == {1, 2, "three"})
+    assert talk.get(query="terminate", of=2)["terminated"] == [2]
+    ended = talk.last(2)
+    assert ended["terminated"] is True
+    assert ended["analysis"]["moves"]
+    assert not any(a["id"] in (1, "three") and not a["partial"] for a in talk.answers)
+    assert talk.get(query="terminate")["terminated"] == [1, "three"]
+    assert talk.last(1)["terminated"]
+    assert talk.last("three")["terminated"]
+    assert talk.get(query="terminate", of=2)["terminated"] == []
+    assert talk.engine.wait(1)
+
+
+def test_terminate_ends_what_has_not_begun(workers: Workers) -> None:
+    workers.most = 1
+    talk = Talk(workers)
+    talk.ask(id=1, query="analyse", **LONG, every=0.05)
+    talk.wait_for(lambda: bool(talk.answers))
+    talk.ask(id=2, query="analyse", **LONG)
+    talk.ask(id=3, query="terminate", of=2)
+    assert talk.last(2) == {"id": 2, "partial": False, "terminated": True, "analysis": None}
+    talk.engine.close()
+
+
+def test_a_move_that_is_terminated_is_what_is_best_so_far(talk: Talk) -> None:
+    talk.ask(id=1, **LONG)
+    time.sleep(0.3)
+    talk.ask(id=2, query="terminate")
+    answer = talk.last(1)
+    assert answer["terminated"] is True
+    assert answer["action"] in "123"
+
+
+def test_one_slow_analysis_does_not_keep_others_waiting(workers: Workers) -> None:
+    slow, quick = Talk(workers), Talk(workers)
+    for id in range(4):
+        slow.ask(id=id, query="analyse", **LONG, priority=1000)
+    begin = time.perf_counter()
+    assert "action" in quick.get(**NIM, player="uct:50")
+    assert time.perf_counter() - begin < 5
+    assert not any(not answer["partial"] for answer in slow.answers)
+    slow.engine.close()
+
+
+def test_the_higher_priority_is_answered_first(talk: Talk) -> None:
+    talk.ask(id="slow", query="analyse", **LONG, priority=5)
+    for id, priority in ((1, 0), (2, 1), (3, 9)):
+        talk.ask(id=id, query="move", **NIM, player="uct:20", priority=priority)
+    assert "action" in talk.last(3)
+    assert [answer["id"] for answer in talk.answers] == [3]  # the others wait for the analysis
+    talk.ask(id="end", query="terminate", of="slow")
+    talk.last(1)
+    assert [a["id"] for a in talk.answers if "action" in a] == [3, 2, 1]
+
+
+class Counted(Job):
+    """A job of some slices that notes when it had its turns."""
+
+    def __init__(self, name: str, turns: list[str], owner: object, slices: int, **more: Any) -> None:
+        super().__init__(owner, **more)
+        self.name, self.turns, self.slices = name, turns, slices
+
+    def advance(self) -> bool:
+        self.turns.append(self.name)
+        self.slices -= 1
+        return self.slices > 0
+
+
+def run_jobs(*jobs: Counted, most: int = 8) -> None:
+    workers, begin = Workers(1, most), threading.Event()
+
+    class Gate(Job):
+        def advance(self) -> bool:
+            return not begin.wait(5)
+
+    workers.add(Gate(object()))
+    for job in jobs:
+        workers.add(job)
+    begin.set()
+    while any(job.slices for job in jobs):
+        time.sleep(0.01)
+    workers.close()
+
+
+def test_owners_take_turns_and_their_jobs_go_by_priority() -> None:
+    turns: list[str] = []
+    a, b = object(), object()
+    run_jobs(
+        Counted("a1", turns, a, 2),
+        Counted("a2", turns, a, 2, priority=7),
+        Counted("b1", turns, b, 2),
+        Counted("b2", turns, b, 2),
+    )
+    assert turns == ["a2", "b1", "a2", "b2", "a1", "b1", "a1", "b2"]
+
+
+def test_only_so_many_heavy_jobs_are_under_way() -> None:
+    turns: list[str] = []
+    owner = object()
+    jobs = [Counted(name, turns, owner, 3, heavy=True) for name in "abc"]
+    run_jobs(*jobs, Counted("light", turns, owner, 1), most=2)
+    assert turns[:3] == ["a", "b", "light"]
+    assert turns.index("c") > min(i for i, name in enumerate(turns) if turns[: i + 1].count(name) == 3)
+
+
+def test_ids_and_queries_in_flight(workers: Workers) -> None:
+    talk = Talk(workers, players=False)
+    for id in range(GUESTS.in_flight):
+        talk.ask(id=id, query="analyse", **{**LONG, "limit": {"time": 30}})
+    talk.ask(id=0, query="analyse", **NIM)
+    talk.wait_for(lambda: any(answer.get("field") == "id" for answer in talk.answers))
+    talk.ask(id="more", **NIM)
+    assert f"{GUESTS.in_flight} queries are in flight" in talk.last("more")["error"]
+    assert talk.get(query="terminate")["terminated"] == list(range(GUESTS.in_flight))
+    assert talk.engine.wait(20)
+    talk.answers.clear()
+    talk.ask(id=0, **NIM, player="random")
+    assert "action" in talk.last(0)
+
+
+@pytest.mark.parametrize(
+    "player",
+    [
+        "process:true",
+        "/etc/passwd",
+        "runs/mine",
+        "greedy:/etc/passwd",
+        "greedy:net=../x",
+        "uct:10,rollouts=1000000",
+        "expectiminimax:net-official,device=cuda",
+        "openspiel-mcts:10",
+    ],
+)
+def test_guests_name_no_files_and_no_programs(workers: Workers, player: str) -> None:
+    talk = Talk(workers, players=False)
+    answer = talk.get(**NIM, player=player)
+    assert answer["field"] == "player"
+    assert "here; choose one of" in answer["error"]
+
+
+def test_guests_name_no_games_in_files_and_keep_to_limits(workers: Workers, tmp_path: Path) -> None:
+    file = tmp_path / "game.py"
+    file.write_text("raise SystemExit('never run')")
+    talk = Talk(workers, players=False)
+    answer = talk.get(game=str(file), position="1")
+    assert answer["field"] == "game"
+    assert talk.get(**NIM, limit={"time": 3600})["field"] == "limit.time"
+    assert "action" in talk.get(**NIM, player="uct:20")
+
+
+def test_nothing_is_answered_after_the_end(workers: Workers) -> None:
+    talk = Talk(workers)
+    talk.ask(id=1, query="analyse", **LONG, every=0.05)
+    talk.wait_for(lambda: bool(talk.answers))
+    talk.engine.close()
+    told = len(talk.answers)
+    talk.ask(id=2, query="version")
+    talk.ask(id=3, **NIM)
+    time.sleep(0.2)
+    assert len(talk.answers) == told
+    assert "action" in Talk(workers).get(**NIM, player="random")
+
+
+def test_a_listener_that_has_gone_ends_the_conversation(workers: Workers) -> None:
+    def gone(answer: dict[str, Any]) -> None:
+        raise BrokenPipeError
+
+    engine = Engine(gone, workers)
+    engine.ask(json.dumps({"id": 1, "query": "analyse", **LONG}))
+    engine.ask('{"id": 2, "query": "version"}')
+    assert engine.is_closed
+    assert "action" in Talk(workers).get(**NIM, player="random")
+
+
+def test_players_that_choose_in_their_own_way_do_so(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Last(dicent.Random):
+        def play(self, state: dicent.State, limit: dicent.Limit, ply: int = 0) -> int:
+            return state.legal_actions[-1]
+
+    last = dicent.Player(Last(), dicent.Limit(depth=1), "last")
+    monkeypatch.setattr("dicent.engine.engine.find_player", lambda *_: last)
+    for seed in range(5):
+        assert talk.get(**NIM, seed=seed)["action"] == "3"
+
+
+def test_the_last_answers_are_given_before_the_end() -> None:
+    for _ in range(5):
+        lines = [{"id": i, **NIM, "player": "random"} for i in range(60)]
+        source = io.BytesIO("".join(json.dumps(line) + "\n" for line in lines).encode())
+        target = io.BytesIO()
+        serve_lines(source, target)
+        answers = [json.loads(line) for line in target.getvalue().splitlines()]
+        assert sorted(answer["id"] for answer in answers) == list(range(60))
+
+
+def test_accidents_inside_a_search_are_told(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("oops")
+
+    monkeypatch.setattr("dicent.search.simple.Random.stream", fail)
+    assert talk.get(**NIM, player="random")["error"] == "ZeroDivisionError: oops"
+    assert "action" in talk.get(**NIM, player="uct:20")
+
+
+def test_limits_are_documented() -> None:
+    text = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
+    assert f"{LONGEST_LINE:,} bytes" in text
+    assert f"{LONGEST['position']:,} letters" in text
