@@ -250,6 +250,24 @@ def test_review_of_a_game_with_a_blunder(browser: Browser, server: Server) -> No
     assert "d2e1" in browser.see("body").text
 
 
+def test_games_are_found_exported_and_deleted(browser: Browser, server: Server) -> None:
+    id = server.begin("dice-nim")
+    browser.open(f"{server.url}#/library")
+    browser.write("#search", "dice-nim")
+    wait_for(lambda: len(browser.all(".game-row")) == 1, "the one game of its kind")
+    browser.click(".menu summary")
+    browser.click(".menu button", "Export as WTN")
+    browser.see(".message", "dice-nim")
+    browser.click(".menu summary")
+    browser.click(".menu button", "Delete")
+    browser.click("dialog button", "Cancel")
+    assert server.get(f"api/games/{id}")["id"] == id
+    browser.click(".menu summary")
+    browser.click(".menu button", "Delete")
+    browser.click("dialog button.danger")
+    browser.see(".empty", "No game fits")
+
+
 def test_a_game_survives_reloading_and_the_death_of_the_server(browser: Browser, server: Server) -> None:
     id = server.begin(rival="human", position=FEW, dice="hand")
     browser.open(f"{server.url}#/play/{id}")

@@ -153,7 +153,7 @@ function facts(analysis, open) {
   if (!open) return "";
   if (!analysis) return "…";
   const parts = [];
-  if (analysis.proved) parts.push("exact");
+  if (analysis.proved) parts.push(analysis.source === "table" ? "exact, from the endgame tables" : "exact");
   else if (analysis.full) parts.push("as far as it goes");
   if (analysis.depth) parts.push(`depth ${analysis.depth}`);
   parts.push(`${count(analysis.nodes)} nodes`, `${analysis.time.toFixed(1)} s`);

@@ -107,6 +107,7 @@ export function Board({ view, actions = [], onAction, last = null, arrows = [], 
       <${Arrows} view=${view} arrows=${arrows} />
     </div>
     <div class="column-names" aria-hidden="true">${view.column_names.map((name) => html`<span>${name}</span>`)}</div>
+    ${view.caption && html`<p class="board-caption">${view.caption}</p>`}
   </div>`;
 }
 

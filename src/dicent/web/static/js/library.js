@@ -1,6 +1,7 @@
 // All games that were played or brought in: found, opened, exported, deleted.
 import { html, useEffect, useRef, useState } from "./ui.js";
 import { get, getInfo, post, remove } from "./api.js";
+import { exportGame, FORMATS } from "./export.js";
 import { Confirm, Dot, Message, useLoaded } from "./parts.js";
 import { announce } from "./say.js";
 import { playerName, resultText, when } from "./words.js";
@@ -61,7 +62,8 @@ export function Library() {
     <${Message} text=${problem} /><${Message} text=${note} kind="note" onClose=${() => setNote(null)} />
     ${list && list.games.length === 0 && html`<div class="card empty"><p>${filtered ? "No game fits." : "No game yet."}</p>
       ${!filtered && html`<div class="buttons centre"><a class="button primary" href="#/play">Play the first one</a></div>`}</div>`}
-    ${list && list.games.length > 0 && html`<ul class="games">${list.games.map((game) => html`<${Row} key=${game.id} game=${game} formats=${formatNames(info)} onDelete=${() => setDoomed(game)} />`)}</ul>`}
+    ${list && list.games.length > 0 && html`<ul class="games">${list.games.map((game) => html`<${Row} key=${game.id} game=${game} formats=${formatNames(info)} onDelete=${() => setDoomed(game)}
+      onExport=${(/** @type {string} */ format) => exportGame(game.id, format).then(() => setProblem(null), (e) => setProblem(e.message))} />`)}</ul>`}
     ${list && list.pages > 1 && html`<nav class="pages" aria-label="Pages">
       <button type="button" class="quiet" disabled=${list.page <= 1} onClick=${() => setFilters({ ...filters, page: list.page - 1 })}>Newer</button>
       <span>Page ${list.page} of ${list.pages}</span>
@@ -79,8 +81,8 @@ export function Library() {
 /** @param {import("./types.js").Info|null} info @returns {string[]} */
 const formatNames = (info) => (info?.formats ?? ["record"]).map((one) => (typeof one === "string" ? one : one.name));
 
-/** @param {{game: Summary, formats: string[], onDelete: () => void}} props */
-function Row({ game, formats, onDelete }) {
+/** @param {{game: Summary, formats: string[], onExport: (format: string) => void, onDelete: () => void}} props */
+function Row({ game, formats, onExport, onDelete }) {
   const id = encodeURIComponent(game.id);
   const open = game.result === null && game.ended === null;
   const winner = game.result === null || game.result === 0 ? null : game.result > 0 ? "MAX" : "MIN";
@@ -93,21 +95,24 @@ function Row({ game, formats, onDelete }) {
       <span class="game-result">${resultText(game.result, game.ended)}</span>
       <span class="game-facts soft">${game.game}${game.length !== undefined ? ` · ${game.length === 1 ? "1 step" : `${game.length} steps`}` : ""} · ${when(game.created)}${game.reviewed ? " · reviewed" : ""}</span>
     </a>
-    <details class="menu">
+    <details class="menu" onFocusOut=${(/** @type {any} */ e) => closeMenu(e.currentTarget, e.relatedTarget)}
+      onKeyDown=${(/** @type {any} */ e) => e.key === "Escape" && closeMenu(e.currentTarget, null)}>
       <summary aria-label="More for this game">⋯</summary>
-      <div class="menu-items">
+      <div class="menu-items" onClick=${(/** @type {any} */ e) => closeMenu(e.currentTarget.closest("details"), null)}>
         ${open && html`<a href=${`#/play/${id}`}>Play on</a>`}
         <a href=${`#/review/${id}`}>Replay</a>
         <a href=${`#/review/${id}?go`}>Review</a>
-        ${formats.map((format) => html`<a key=${format} href=${`/api/games/${id}/export?format=${format}`} download>Export as ${FORMATS[format] ?? format}</a>`)}
-        <button type="button" onClick=${onDelete}>Delete…</button>
+        ${formats.map((format) => html`<button type="button" key=${format} onClick=${() => onExport(format)}>Export as ${FORMATS[format] ?? format}</button>`)}
+        <button type="button" class="delete" onClick=${onDelete}>Delete…</button>
       </div>
     </details>
   </li>`;
 }
 
-/** @type {Record<string, string>} */
-const FORMATS = { record: "record", wtn: "WTN", pgn: "PGN" };
+/** A menu closes when the focus leaves it. @param {HTMLDetailsElement} menu @param {Node|null} next */
+function closeMenu(menu, next) {
+  if (!next || !menu.contains(next)) menu.open = false;
+}
 
 /** @param {{onClose: () => void, onDone: (count: number) => void}} props */
 function Import({ onClose, onDone }) {

@@ -21,7 +21,7 @@ const MEANING = {
 /** The text that names a game with its options chosen. @param {GameInfo} game @param {Record<string, string>} chosen */
 export function gameText(game, chosen) {
   const changed = game.options
-    .filter((option) => option.name in chosen && chosen[option.name] !== String(option.default))
+    .filter((option) => chosen[option.name] && chosen[option.name] !== String(option.default))
     .map((option) => `${option.name}=${chosen[option.name]}`);
   return changed.length ? `${game.name}:${changed.join(",")}` : game.name;
 }

@@ -88,7 +88,7 @@ export function Play({ id }) {
         </div>
         ${game.dice === "hand" && !over && html`<${Faces} faces=${facesOf(game)} enabled=${live && turn === "CHANCE" && !busy} onChoose=${send} label="What the die shows" />`}
       </section>
-      ${mine && tray}
+      ${tray && html`<div class=${mine ? "" : "unseen"}>${tray}</div>`}
       ${mine && !tray && html`<${ActionButtons} position=${game.position} onAction=${send} />`}
       <${Message} text=${problem} onClose=${() => setProblem(null)} />
       <div class="buttons">
@@ -100,7 +100,7 @@ export function Play({ id }) {
               <button type="button" class="quiet" disabled=${Boolean(busy) || !humans.length} onClick=${() => setAsking(true)}>Resign</button>`}
         <a class="button quiet" href=${analyseLink(game.game, position.position)}>Analyse</a>
       </div>
-      ${live && humans.length > 0 && html`<${TypedStep} game=${game} onStep=${send} enabled=${(mine || (turn === "CHANCE" && game.dice === "hand")) && !busy} />`}
+      ${!over && humans.length > 0 && html`<${TypedStep} game=${game} onStep=${send} enabled=${live && (mine || (turn === "CHANCE" && game.dice === "hand")) && !busy} />`}
       <section class="card moves-card" aria-label="Moves">
         <${MoveList} game=${game} at=${at} onGo=${(/** @type {number} */ to) => setSeen(to === steps ? null : to)} />
         <${Stepper} at=${at} most=${steps} onGo=${(/** @type {number} */ to) => setSeen(to === steps ? null : to)} />

@@ -3,6 +3,7 @@ import { html, useEffect, useState } from "./ui.js";
 import { get, post } from "./api.js";
 import { WinCurve } from "./charts.js";
 import { Face } from "./die.js";
+import { exportGame } from "./export.js";
 import { grade, MoveList } from "./moves.js";
 import { Dot, Message, NotHere, useLoaded } from "./parts.js";
 import { Scene, WORTH_SHOWING } from "./scene.js";
@@ -71,7 +72,7 @@ export function ReviewPage({ id, query }) {
       <section class="card moves-card" aria-label="Moves"><h2>Moves</h2>
         <${MoveList} game=${game} at=${at} onGo=${setAt} moments=${review?.moments ?? null} /></section>
       <div class="buttons">
-        <a class="button quiet" href=${`${path}/export?format=record`} download>Export</a>
+        <button type="button" class="quiet" onClick=${() => exportGame(id, "record").catch((e) => setProblem(e.message))}>Export</button>
         ${!finished && html`<a class="button quiet" href=${`#/play/${id}`}>Play on</a>`}
       </div>
     </div>

@@ -36,7 +36,8 @@ export {};
  */
 /**
  * @typedef {{position: string, value: number, win: number, player: Side, proved: boolean, depth: number,
- *   nodes: number, evaluations: number, time: number, full?: boolean, moves: Move[], by_outcome: ByOutcome[]}} Analysis
+ *   nodes: number, evaluations: number, time: number, full?: boolean, source?: string,
+ *   moves: Move[], by_outcome: ByOutcome[]}} Analysis
  */
 /**
  * @typedef {{step: string, player: Side|"CHANCE", position: string, win: {MAX: number}, luck?: number|null,
