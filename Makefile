@@ -40,7 +40,7 @@ browser: $(READY) chromium  ## All tests of the pages, in a real Chromium
 	DICENT_BROWSER=all $(BIN)/pytest tests/test_browser.py
 
 chromium:  # installed where it may be: on Debian, by root
-	@if command -v chromedriver >/dev/null && command -v chromium google-chrome >/dev/null; then :; \
+	@if command -v chromedriver >/dev/null && { command -v chromium || command -v google-chrome; } >/dev/null; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		apt-get install -qq -y chromium chromium-driver >/dev/null 2>&1 || \
 		{ apt-get update -qq && apt-get install -qq -y chromium chromium-driver >/dev/null; } || \
