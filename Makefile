@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint types layers unit browser chromium types-js exact faults learners bench golden clean
+.PHONY: help run test lint types layers unit browser chromium types-js exact faults learners load bench golden clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -59,6 +59,10 @@ faults: $(READY)  ## Kill a run a hundred times at random moments; it must end a
 learners: $(READY)  ## Train every learner on games with exact values, and say what it has learned (about 45 minutes)
 	$(BIN)/python benchmarks/learn_exact.py runs/learners
 	$(BIN)/python benchmarks/determinization.py runs/learners
+
+MINUTES ?= 5
+load: $(READY)  ## Let 50 clients play at once against the server, for MINUTES=5
+	$(BIN)/python benchmarks/serve_load.py $(MINUTES)
 
 bench: $(READY)  ## Speeds of this machine
 	$(BIN)/dicent bench

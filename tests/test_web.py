@@ -338,6 +338,7 @@ def test_an_analysis_keeps_nobody_waiting(client: httpx.Client) -> None:
     base = str(client.base_url).replace("http", "ws", 1).rstrip("/")
     query = {"query": "analyse", "game": "ewn", "position": START, "limit": {"time": 60}}
     game = go_on(client, begin(client, players={"MAX": "steady", "MIN": "human"}))
+    go_on(client, go_on(client, begin(client, players={"MAX": "steady", "MIN": "human"})))  # compiles
     with connect(f"{base}/api/engine") as socket:
         for id in range(12):
             socket.send(json.dumps({"id": id, **query}))
@@ -359,3 +360,13 @@ def test_a_killed_server_loses_nothing(tmp_path: Path) -> None:
         assert len(go_on(server.client, game)["steps"]) == 6
     finally:
         assert server.stop(signal.SIGINT) in (0, 130, -signal.SIGINT)
+
+
+def test_many_play_at_once_and_nothing_is_lost() -> None:
+    """The quick form of `make load`."""
+    path = Path(__file__).parent.parent / "benchmarks" / "serve_load.py"
+    load: dict[str, Any] = {"__name__": "serve_load"}
+    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), load)
+    found = load["main"](["0.1", "--clients", "12", "--think", "0.1", "--strength", "steady"])
+    assert (found["failures"], found["lost"]) == (0, 0)
+    assert found["rows"]["reply"]["asked"] >= 12

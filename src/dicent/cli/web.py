@@ -43,7 +43,7 @@ def serve(
             "pip install 'dicent[web]'"
         ) from error
     place = Path(folder).expanduser() if folder else home_folder()
-    settings = Settings(place, Path(runs), host, port, threads=threads)
+    settings = Settings(place, Path(runs), host, port, threads=threads, warm=True)
     console = Console(highlight=False)
 
     def ready(server: object) -> None:

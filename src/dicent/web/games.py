@@ -21,6 +21,7 @@ from dicent.notation import parse_position
 from dicent.play.chooser import seeded
 from dicent.play.player import Player
 from dicent.play.strengths import STRENGTHS, strength_player
+from dicent.registry import game_names
 from dicent.review.judge import Judge, judge_for
 from dicent.web.positions import TURNS, apply_text, game_named, position_shape
 from dicent.web.problems import DECLARED, ProblemError, about
@@ -253,6 +254,16 @@ def _player(name: str, game: str) -> Player:
 @lru_cache(maxsize=16)
 def _judge(game: str) -> Judge:
     return judge_for(game_named(game), solved=0)
+
+
+def think_once() -> None:
+    """A first move of the first game: its native code is ready then, for this process and later ones."""
+    game = game_named(game_names()[0])
+    state = game.initial_state(0)
+    while state.is_chance:
+        state = state.apply_outcome(state.outcomes[0][0])
+    player = _player([*STRENGTHS][-1], game.name)
+    player.search.play(state, player.budget)
 
 
 def routes(games: Games) -> APIRouter:

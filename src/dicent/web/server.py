@@ -43,6 +43,7 @@ class Settings:
     port: int = PORT
     token: str | None = None  # one is made up where the server can be reached from other machines
     threads: int | None = None  # that think about moves; by default one a core
+    warm: bool = False  # compile what the first game needs while nobody plays yet?
 
     def __post_init__(self) -> None:
         if self.host not in LOOPBACK and self.token is None:
@@ -62,6 +63,8 @@ def make_app(settings: Settings) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        if settings.warm:
+            work.reviews.submit(games.think_once)
         yield
         work.close()
         workers.close()
