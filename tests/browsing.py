@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 AXE = Path(__file__).parent / "vendor" / "axe.min.js"
-PATIENCE = 90.0  # seconds; native code may have to be compiled first
+PATIENCE = 240.0  # seconds; native code may have to be compiled first
 
 
 def missing() -> str | None:

@@ -62,7 +62,7 @@ def browser(chromium: Browser) -> Iterator[Browser]:
     assert chromium.complaints() == []
 
 
-def play_on(browser: Browser, seconds: float = 60) -> None:
+def play_on(browser: Browser, seconds: float = 240) -> None:
     """Click whatever can be rolled or moved until the game is over."""
     end = time.monotonic() + seconds
     while not browser.all("a.primary[href^='#/review']"):
@@ -100,7 +100,7 @@ def test_a_whole_game_by_keyboard(browser: Browser, server: Server) -> None:
         if browser.all(".cell:focus"):
             break
     assert browser.all(".cell:focus")
-    end = time.monotonic() + 60
+    end = time.monotonic() + 240
     while not browser.all("a.primary[href^='#/review']"):
         assert time.monotonic() < end, "the game did not end"
         if browser.all(".to-roll"):
@@ -186,6 +186,7 @@ def test_pieces_are_placed_from_a_tray(browser: Browser, server: Server) -> None
 
 def test_analysis_of_a_pasted_position(browser: Browser, server: Server) -> None:
     browser.open(f"{server.url}#/analyse?game=ewn")
+    browser.see(".cell")
     browser.write("#position", WON)
     browser.click("button", "Show")
     best = browser.see(".moves-table tbody tr", "best")

@@ -24,7 +24,7 @@ export function Analyse({ query }) {
   const text = query.get("position") ?? "";
   const { value: info } = useLoaded(getInfo, []);
   const [typed, setTyped] = useState(text);
-  const touched = useRef(false); // what a person types is not written over by a start that arrives late
+  const touched = useRef(false); // what a person is typing is not written over
   const [position, setPosition] = useState(/** @type {Position|null} */ (null));
   const [problem, setProblem] = useState(/** @type {string|null} */ (null));
   const [running, setRunning] = useState(true);
@@ -35,8 +35,7 @@ export function Analyse({ query }) {
 
   useEffect(() => {
     let alive = true;
-    touched.current = false;
-    setTyped(text);
+    if (!touched.current) setTyped(text);
     setPointed(null);
     if (!text) {
       getStart(game).then((start) => alive && !touched.current && location.replace(analyseLink(game, start.position)), (error) => alive && setProblem(error.message));
@@ -66,7 +65,10 @@ export function Analyse({ query }) {
     return () => void (alive = false);
   }, [here, chosen?.action, (chosen?.pv ?? []).slice(0, 7).join(" "), analysis?.moves[0]?.action]);
 
-  const go = (/** @type {string} */ to, /** @type {string} */ of = game) => (location.hash = analyseLink(of, to));
+  function go(/** @type {string} */ to) {
+    touched.current = false;
+    location.hash = analyseLink(game, to);
+  }
   async function step(/** @type {string} */ action) {
     try {
       go((await afterStep(game, text, action)).position);
@@ -108,7 +110,7 @@ export function Analyse({ query }) {
         </label>
         <label class="field-label wide" for="position">Position
           <input id="position" class="mono" value=${typed} spellcheck=${false} autocomplete="off" autocapitalize="off"
-            onInput=${(/** @type {any} */ e) => { touched.current = true; setTyped(e.currentTarget.value); }} />
+            onBlur=${() => (touched.current = false)} onInput=${(/** @type {any} */ e) => { touched.current = true; setTyped(e.currentTarget.value); }} />
         </label>
         <div class="buttons">
           <button class="quiet">Show</button>
