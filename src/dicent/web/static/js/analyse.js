@@ -129,7 +129,7 @@ export function Analyse({ query }) {
             ${(info?.strengths ?? []).map((one) => html`<option value=${one.name}>${one.title || one.name}</option>`)}
           </select>
         </div>
-        <p class="engine-facts">${facts(analysis, open)}</p>
+        <p class="engine-facts">${facts(analysis, open, running && !error)}</p>
         <${MoveTable} here=${here} analysis=${analysis} pointed=${pointed} onPoint=${setPointed} onStep=${step} />
       </section>
       <${Rolls} here=${here} analysis=${analysis} chosen=${chosen} />
@@ -150,10 +150,10 @@ function turnText(position) {
   return `${COLOUR[position.to_play ?? ""]} to move${position.view?.die ? `, die ${position.view.die}` : ""}`;
 }
 
-/** @param {Analysis|null} analysis @param {boolean} open */
-function facts(analysis, open) {
+/** @param {Analysis|null} analysis @param {boolean} open @param {boolean} running */
+function facts(analysis, open, running) {
   if (!open) return "";
-  if (!analysis) return "…";
+  if (!analysis) return running ? "Getting ready; the first analysis of a game takes a while." : "";
   const parts = [];
   if (analysis.proved) parts.push(analysis.source === "table" ? "exact, from the endgame tables" : "exact");
   else if (analysis.full) parts.push("as far as it goes");
