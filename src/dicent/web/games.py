@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import threading
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -113,15 +114,18 @@ class Games:
     def __init__(self, library: Library, work: Work) -> None:
         self.library = library
         self.work = work
+        self._lock = threading.Lock()
         self._tables: dict[str, Table] = {}  # the one asked for last at the end
         self._thinking: dict[tuple[str, int], asyncio.Task[dict[str, Any]]] = {}
 
     def table(self, id: str) -> Table:
         """A game by its id. The library is always asked; states that are known are not worked out again."""
-        table = Table(self.library.get(id), self._tables.pop(id, None))
-        self._tables[id] = table
-        while len(self._tables) > TABLES:
-            self._tables.pop(next(iter(self._tables), id), None)
+        table = Table(self.library.get(id), self._tables.get(id))
+        with self._lock:
+            self._tables.pop(id, None)
+            self._tables[id] = table
+            if len(self._tables) > TABLES:
+                del self._tables[next(iter(self._tables))]
         return table
 
     def begin(self, wanted: NewGame) -> dict[str, Any]:
