@@ -169,8 +169,13 @@ class Games:
         if task is None:
             task = asyncio.create_task(self._reply(id, at))
             self._thinking[id, at] = task
-            task.add_done_callback(lambda _: self._thinking.pop((id, at), None))
+            task.add_done_callback(lambda task: self._thought(id, at, task))
         return await asyncio.shield(task)
+
+    def _thought(self, id: str, at: int, task: asyncio.Task[dict[str, Any]]) -> None:
+        self._thinking.pop((id, at), None)
+        if not task.cancelled():
+            task.exception()  # looked at, even if nobody waits for it any more
 
     async def _reply(self, id: str, at: int) -> dict[str, Any]:
         table = await run_in_threadpool(self.table, id)
