@@ -153,7 +153,9 @@ def report(load: Load, seconds: float, clients: int, gone: list[str]) -> dict:
         rows[kind] = {"asked": len(times), "ms": marks}
         print(f"{kind:8}{len(times):9,}" + "".join(f"{mark:9.1f}" for mark in marks))
     ended = sum(game["ended"] is not None for game in load.seen.values())
-    print(f"{len(load.seen):,} games, {ended:,} of them ended; {load.analyses} analyses of 20 s meanwhile")
+    print(
+        f"{len(load.seen):,} games, {ended:,} of them ended; {load.analyses} analyses of up to 20 s meanwhile"
+    )
     print(f"{len(load.failures)} requests failed, {len(gone)} games differ after a kill and a new start")
     for failure in load.failures[:5]:
         print(f"  {failure}")

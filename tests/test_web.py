@@ -359,7 +359,7 @@ def test_a_killed_server_loses_nothing(tmp_path: Path) -> None:
         assert server.client.get(f"/api/games/{game['id']}").json() == game
         assert len(go_on(server.client, game)["steps"]) == 6
     finally:
-        assert server.stop(signal.SIGINT) in (0, 130, -signal.SIGINT)
+        assert server.stop(signal.SIGINT) == 0
 
 
 def test_many_play_at_once_and_nothing_is_lost() -> None:

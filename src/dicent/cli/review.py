@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -39,6 +40,7 @@ def review(
     """
     from dicent.review import judge_for, review_game, review_page
 
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # batches are small: threads would wait for each other
     record = _chosen(file, number)
     game = dicent.make(record.game)
     with progress_line() as progress:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import webbrowser
 from pathlib import Path
 
@@ -45,10 +47,14 @@ def serve(
     place = Path(folder).expanduser() if folder else home_folder()
     settings = Settings(place, Path(runs), host, port, threads=threads, warm=True)
     console = Console(highlight=False)
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # batches are small, threads would wait for each other
 
     def ready(server: object) -> None:
         console.print(f"Dicent is at [bold]{escape(settings.address)}[/]  (Ctrl-C ends it)", soft_wrap=True)
+        if (outside := settings.outside) is not None:
+            console.print(f"From other machines: [bold]{escape(outside)}[/]", soft_wrap=True)
         if not no_browser:
             webbrowser.open(settings.address)
 
-    serve(settings, ready)
+    with contextlib.suppress(KeyboardInterrupt):  # the usual way to end it
+        serve(settings, ready)

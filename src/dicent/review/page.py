@@ -54,7 +54,7 @@ def review_page(review: Review, game: Game | None = None) -> str:
         f"<p>Judged by {html.escape(review.judge)}. Endgames that are solved are marked as exact. Points are "
         "hundredths of win probability.</p>",
     ]
-    return page(title, "".join(body), STYLE)
+    return page(title, f"<main>{''.join(body)}</main>", STYLE)
 
 
 def _result(review: Review) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import threading
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -113,15 +114,18 @@ class Games:
     def __init__(self, library: Library, work: Work) -> None:
         self.library = library
         self.work = work
+        self._lock = threading.Lock()
         self._tables: dict[str, Table] = {}  # the one asked for last at the end
         self._thinking: dict[tuple[str, int], asyncio.Task[dict[str, Any]]] = {}
 
     def table(self, id: str) -> Table:
         """A game by its id. The library is always asked; states that are known are not worked out again."""
-        table = Table(self.library.get(id), self._tables.pop(id, None))
-        self._tables[id] = table
-        while len(self._tables) > TABLES:
-            self._tables.pop(next(iter(self._tables), id), None)
+        table = Table(self.library.get(id), self._tables.get(id))
+        with self._lock:
+            self._tables.pop(id, None)
+            self._tables[id] = table
+            if len(self._tables) > TABLES:
+                del self._tables[next(iter(self._tables))]
         return table
 
     def begin(self, wanted: NewGame) -> dict[str, Any]:
@@ -165,8 +169,13 @@ class Games:
         if task is None:
             task = asyncio.create_task(self._reply(id, at))
             self._thinking[id, at] = task
-            task.add_done_callback(lambda _: self._thinking.pop((id, at), None))
+            task.add_done_callback(lambda task: self._thought(id, at, task))
         return await asyncio.shield(task)
+
+    def _thought(self, id: str, at: int, task: asyncio.Task[dict[str, Any]]) -> None:
+        self._thinking.pop((id, at), None)
+        if not task.cancelled():
+            task.exception()  # looked at, even if nobody waits for it any more
 
     async def _reply(self, id: str, at: int) -> dict[str, Any]:
         table = await run_in_threadpool(self.table, id)

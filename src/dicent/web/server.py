@@ -29,6 +29,7 @@ from dicent.web.work import Work
 STATIC = Path(__file__).parent / "static"
 FILE = "games.sqlite"
 PORT = 8420
+EVERYWHERE = ("0.0.0.0", "::")
 SWITCH = 0.0005  # seconds for which a thread may keep others from Python: searches need it rarely
 WS_BYTES = 1 << 16  # of a message on the engine's socket
 
@@ -52,7 +53,21 @@ class Settings:
     @property
     def address(self) -> str:
         """What to open in the browser."""
-        host = "127.0.0.1" if self.host in ("0.0.0.0", "::") else self.host
+        return self._address("127.0.0.1" if self.host in EVERYWHERE else self.host)
+
+    @property
+    def outside(self) -> str | None:
+        """What others open, where the server listens everywhere and this machine has an address."""
+        if self.host not in EVERYWHERE:
+            return None
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            try:
+                probe.connect(("192.0.2.1", 9))  # sends nothing, and tells by which address it would
+            except OSError:
+                return None
+            return self._address(probe.getsockname()[0])
+
+    def _address(self, host: str) -> str:
         host = f"[{host}]" if ":" in host else host
         return f"http://{host}:{self.port}/" + (f"?token={self.token}" if self.token else "")
 
@@ -136,8 +151,8 @@ def _listen(host: str, port: int) -> socket.socket:
     if not 0 <= port < 1 << 16:
         raise DicentError(f"{port} is no port: they go up to {(1 << 16) - 1}")
     try:
-        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listening = socket.socket(family, socket.SOCK_STREAM)
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listening = socket.socket(family, kind, protocol)  # without its protocol, answers come 40 ms late
     except OSError as error:
         raise DicentError(f"{host}, port {port}, is no address to listen at: {error}") from error
     try:
