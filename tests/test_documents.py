@@ -34,6 +34,7 @@ RUN = [
     "notation.md",
     "reproduction.md",
     "search.md",
+    "serve.md",
     "your-own-search.md",
 ]
 
@@ -71,6 +72,7 @@ def test_commands_and_files_that_are_named_exist(document: Path) -> None:
     text = document.read_text(encoding="utf-8")
     commands = {"games", "show", "check", "perft", "bench", "match", "tournament", "train"}
     commands |= {"solve", "probe", "tables", "accuracy", "reproduce", "engine", "analyse", "play"}
+    commands |= {"serve", "review"}
     assert set(re.findall(r"dicent ([a-z]+)[ `]", text)) <= commands
     for path in re.findall(r"`((?:src|docs|tests)/[\w/.]+)`", text):
         assert (ROOT / path).exists(), path

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dicent.errors import GameError as GameError
     from dicent.errors import IllegalActionError as IllegalActionError
     from dicent.errors import IllegalOutcomeError as IllegalOutcomeError
+    from dicent.errors import LibraryError as LibraryError
     from dicent.errors import NetworkFileError as NetworkFileError
     from dicent.errors import PlayerError as PlayerError
     from dicent.errors import PositionError as PositionError
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from dicent.learn.selection import Selection as Selection
     from dicent.learn.selection import Softmax as Softmax
     from dicent.learn.train import train as train
+    from dicent.library import Library as Library
     from dicent.nets.dense import DenseNetwork as DenseNetwork
     from dicent.nets.residual import ResidualNetwork as ResidualNetwork
     from dicent.node_counts import NodeCounts as NodeCounts
@@ -87,6 +89,9 @@ if TYPE_CHECKING:
     from dicent.reproduction.reproduce import reproduce as reproduce
     from dicent.reproduction.result import ReproductionResult as ReproductionResult
     from dicent.reproduction.scale import Scale as Scale
+    from dicent.review.page import review_page as review_page
+    from dicent.review.review import Review as Review
+    from dicent.review.review import review_game as review_game
     from dicent.rules import option as option
     from dicent.search.analysis import Analysis as Analysis
     from dicent.search.analysis import MoveInfo as MoveInfo
@@ -113,6 +118,7 @@ _HOMES = {
         "GameError",
         "IllegalActionError",
         "IllegalOutcomeError",
+        "LibraryError",
         "NetworkFileError",
         "PlayerError",
         "PositionError",
@@ -160,6 +166,7 @@ _HOMES = {
         "Softmax",
     ),
     "dicent.learn.train": ("train",),
+    "dicent.library": ("Library",),
     "dicent.nets.dense": ("DenseNetwork",),
     "dicent.exact.accuracy": ("AccuracyRow", "Estimate", "accuracy"),
     "dicent.exact.ewn_tables": ("Tables", "open_tables", "probe"),
@@ -177,6 +184,8 @@ _HOMES = {
     "dicent.reproduction.reproduce": ("reproduce",),
     "dicent.reproduction.result": ("ReproductionResult",),
     "dicent.reproduction.scale": ("Scale",),
+    "dicent.review.page": ("review_page",),
+    "dicent.review.review": ("Review", "review_game"),
     "dicent.search.analysis": (
         "Analysis",
         "MoveInfo",

@@ -100,12 +100,12 @@ def interval_chart(
     return "".join(parts) + "</svg>"
 
 
-def page(title: str, body: str) -> str:
-    """A whole HTML page."""
+def page(title: str, body: str, style: str = "") -> str:
+    """A whole HTML page, with more style where it needs some."""
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{STYLE}</style></head>'
-        f"<body>{body}</body></html>\n"
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<style>{STYLE}{style}</style></head><body>{body}</body></html>\n"
     )
 
 

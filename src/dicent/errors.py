@@ -39,3 +39,15 @@ class RecordError(DicentError):
 
 class TableFileError(DicentError):
     """A file is no endgame table, or a damaged or foreign one."""
+
+
+class LibraryError(DicentError):
+    """A library of games that is damaged, or of a newer version."""
+
+
+class MissingError(DicentError):
+    """Something that is asked for by its name or id, and is not there."""
+
+
+class ConflictError(DicentError):
+    """A game has gone on since its player last looked."""

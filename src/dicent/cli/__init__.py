@@ -16,8 +16,10 @@ from dicent.cli import games as games
 from dicent.cli import learn
 from dicent.cli import play as play
 from dicent.cli import reproduce as reproduce
+from dicent.cli import review as review
 from dicent.cli import terminal_play as terminal_play
 from dicent.cli import tournament as tournament
+from dicent.cli import web as web
 from dicent.cli.shared import app
 from dicent.errors import DicentError
 

@@ -1,0 +1,101 @@
+"""Commands about games that were played: review."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+import dicent
+from dicent.cli.shared import Json, app, print_json, progress_line
+from dicent.errors import RecordError
+
+if TYPE_CHECKING:
+    from dicent.play.record import Record
+    from dicent.review import Review
+
+File = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE", help="Records, CCGC or PGN.")]
+
+
+@app.command
+def review(
+    file: File,
+    /,
+    number: int | None = None,
+    judge: str | None = None,
+    html: str | None = None,
+    json: Json = False,
+) -> None:
+    """Review a game: luck of each roll, loss of each decision, mistakes with the better move.
+
+    Args:
+        number: Which game of the file, counted from 1; the last by default.
+        judge: The network that judges; by default the one that comes with Dicent, or else random games.
+        html: A file to write the review to, as a page that can be shared.
+    """
+    from dicent.review import judge_for, review_game, review_page
+
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # batches are small: threads would wait for each other
+    record = _chosen(file, number)
+    game = dicent.make(record.game)
+    with progress_line() as progress:
+        task = progress.add_task("reviewing")
+
+        def show(share: float) -> None:
+            progress.update(task, description=f"reviewing, {share:.0%}")
+
+        found = review_game(record, judge_for(game, judge), game, show)
+    if html is not None:
+        try:
+            Path(html).write_text(review_page(found, game), encoding="utf-8")
+        except OSError as error:
+            raise RecordError(f"{html} cannot be written: {error}") from error
+    if json:
+        print_json(found.to_dict())
+        return
+    console = Console(highlight=False)
+    _print(found, console)
+    if html is not None:
+        console.print(f"[dim]The page:[/] {escape(html)}", soft_wrap=True)
+
+
+def _chosen(file: str, number: int | None) -> Record:
+    """One game of a file."""
+    from dicent.notation import decode, read_games
+
+    try:
+        records = read_games(decode(Path(file).read_bytes()), files=True)
+    except (OSError, RecordError) as error:
+        raise RecordError(f"{file} cannot be read: {error}") from error
+    if number is not None and not 1 <= number <= len(records):
+        raise RecordError(f"{file} holds {len(records):,} games: there is no number {number}")
+    return records[-1 if number is None else number - 1]
+
+
+def _print(found: Review, console: Console) -> None:
+    first, second = (escape(player) for player in found.record.players)
+    console.print(f"[bold]{first}[/] (MAX) against [bold]{second}[/] (MIN), {escape(found.record.game)}")
+    console.print(escape(found.verdict))
+    sums = Table("", "luck of its rolls", "lost by decisions", box=None, pad_edge=False, header_style="dim")
+    for side in ("MAX", "MIN"):
+        sums.add_row(side, f"{100 * found.luck[side]:+.1f}", f"{100 * found.loss[side]:.1f}")
+    console.print(sums)
+    if found.mistakes:
+        console.print(_mistakes(found))
+    console.print(f"[dim]Judged by {escape(found.judge)}. Points are hundredths of win probability.[/]")
+
+
+def _mistakes(found: Review) -> Table:
+    head = ("step", "", "position", "played", "better", "lost", "")
+    table = Table(*head, box=None, pad_edge=False, header_style="dim", title="Mistakes", title_justify="left")
+    for i in found.mistakes:
+        moment = found.moments[i]
+        lost, exact = f"{100 * (moment.loss or 0):.1f}", "exact" if moment.proved else ""
+        cells = (moment.player, moment.before, moment.step, moment.best or "", lost, exact)
+        table.add_row(str(i + 1), *map(escape, cells))
+    return table

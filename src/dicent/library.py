@@ -1,0 +1,320 @@
+"""Library: games in one SQLite file, from their first step on.
+
+Every change is committed to disk before it is answered, so that neither a crash nor a loss of power takes
+back what somebody has seen. A library may be used from many threads.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from dicent.errors import ConflictError, LibraryError, MissingError
+from dicent.play.record import Record
+
+VERSION = 1
+MARK = 0x44696365  # "Dice", in the file's header, tells our files from others
+SCHEMA = """
+CREATE TABLE games (
+  id TEXT PRIMARY KEY,
+  game TEXT NOT NULL,
+  start TEXT NOT NULL,
+  max TEXT NOT NULL,      -- who plays MAX
+  min TEXT NOT NULL,
+  dice TEXT NOT NULL,     -- rolled, or entered by hand
+  seed INTEGER NOT NULL,  -- of the dice
+  result INTEGER,         -- for MAX; NULL while the game goes on
+  ended TEXT,             -- played or resigned
+  created TEXT NOT NULL,
+  changed TEXT NOT NULL
+) STRICT;
+CREATE INDEX games_by_change ON games (changed);
+CREATE TABLE steps (
+  game TEXT NOT NULL REFERENCES games ON DELETE CASCADE,
+  number INTEGER NOT NULL,
+  step TEXT NOT NULL,
+  PRIMARY KEY (game, number)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE reviews (
+  game TEXT PRIMARY KEY REFERENCES games ON DELETE CASCADE,
+  review TEXT NOT NULL    -- JSON
+) STRICT;
+"""
+FACTS = "id, game, start, max, min, dice, seed, result, ended, created, changed"
+REVIEWED = "EXISTS (SELECT 1 FROM reviews WHERE reviews.game = games.id)"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a library knows of a game, without its steps."""
+
+    id: str
+    game: str  # the text that names it
+    start: str
+    players: tuple[str, str]  # who plays MAX, who plays MIN
+    dice: str  # "rolled" or "hand"
+    seed: int  # of the dice
+    result: int | None
+    ended: str | None  # None, "played" or "resigned"
+    created: str
+    changed: str
+    reviewed: bool
+    length: int  # steps
+
+
+@dataclass(frozen=True)
+class Kept(Facts):
+    """A game of the library."""
+
+    steps: tuple[str, ...]
+
+    def record(self) -> Record:
+        """The game as a record; one that was resigned is broken off."""
+        result = self.result if self.ended == "played" else None
+        return Record(self.game, self.players, self.start, self.steps, result)  # the dice stay secret
+
+
+class Library:
+    """The games in one file, which is made if it is not there."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._lock = threading.RLock()
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=10)
+        except (OSError, sqlite3.Error) as error:
+            raise LibraryError(f"the library {self.path} cannot be opened: {error}") from error
+        try:
+            with self._explained():
+                self._open()
+        except LibraryError:
+            self._file.close()
+            raise
+
+    def close(self) -> None:
+        """Close the file; everything is in it already."""
+        with self._lock:
+            self._file.close()
+
+    # Games
+
+    def add(
+        self, game: str, start: str, players: tuple[str, str], dice: str = "rolled", seed: int = 0
+    ) -> str:
+        """Keep a game that begins; returns its id."""
+        with self._change():
+            return self._add(Record(game, players, start, (), None, seed), dice)
+
+    def add_records(self, records: Sequence[Record]) -> list[str]:
+        """Keep games that were played elsewhere, all of them or none; returns their ids."""
+        with self._change():
+            return [self._add(record, "hand") for record in records]
+
+    def _add(self, record: Record, dice: str) -> str:
+        id, now = secrets.token_hex(8), _now()
+        ended = None if record.result is None else "played"
+        end = record.seed, record.result, ended
+        row = (id, record.game, record.start, *record.players, dice, *end, now, now)
+        self._file.execute(f"INSERT INTO games ({FACTS}) VALUES (?,?,?,?,?,?,?,?,?,?,?)", row)
+        steps = [(id, number, step) for number, step in enumerate(record.steps)]
+        self._file.executemany("INSERT INTO steps VALUES (?,?,?)", steps)
+        return id
+
+    def get(self, id: str) -> Kept:
+        """A game by its id."""
+        with self._lock, self._explained():
+            row = self._file.execute(f"SELECT {FACTS}, {REVIEWED} FROM games WHERE id = ?", (id,)).fetchone()
+            if row is None:
+                raise MissingError(f"the library has no game {id!r}")
+            found = self._file.execute("SELECT step FROM steps WHERE game = ? ORDER BY number", (id,))
+            steps = tuple(step for (step,) in found)
+        return Kept(**_facts(row, len(steps)), steps=steps)
+
+    def append(
+        self, id: str, at: int, step: str, result: int | None = None, ended: str | None = None
+    ) -> None:
+        """Add a step to a game that has `at` steps, and the game's end where it ends it."""
+        with self._change():
+            self._require(id, at)
+            self._file.execute("INSERT INTO steps VALUES (?,?,?)", (id, at, step))
+            self._set(id, result, ended)
+
+    def end(self, id: str, at: int, result: int, ended: str) -> None:
+        """End a game that has `at` steps without one more."""
+        with self._change():
+            self._require(id, at)
+            self._set(id, result, ended)
+
+    def take_back(self, id: str, at: int, to: int) -> None:
+        """Take a game with `at` steps back to its first `to`; it goes on from there."""
+        with self._change():
+            self._require(id, at)
+            self._file.execute("DELETE FROM steps WHERE game = ? AND number >= ?", (id, to))
+            self._set(id, None, None)
+
+    def delete(self, id: str) -> None:
+        """Forget a game."""
+        with self._change():
+            if not self._file.execute("DELETE FROM games WHERE id = ?", (id,)).rowcount:
+                raise MissingError(f"the library has no game {id!r}")
+
+    # Looking for games
+
+    def search(
+        self,
+        text: str = "",
+        game: str = "",
+        result: int | str | None = None,
+        first: int = 0,
+        most: int = 50,
+    ) -> tuple[list[Facts], int]:
+        """Games, the one that changed last first, and how many there are in all.
+
+        Every word of `text` must be in the game's name, its players, its start or its id. `game` is its name,
+        with or without options. `result` is 1, 0 or -1, or "open" for games that go on.
+        """
+        where, values = ["TRUE"], list[object]()
+        for word in text.split():
+            where.append("game || ' ' || max || ' ' || min || ' ' || start || ' ' || id LIKE ? ESCAPE '!'")
+            values.append(f"%{_literal(word)}%")
+        if game:
+            where.append("(game = ? OR game LIKE ? ESCAPE '!')")
+            values += [game, f"{_literal(game)}:%"]
+        if result is not None:
+            where.append("result IS ?")
+            values.append(None if result == "open" else result)
+        condition = " AND ".join(where)
+        length = "(SELECT count(*) FROM steps WHERE steps.game = games.id)"
+        with self._lock, self._explained():
+            [total] = self._file.execute(f"SELECT count(*) FROM games WHERE {condition}", values).fetchone()
+            rows = self._file.execute(
+                f"SELECT {FACTS}, {REVIEWED}, {length} FROM games WHERE {condition} "
+                "ORDER BY changed DESC, rowid DESC LIMIT ? OFFSET ?",
+                [*values, most, first],
+            ).fetchall()
+        return [Facts(**_facts(row[:-1], row[-1])) for row in rows], total
+
+    # Reviews
+
+    def keep_review(self, id: str, length: int, review: dict[str, Any]) -> bool:
+        """Keep the review of a game, unless it has another length by now; is it kept?"""
+        with self._change():
+            if self._length(id) != length:
+                return False
+            values = id, json.dumps(review, ensure_ascii=False)
+            self._file.execute("INSERT OR REPLACE INTO reviews VALUES (?,?)", values)
+            return True
+
+    def review(self, id: str) -> dict[str, Any] | None:
+        """The review that was kept of a game."""
+        with self._lock, self._explained():
+            row = self._file.execute("SELECT review FROM reviews WHERE game = ?", (id,)).fetchone()
+        return None if row is None else json.loads(row[0])
+
+    # Inside
+
+    def _open(self) -> None:
+        one: Callable[[str], Any] = lambda name: self._file.execute(f"PRAGMA {name}").fetchone()[0]  # noqa: E731
+        self._file.execute("PRAGMA journal_mode = WAL")
+        self._file.execute("PRAGMA synchronous = FULL")
+        self._file.execute("PRAGMA foreign_keys = ON")
+        with self._change():
+            version, mark = one("user_version"), one("application_id")
+            empty = self._file.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
+            if version == 0 and empty:
+                for statement in SCHEMA.split(";\n"):
+                    self._file.execute(statement)
+                self._file.execute(f"PRAGMA application_id = {MARK}")
+                self._file.execute(f"PRAGMA user_version = {VERSION}")
+            elif mark != MARK:
+                raise LibraryError(f"{self.path} is a database of another program: name another file")
+            elif version > VERSION:
+                raise LibraryError(
+                    f"{self.path} was written by a newer Dicent (its version is {version}, this one reads "
+                    f"{VERSION}): use the newer one, or name another file"
+                )
+        if (said := one("quick_check(1)")) != "ok":
+            raise sqlite3.DatabaseError(said)
+
+    def _require(self, id: str, at: int) -> None:
+        length = self._length(id)
+        if length != at:
+            raise ConflictError(f"the game has {length} steps, not {at}: it has gone on since")
+
+    def _length(self, id: str) -> int:
+        length = "SELECT (SELECT count(*) FROM steps WHERE game = games.id) FROM games WHERE id = ?"
+        row = self._file.execute(length, (id,)).fetchone()
+        if row is None:
+            raise MissingError(f"the library has no game {id!r}")
+        return int(row[0])
+
+    def _set(self, id: str, result: int | None, ended: str | None) -> None:
+        """Write down how a game stands after a change; what was said about it before is forgotten."""
+        self._file.execute(
+            "UPDATE games SET result = ?, ended = ?, changed = ? WHERE id = ?", (result, ended, _now(), id)
+        )
+        self._file.execute("DELETE FROM reviews WHERE game = ?", (id,))
+
+    @contextmanager
+    def _change(self) -> Iterator[None]:
+        """A change that is made whole, and on disk when this ends, or not at all."""
+        with self._lock, self._explained():
+            self._file.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._file.execute("ROLLBACK")
+                raise
+            self._file.execute("COMMIT")
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            raise LibraryError(
+                f"the library {self.path} cannot be used: {error}. Is the disk full, or the file in use or "
+                "not writable?"
+            ) from error
+        except sqlite3.DatabaseError as error:
+            raise LibraryError(
+                f"the library {self.path} is damaged or no library ({error}): move it away, and begin a "
+                "new one; `sqlite3 FILE .recover` may save games from the old one"
+            ) from error
+
+
+def _facts(row: tuple[Any, ...], length: int) -> dict[str, Any]:
+    id, game, start, first, second, *others, reviewed = row
+    dice, seed, result, ended, created, changed = others
+    return {
+        "id": id,
+        "game": game,
+        "start": start,
+        "players": (first, second),
+        "dice": dice,
+        "seed": seed,
+        "result": result,
+        "ended": ended,
+        "created": created,
+        "changed": changed,
+        "reviewed": bool(reviewed),
+        "length": length,
+    }
+
+
+def _literal(text: str) -> str:
+    """Text in which LIKE finds no signs of its own."""
+    return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,92 @@
+"""Strengths: named opponents from beginner to full, for every game.
+
+They play by the game's shipped network where there is one, else by random games. The weak ones look less far
+ahead and play a share of their moves at random, as people do who overlook things.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from dicent.errors import PlayerError
+from dicent.evaluate import network_file
+from dicent.game import Game, State
+from dicent.kernels.constants import CHOICE
+from dicent.kernels.generator import open_stream, uniform
+from dicent.kernels.leaf import hash_state
+from dicent.play.chooser import seeded
+from dicent.play.player import Player, parse_player
+from dicent.search.analysis import Analysis
+from dicent.search.limit import Limit
+from dicent.search.simple import Random
+from dicent.search.tree_search import Search
+
+
+class _Strength(NamedTuple):
+    title: str
+    with_network: str
+    without: str
+    careless: float = 0.0  # share of random moves
+
+
+_STRENGTHS = {
+    "beginner": _Strength("Beginner: often moves at random", "greedy:{net}", "uct:30", 0.5),
+    "casual": _Strength("Casual: overlooks things", "greedy:{net}", "uct:100", 0.2),
+    "steady": _Strength("Steady: looks one move ahead", "greedy:{net}", "uct:300"),
+    "advanced": _Strength("Advanced: sees your reply", "expectiminimax:{net},depth=3", "uct:3000"),
+    "full": _Strength("Full: the best that we have", "expectiminimax:{net},depth=5", "uct:50000"),
+}
+STRENGTHS = {name: strength.title for name, strength in _STRENGTHS.items()}  # beginner to full
+
+
+class Careless(Search):
+    """A search that plays a share of its moves at random; its analyses are those of the search inside."""
+
+    def __init__(self, inner: Search, share: float, seed: int = 0) -> None:
+        self.inner = inner
+        self.share = share
+        self.seed = seed
+
+    def stream(
+        self,
+        state: State,
+        limit: Limit,
+        after: Analysis | None = None,
+        every: float = 0.2,
+        ply: int = 0,
+    ) -> Iterator[Analysis]:
+        """See `Search.stream`."""
+        return self.inner.stream(state, limit, after, every, ply)
+
+    def play(self, state: State, limit: Limit, ply: int = 0) -> int:
+        """The move of the search inside, or any; the same for the same state and seed."""
+        rng = np.empty(2, np.uint64)
+        open_stream(rng, self.seed, hash_state(state.cells, 0), CHOICE)
+        careless = bool(state.legal_actions) and uniform(rng) < self.share
+        search = seeded(Random() if careless else self.inner, self.seed, self.seed)
+        return search.play(state, limit, ply)
+
+
+def strength_player(name: str, game: Game) -> Player:
+    """The player of a named strength."""
+    if name not in _STRENGTHS:
+        close = difflib.get_close_matches(name, _STRENGTHS, n=1)
+        hint = f"did you mean {close[0]}? " if close else ""
+        raise PlayerError(f"there is no strength {name!r}; {hint}strengths: {', '.join(_STRENGTHS)}")
+    strength = _STRENGTHS[name]
+    network = shipped_network(game)
+    text = strength.without if network is None else strength.with_network.format(net=network)
+    player = parse_player(text)
+    if strength.careless:
+        return Player(Careless(player.search, strength.careless), player.budget, name)
+    return Player(player.search, player.budget, name)
+
+
+def shipped_network(game: Game) -> str | None:
+    """The network that comes with Dicent for a game, as players' texts name it."""
+    find: Callable[[Game], str | None] | None = getattr(network_file, "shipped", None)
+    return None if find is None else find(game)

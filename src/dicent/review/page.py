@@ -1,0 +1,160 @@
+"""The page of a review: one HTML file that needs nothing else, to be saved and shared."""
+
+from __future__ import annotations
+
+import html
+
+from dicent.charts import page
+from dicent.game import Game
+from dicent.pictures import STYLE as BOARD_STYLE
+from dicent.pictures import Arrow, board_svg, move_cells
+from dicent.registry import make
+from dicent.review.review import MISTAKE, Moment, Review
+
+WIDTH, HEIGHT, LEFT, BOTTOM = 640, 220, 44, 24
+SHOWN = 12  # mistakes with a board
+
+STYLE = (
+    BOARD_STYLE
+    + """
+.verdict { font-size: 1.1rem; color: var(--ink); margin: 1rem 0 1.4rem; }
+.mistake { display: grid; grid-template-columns: minmax(10rem, 15rem) 1fr; gap: 1.2rem; align-items: center;
+           padding: 1.1rem 0; border-top: 1px solid var(--line); }
+.mistake h3 { margin: 0 0 .3rem; font-size: 1rem; } .mistake p { margin: .15rem 0; }
+@media (max-width: 32rem) { .mistake { grid-template-columns: 1fr; } }
+.max-ink { color: #c05621; } .min-ink { color: #2b6cb0; } .bad-ink { color: #e53e3e; }
+@media (prefers-color-scheme: dark) { .max-ink { color: #ed8936; } .min-ink { color: #63b3ed; } }
+.good-ink { color: #38a169; } .exact { color: var(--soft); font-size: .85rem; }
+svg.wins .share { fill: #c05621; opacity: .16; }
+svg.wins .line { fill: none; stroke: #c05621; stroke-width: 2; }
+svg.wins .half { stroke: var(--soft); stroke-dasharray: 4 4; } svg.wins .dot { fill: #e53e3e; }
+details { margin-top: 2rem; } summary { cursor: pointer; color: var(--soft); }
+.steps td { border-bottom: 1px solid var(--line); }
+"""
+)
+
+
+def review_page(review: Review, game: Game | None = None) -> str:
+    """The review as a page."""
+    game = game or make(review.record.game)
+    first, second = (html.escape(name) for name in review.record.players)
+    title = f"{game.title}: {review.record.players[0]} against {review.record.players[1]}"
+    body = [
+        f"<h1>{html.escape(game.title)}</h1>",
+        f'<p><span class="max-ink">MAX</span> {first} &nbsp;·&nbsp; <span class="min-ink">MIN</span> {second}'
+        f" &nbsp;·&nbsp; {_result(review)}</p>",
+        f'<p class="verdict">{html.escape(review.verdict)}</p>',
+        f"<figure>{_chart(review)}<figcaption>Win probability of MAX after each step. Dots are mistakes."
+        "</figcaption></figure>",
+        "<h2>Luck and losses</h2>",
+        _sums(review),
+        "<h2>Mistakes</h2>",
+        *_mistakes(review, game),
+        _steps(review),
+        f"<p>Judged by {html.escape(review.judge)}. Endgames that are solved are marked as exact. Points are "
+        "hundredths of win probability.</p>",
+    ]
+    return page(title, f"<main>{''.join(body)}</main>", STYLE)
+
+
+def _result(review: Review) -> str:
+    return {1: "1 : 0", -1: "0 : 1", 0: "½ : ½", None: "broken off"}[review.record.result]
+
+
+def _chart(review: Review) -> str:
+    wins = [review.start_win, *(moment.win for moment in review.moments)]
+    step = (WIDTH - LEFT - 8) / max(1, len(wins) - 1)
+
+    def place(i: int, win: float) -> tuple[float, float]:
+        return LEFT + i * step, 8 + (HEIGHT - BOTTOM - 8) * (1 - win)
+
+    parts = [
+        f'<svg class="wins" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="win probability of MAX">'
+    ]
+    for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
+        y = place(0, tick)[1]
+        kind = "half" if tick == 0.5 else "grid"
+        parts.append(f'<line class="{kind}" x1="{LEFT}" x2="{WIDTH - 8}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        parts.append(f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{tick:.0%}</text>')
+    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in (place(i, win) for i, win in enumerate(wins)))
+    bottom = place(0, 0)[1]
+    parts.append(f'<polygon class="share" points="{LEFT},{bottom:.1f} {line} {WIDTH - 8},{bottom:.1f}"/>')
+    parts.append(f'<polyline class="line" points="{line}"/>')
+    for i in review.mistakes:
+        x, y = place(i + 1, review.moments[i].win)
+        told = html.escape(f"{_number(i)}: {_played(review.moments[i])}")
+        parts.append(f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="4"><title>{told}</title></circle>')
+    parts.append(f'<text x="{WIDTH - 8}" y="{HEIGHT - 4}" text-anchor="end">steps</text>')
+    return "".join(parts) + "</svg>"
+
+
+def _sums(review: Review) -> str:
+    rows = []
+    for side, ink in (("MAX", "max-ink"), ("MIN", "min-ink")):
+        own = [moment for moment in review.moments if moment.player == side]
+        mistakes = sum((moment.loss or 0) >= MISTAKE for moment in own)
+        cells = _points(review.luck[side]), f"{100 * review.loss[side]:.1f}", str(len(own)), str(mistakes)
+        numbers = "".join(f'<td class="number">{cell}</td>' for cell in cells)
+        rows.append(f'<tr><td class="{ink}">{side}</td>{numbers}</tr>')
+    names = ("luck of its rolls", "lost by decisions", "decisions", "mistakes")
+    head = "".join(f'<th class="number">{name}</th>' for name in names)
+    return f"<table><tr><th></th>{head}</tr>{''.join(rows)}</table>"
+
+
+def _mistakes(review: Review, game: Game) -> list[str]:
+    if not review.mistakes:
+        return [f"<p>Nobody lost {100 * MISTAKE:.0f} points or more by a move.</p>"]
+    return [_mistake(i, review.moments[i], game) for i in review.mistakes[:SHOWN]]
+
+
+def _mistake(i: int, moment: Moment, game: Game) -> str:
+    state = game.parse(moment.before)
+    view, arrows = game.view(state), []
+    for text, good in ((moment.step, False), (moment.best or moment.step, True)):
+        origin, to = move_cells(state, game.parse_action(state, text))
+        if to is not None:
+            arrows.append(Arrow(origin, to, good))
+    board = f"<p>{html.escape(moment.before)}</p>"
+    if view is not None:
+        board = board_svg(view, arrows, f"{moment.before}: {_played(moment)}")
+    die = f", with a {html.escape(view.die)} on the die" if view is not None and view.die else ""
+    ink = "max-ink" if moment.player == "MAX" else "min-ink"
+    sign = 1 if moment.player == "MAX" else -1
+    played, best = ((w if sign > 0 else 1 - w) for w in (moment.win, moment.best_win or 0.0))
+    exact = '<p class="exact">exact</p>' if moment.proved else ""
+    step, better = html.escape(moment.step), html.escape(moment.best or "")
+    return (
+        f'<section class="mistake">{board}<div>'
+        f'<h3>{_number(i)}: <span class="{ink}">{moment.player}</span>{die}</h3>'
+        f'<p>played <strong class="bad-ink">{step}</strong>, which wins {played:.1%}</p>'
+        f'<p>better <strong class="good-ink">{better}</strong>, which wins {best:.1%}</p>'
+        f"<p>lost {100 * (moment.loss or 0):.1f} points</p>{exact}</div></section>"
+    )
+
+
+def _steps(review: Review) -> str:
+    rows = []
+    for i, moment in enumerate(review.moments):
+        what = "roll" if moment.player == "CHANCE" else moment.player
+        luck = "" if moment.luck is None else _points(moment.luck)
+        loss = "" if moment.loss is None else f"{100 * moment.loss:.1f}"
+        better = moment.best if moment.loss and moment.best != moment.step else ""
+        cells = (f"{moment.win:.1%}", luck, loss, html.escape(better or ""), "exact" if moment.proved else "")
+        numbers = "".join(f'<td class="number">{cell}</td>' for cell in cells)
+        rows.append(f"<tr><td>{i + 1}</td><td>{what}</td><td>{html.escape(moment.step)}</td>{numbers}</tr>")
+    names = ("MAX wins", "luck for MAX", "lost", "better", "")
+    head = "<th></th><th></th><th></th>" + "".join(f'<th class="number">{name}</th>' for name in names)
+    listed = f'<table class="steps"><tr>{head}</tr>{"".join(rows)}</table>'
+    return f"<details><summary>All steps</summary>{listed}</details>"
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:+.1f}"
+
+
+def _number(i: int) -> str:
+    return f"Step {i + 1}"
+
+
+def _played(moment: Moment) -> str:
+    return f"{moment.player} played {moment.step}, {moment.best} was better"

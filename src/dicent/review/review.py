@@ -1,0 +1,231 @@
+"""Review: a game step by step, what each roll has given and what each decision has cost.
+
+All of it is counted in win probability, draws as half: 0.1 are ten points of a hundred. A roll's luck is
+what it was worth beyond its expectation, as in matches (`dicent.play.luck`). A decision's loss is how much
+better the best move was. The two explain the result: it is the chance that MAX had at the start, plus its
+luck, less its losses, plus those of MIN; with an exact judge precisely, else up to what it saw too late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from dicent.errors import RecordError
+from dicent.game import NAMES, Game, State
+from dicent.kernels.constants import CHANCE, MAX, MIN
+from dicent.play.record import Record, replay
+from dicent.registry import make
+from dicent.review.judge import Judge, Opinion, judge_for
+from dicent.search.analysis import point_of_view, win_probability
+
+MISTAKE = 0.02  # the smallest loss that is called one
+TURNS = {MAX: "MAX", MIN: "MIN", CHANCE: "CHANCE"}
+Progress = Callable[[float], object]
+
+
+@dataclass(frozen=True)
+class Moment:
+    """One step of the game. `luck` and `roller` are for rolls, `loss` and what follows for decisions."""
+
+    step: str
+    player: str  # who did it: MAX, MIN or CHANCE
+    before: str  # position
+    position: str  # after the step
+    win: float  # of MAX, after the step
+    proved: bool  # is all of it exact?
+    luck: float | None = None  # for MAX
+    roller: str | None = None  # who moves by this roll
+    loss: float | None = None  # 0 or more, for who moved
+    best: str | None = None  # move
+    best_win: float | None = None  # of MAX, after the best move
+
+
+@dataclass(frozen=True)
+class Review:
+    """What a judge says of a game."""
+
+    record: Record
+    judge: str
+    start_win: float  # of MAX
+    moments: tuple[Moment, ...]
+
+    @property
+    def luck(self) -> dict[str, float]:
+        """What each side's own rolls have given to it."""
+        sums = {"MAX": 0.0, "MIN": 0.0}
+        for moment in self.moments:
+            if moment.luck is not None:
+                roller = moment.roller or "MAX"
+                sums[roller] += moment.luck if roller == "MAX" else -moment.luck
+        return sums
+
+    @property
+    def loss(self) -> dict[str, float]:
+        """What each side's decisions have cost it."""
+        sums = {"MAX": 0.0, "MIN": 0.0}
+        for moment in self.moments:
+            if moment.loss is not None:
+                sums[moment.player] += moment.loss
+        return sums
+
+    @property
+    def mistakes(self) -> list[int]:
+        """The moments with a loss worth the name, largest first."""
+        found = [i for i, moment in enumerate(self.moments) if (moment.loss or 0) >= MISTAKE]
+        return sorted(found, key=lambda i: -(self.moments[i].loss or 0))
+
+    @property
+    def final(self) -> float:
+        """MAX's share of the points; where the game was broken off, its chance at the end."""
+        if self.record.result is not None:
+            return (1 + self.record.result) / 2
+        return self.moments[-1].win if self.moments else self.start_win
+
+    @property
+    def adjusted(self) -> float:
+        """MAX's share without the luck of the dice; of a single game it may be outside of 0 to 1."""
+        return self.final - self.luck["MAX"] + self.luck["MIN"]
+
+    @property
+    def verdict(self) -> str:
+        """The game in two or three sentences."""
+        return " ".join([_ending(self), _dice(self), _decisions(self), *_justice(self)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything for programs; `from_dict` reads it again."""
+        return {
+            "judge": self.judge,
+            "start_win": {"MAX": self.start_win},
+            "moments": [{**asdict(moment), "win": {"MAX": moment.win}} for moment in self.moments],
+            "luck": self.luck,
+            "loss": self.loss,
+            "mistakes": self.mistakes,
+            "verdict": self.verdict,
+            "adjusted": self.adjusted,
+            "record": asdict(self.record),
+        }
+
+    @classmethod
+    def from_dict(cls, saved: dict[str, Any]) -> Review:
+        """The review that `to_dict` has described."""
+        record = saved["record"]
+        players, steps = tuple(record["players"]), tuple(record["steps"])
+        moments = (Moment(**{**moment, "win": moment["win"]["MAX"]}) for moment in saved["moments"])
+        return cls(
+            Record(**{**record, "players": players, "steps": steps}),
+            saved["judge"],
+            saved["start_win"]["MAX"],
+            tuple(moments),
+        )
+
+
+def review_game(
+    record: Record,
+    judge: Judge | None = None,
+    game: Game | None = None,
+    progress: Progress = lambda share: None,
+) -> Review:
+    """Review a game, finished or not. `progress` is told the share of the work that is done."""
+    game = game or make(record.game)
+    judge = judge or judge_for(game)
+    states = list(replay(record, game))
+    if len(states) < 2:
+        raise RecordError("nothing was played in this game: there is nothing to review")
+    opinions = _opinions(states, judge, progress)
+    moments = [
+        _roll(before, opinion, step, after) if before.is_chance else _decision(before, opinion, step, after)
+        for before, opinion, step, after in zip(states, opinions, record.steps, states[1:], strict=False)
+    ]
+    return Review(record, judge.name, win_probability(opinions[0].value, MAX), tuple(moments))
+
+
+def _opinions(states: list[State], judge: Judge, progress: Progress) -> list[Opinion]:
+    """What the judge says of every state but the last; the truth from the end back as far as it is known."""
+    opinions: list[Opinion | None] = [None] * (len(states) - 1)
+    for i in reversed(range(len(opinions))):
+        opinions[i] = judge.exact(states[i])
+        if opinions[i] is None:
+            break
+    plies, done = 0, []
+    for i, known in enumerate(opinions):
+        progress(i / len(opinions))
+        done.append(known or judge.opinion(states[i], plies))
+        plies += not states[i].is_chance
+    return done
+
+
+def _roll(before: State, opinion: Opinion, step: str, after: State) -> Moment:
+    values = {text: value for text, _, value in opinion.outcomes}
+    expected = sum(p * value for _, p, value in opinion.outcomes)
+    value = float(after.result) if after.result is not None else values[step.strip()]
+    pov = point_of_view(before)
+    return Moment(
+        step,
+        "CHANCE",
+        str(before),
+        str(after),
+        win_probability(value, MAX),
+        opinion.proved,
+        luck=(value - expected) / 2,
+        roller=TURNS[pov],
+    )
+
+
+def _decision(before: State, opinion: Opinion, step: str, after: State) -> Moment:
+    moves = {text: (value, proved) for text, value, proved in opinion.moves}
+    value, proved = moves[step.strip()]
+    best, best_value, best_proved = opinion.moves[0]
+    if before.to_play * (best_value - value) <= 0:
+        best, best_value = step.strip(), value
+    if after.result is not None:
+        value, proved = float(after.result), True
+    return Moment(
+        step,
+        TURNS[before.to_play],
+        str(before),
+        str(after),
+        win_probability(value, MAX),
+        proved and best_proved,
+        loss=max(0.0, before.to_play * (best_value - value) / 2),
+        best=best,
+        best_win=win_probability(best_value, MAX),
+    )
+
+
+# The verdict in words.
+
+
+def _ending(review: Review) -> str:
+    result = review.record.result
+    if result is None:
+        return f"The game was broken off, with {review.final:.0%} for MAX."
+    return "The game was drawn." if result == 0 else f"{NAMES[result]} has won."
+
+
+def _dice(review: Review) -> str:
+    net = review.luck["MAX"] - review.luck["MIN"]
+    if all(moment.luck is None for moment in review.moments):
+        return "There was no chance in it."
+    if abs(net) < 0.05:
+        return "The dice favoured nobody."
+    return f"The dice favoured {'MAX' if net > 0 else 'MIN'}, by {100 * abs(net):.0f} points."
+
+
+def _decisions(review: Review) -> str:
+    mine, theirs = review.loss["MAX"], review.loss["MIN"]
+    return f"By its decisions MAX lost {100 * mine:.0f} points, MIN {100 * theirs:.0f}."
+
+
+def _justice(review: Review) -> list[str]:
+    result, net = review.record.result, review.luck["MAX"] - review.luck["MIN"]
+    if not result or all(moment.luck is None for moment in review.moments):
+        return []
+    share = min(1.0, max(0.0, review.adjusted))
+    winner = "MAX" if result > 0 else "MIN"
+    own = share if result > 0 else 1 - share
+    if own < 0.5:
+        return [f"Without luck {winner} would have had {own:.0%}: the dice have decided the game."]
+    lucky = ", though the dice helped" if net * result > 0.1 else ""
+    return [f"Without luck {winner} would have had {own:.0%}: it has earned the game{lucky}."]

@@ -1,0 +1,132 @@
+"""Reviews: made one after another in the background, kept in the library."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import logging
+import re
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import APIRouter, Response
+from fastapi.responses import HTMLResponse
+
+from dicent.errors import DicentError, MissingError
+from dicent.library import Kept, Library
+from dicent.review import Review, judge_for, review_game, review_page
+from dicent.web.positions import game_named
+from dicent.web.problems import DECLARED, ProblemError, answers_as
+from dicent.web.shapes import ReviewState
+from dicent.web.work import Work
+
+log = logging.getLogger("dicent.web")
+MOST = 20  # reviews under way or waiting
+
+
+@dataclass
+class _Job:
+    """A review that is under way, or has failed."""
+
+    length: int  # of the game
+    progress: float = 0.0
+    error: str | None = None
+
+
+class _StoppedError(Exception):
+    """The server stops; the review can be asked for again."""
+
+
+class Reviews:
+    """The reviews of a library's games."""
+
+    def __init__(self, library: Library, work: Work) -> None:
+        self.library = library
+        self.work = work
+        self._lock = threading.Lock()
+        self._jobs: dict[str, _Job] = {}
+
+    def begin(self, id: str) -> None:
+        """Review a game, unless that is done or under way."""
+        kept = self.library.get(id)
+        if not kept.steps:
+            raise ProblemError(422, "nothing was played in this game: there is nothing to review")
+        if kept.reviewed:
+            return
+        with self._lock:
+            job = self._jobs.get(id)
+            if job is not None and job.error is None and job.length == kept.length:
+                return
+            if sum(job.error is None for job in self._jobs.values()) >= MOST:
+                raise ProblemError(503, f"{MOST} reviews are waiting: try again later")
+            job = self._jobs[id] = _Job(kept.length)
+        self.work.reviews.submit(self._make, kept, job)
+
+    def _make(self, kept: Kept, job: _Job) -> None:
+        def progress(share: float) -> None:
+            job.progress = share
+            if self.work.is_closed:
+                raise _StoppedError
+
+        try:
+            game = game_named(kept.game)
+            review = review_game(kept.record(), judge_for(game), game, progress)
+            self.library.keep_review(kept.id, kept.length, review.to_dict())
+        except (MissingError, _StoppedError):  # the game was deleted meanwhile, or the server stops
+            pass
+        except Exception as error:
+            log.exception("the review of %s has failed", kept.id)
+            job.error = str(error) if isinstance(error, DicentError) else "the server's log says why"
+            return
+        with self._lock:
+            if self._jobs.get(kept.id) is job:
+                del self._jobs[kept.id]
+
+    def state(self, id: str) -> dict[str, Any]:
+        """How the review of a game stands."""
+        with self._lock:  # first the job: it ends after the review is kept
+            job = self._jobs.get(id)
+        kept = self.library.get(id)
+        review = self.library.review(id)
+        if review is not None:
+            return {"state": "done", "progress": 1.0, "review": review, "error": None}
+        if job is None or job.length != kept.length:
+            return {"state": "none", "progress": 0.0, "review": None, "error": None}
+        state = "running" if job.error is None else "failed"
+        return {"state": state, "progress": job.progress, "review": None, "error": job.error}
+
+    def page(self, id: str) -> str:
+        """The review as a page to save."""
+        kept, review = self.library.get(id), self.library.review(id)
+        if review is None:
+            raise MissingError("this game is not reviewed yet")
+        return review_page(Review.from_dict(review), game_named(kept.game))
+
+
+def policy_of(page: str) -> str:
+    """A content security policy that allows a page its own style, word for word, and nothing else."""
+    [style] = re.findall("<style>(.*?)</style>", page, re.S)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+
+
+def routes(reviews: Reviews) -> APIRouter:
+    """The requests about reviews."""
+    router = APIRouter(prefix="/api/games/{id}", responses=DECLARED)
+
+    @router.post("/review", status_code=202)
+    def begin(id: str) -> ReviewState:
+        reviews.begin(id)
+        return ReviewState.model_validate(reviews.state(id))
+
+    @router.get("/review")
+    def state(id: str) -> ReviewState:
+        return ReviewState.model_validate(reviews.state(id))
+
+    @router.get("/review.html", response_class=Response, responses=answers_as("text/html"))
+    def page(id: str) -> HTMLResponse:
+        text = reviews.page(id)
+        return HTMLResponse(text, headers={"Content-Security-Policy": policy_of(text)})
+
+    return router

@@ -1,0 +1,167 @@
+"""Security: who may ask, how much at once, and what browsers may do with the answers.
+
+Pages of other sites must not reach this server through their visitors' browsers: a host that is not ours
+is refused (a name that somebody has pointed at this machine), and so is an origin that is not the host.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from dicent.web.problems import told
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-cache",
+}
+SMALL, LARGE = 1 << 16, 1 << 21  # bytes of a request; of one that brings games
+LARGE_PATHS = ("/api/import",)
+SECONDS = 30  # for a request's body to arrive
+
+
+class Security:
+    """What every request and every answer passes."""
+
+    def __init__(self, app: ASGIApp, host: str, port: int, token: str | None) -> None:
+        self.app = app
+        self.local = host in LOOPBACK
+        self.token = token
+        self.cookie = f"dicent-{port}"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See ASGI."""
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        refused = self._refused(scope)
+        if refused is not None:
+            await _refuse(refused, scope, receive, send)
+        elif scope["type"] == "websocket":
+            await self.app(scope, receive, send)
+        else:
+            await self._request(scope, receive, _with_headers(send))
+
+    async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        body = await _read(scope, receive)
+        if isinstance(body, Response):
+            await body(scope, receive, send)
+            return
+        given = False
+
+        async def again() -> Message:
+            nonlocal given
+            if given:
+                return await receive()
+            given = True
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        await self.app(scope, again, send)
+
+    def _refused(self, scope: Scope) -> Response | None:
+        """Why a request may not pass, if so."""
+        headers = Headers(scope=scope)
+        host = headers.get("host", "")
+        if self.local and _name(host) not in LOOPBACK:
+            return told(403, f"this server is not called {host[:100]!r}: use http://127.0.0.1")
+        origin = headers.get("origin")
+        if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+            return told(403, "requests of other sites are refused")
+        if headers.get("sec-fetch-site") in ("cross-site", "same-site") and scope.get("method") != "GET":
+            return told(403, "requests of other sites are refused")
+        return None if self.token is None else self._without_token(scope, headers)
+
+    def _without_token(self, scope: Scope, headers: Headers) -> Response | None:
+        """A request needs the token: as a cookie, a bearer, or once in the address, which sets the cookie."""
+        query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        if scope["type"] == "http" and scope["method"] == "GET":
+            for key, value in query:
+                if key == "token" and self._is_token(value):
+                    rest = urlencode([item for item in query if item[0] != "token"])
+                    target = "/" + scope["path"].lstrip("/") + ("?" + rest if rest else "")
+                    answer = RedirectResponse(target, 303)
+                    answer.set_cookie(self.cookie, value, httponly=True, samesite="lax")
+                    return answer
+        bearer = headers.get("authorization", "").removeprefix("Bearer ")
+        if self._is_token(bearer) or self._is_token(_cookie(headers, self.cookie)):
+            return None
+        return told(401, "the token is missing: open the address that dicent serve has printed")
+
+    def _is_token(self, given: str) -> bool:
+        return self.token is not None and hmac.compare_digest(given.encode(), self.token.encode())
+
+
+def _name(host: str) -> str:
+    """A host's name without its port."""
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def _cookie(headers: Headers, name: str) -> str:
+    try:
+        cookies = SimpleCookie(headers.get("cookie", ""))
+    except CookieError:
+        return ""
+    return cookies[name].value if name in cookies else ""
+
+
+async def _read(scope: Scope, receive: Receive) -> bytes | Response:
+    """The body of a request, or why it is not read to its end."""
+    most = LARGE if scope["path"] in LARGE_PATHS else SMALL
+    too_long = told(413, f"a request has {most:,} bytes at the most")
+    announced = Headers(scope=scope).get("content-length", "0")
+    if not announced.isdecimal() or int(announced) > most:
+        return too_long
+    parts: list[bytes] = []
+    more = True
+    try:
+        async with asyncio.timeout(SECONDS):
+            while more:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    return told(400, "the request was broken off")
+                parts.append(message.get("body", b""))
+                more = message.get("more_body", False)
+                if sum(map(len, parts)) > most:
+                    return too_long
+    except TimeoutError:
+        return told(408, "the request took too long to arrive")
+    return b"".join(parts)
+
+
+async def _refuse(answer: Response, scope: Scope, receive: Receive, send: Send) -> None:
+    if scope["type"] == "websocket":  # closed before it is accepted, which browsers see as status 403
+        await receive()
+        await send({"type": "websocket.close", "code": 1008, "reason": "refused"})
+        return
+    await answer(scope, receive, _with_headers(send))
+
+
+def _with_headers(send: Send) -> Send:
+    async def sent(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers.setdefault(name, value)
+        await send(message)
+
+    return sent

@@ -1,0 +1,170 @@
+"""The application put together, and the server that runs it."""
+
+from __future__ import annotations
+
+import errno
+import secrets
+import socket
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import uvicorn
+from fastapi import FastAPI
+from fastapi.responses import FileResponse, PlainTextResponse, Response
+from starlette.staticfiles import StaticFiles
+
+import dicent
+from dicent.errors import DicentError
+from dicent.exact.table_file import home_folder
+from dicent.library import Library
+from dicent.web import archive, games, positions, reviews, runs
+from dicent.web.engine_socket import add_socket
+from dicent.web.problems import add_handlers
+from dicent.web.security import LOOPBACK, Security
+from dicent.web.work import Work
+
+STATIC = Path(__file__).parent / "static"
+FILE = "games.sqlite"
+PORT = 8420
+EVERYWHERE = ("0.0.0.0", "::")
+SWITCH = 0.0005  # seconds for which a thread may keep others from Python: searches need it rarely
+WS_BYTES = 1 << 16  # of a message on the engine's socket
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Where the server listens and what it keeps."""
+
+    folder: Path = field(default_factory=home_folder)  # of the library
+    runs: Path = Path("runs")
+    host: str = "127.0.0.1"
+    port: int = PORT
+    token: str | None = None  # one is made up where the server can be reached from other machines
+    threads: int | None = None  # that think about moves; by default one a core
+    warm: bool = False  # compile what the first game needs while nobody plays yet?
+
+    def __post_init__(self) -> None:
+        if self.host not in LOOPBACK and self.token is None:
+            object.__setattr__(self, "token", secrets.token_urlsafe(18))
+
+    @property
+    def address(self) -> str:
+        """What to open in the browser."""
+        return self._address("127.0.0.1" if self.host in EVERYWHERE else self.host)
+
+    @property
+    def outside(self) -> str | None:
+        """What others open, where the server listens everywhere and this machine has an address."""
+        if self.host not in EVERYWHERE:
+            return None
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            try:
+                probe.connect(("192.0.2.1", 9))  # sends nothing, and tells by which address it would
+            except OSError:
+                return None
+            return self._address(probe.getsockname()[0])
+
+    def _address(self, host: str) -> str:
+        host = f"[{host}]" if ":" in host else host
+        return f"http://{host}:{self.port}/" + (f"?token={self.token}" if self.token else "")
+
+
+def make_app(settings: Settings) -> FastAPI:
+    """The application; its library is opened here."""
+    library, work = Library(settings.folder / FILE), Work(settings.threads)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        if settings.warm:
+            work.reviews.submit(games.think_once)
+        yield
+        work.close()
+        workers.close()
+        library.close()
+
+    app = FastAPI(
+        title="Dicent",
+        version=dicent.__version__,
+        lifespan=lifespan,
+        openapi_url="/api/openapi.json",
+        docs_url=None,  # pages that are fetched from elsewhere
+        redoc_url=None,
+    )
+    add_handlers(app)
+    workers = add_socket(app)
+    app.include_router(positions.routes())
+    app.include_router(archive.routes(library))
+    app.include_router(games.routes(games.Games(library, work)))
+    app.include_router(reviews.routes(reviews.Reviews(library, work)))
+    app.include_router(runs.routes(runs.Runs(settings.runs)))
+    _add_pages(app)
+    app.add_middleware(Security, host=settings.host, port=settings.port, token=settings.token)
+    return app
+
+
+def _add_pages(app: FastAPI) -> None:
+    @app.get("/", include_in_schema=False)
+    def page() -> Response:
+        if not (STATIC / "index.html").exists():
+            return PlainTextResponse("Dicent is here, without its pages; programs begin at /api/info.\n")
+        return FileResponse(STATIC / "index.html")
+
+    if STATIC.is_dir():
+        app.mount("/static", StaticFiles(directory=STATIC), name="static")
+
+
+def serve(settings: Settings, ready: Callable[[uvicorn.Server], object] = lambda server: None) -> None:
+    """Run the server until it is stopped; `ready` is given it once it answers."""
+    listening = _listen(settings.host, settings.port)
+    with listening:
+        sys.setswitchinterval(SWITCH)
+        app = make_app(settings)
+        config = uvicorn.Config(
+            app,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            ws_max_size=WS_BYTES,
+            timeout_graceful_shutdown=3,
+        )
+        _Server(config, ready).run([listening])
+
+
+class _Server(uvicorn.Server):
+    """Uvicorn's server, which says when it answers."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[uvicorn.Server], object]) -> None:
+        super().__init__(config)
+        self.ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """See uvicorn."""
+        await super().startup(sockets)
+        self.ready(self)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """A socket that listens, or an error in words."""
+    if not 0 <= port < 1 << 16:
+        raise DicentError(f"{port} is no port: they go up to {(1 << 16) - 1}")
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listening = socket.socket(family, kind, protocol)  # without its protocol, answers come 40 ms late
+    except OSError as error:
+        raise DicentError(f"{host}, port {port}, is no address to listen at: {error}") from error
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen(256)
+    except OSError as error:
+        listening.close()
+        if error.errno == errno.EADDRINUSE:
+            raise DicentError(
+                f"port {port} is taken, perhaps by a Dicent that runs already: stop it, or choose another "
+                f"with --port {port + 1}"
+            ) from error
+        raise DicentError(f"{host}, port {port}, cannot be listened at: {error}") from error
+    return listening

@@ -1,0 +1,201 @@
+// Analysis of any position: pasted, set up by hand, or reached by playing on the board.
+import { html, useEffect, useMemo, useRef, useState } from "./ui.js";
+import { getInfo } from "./api.js";
+import { Board } from "./board.js";
+import { OutcomeBars } from "./charts.js";
+import { Faces } from "./die.js";
+import { firstWin, useAnalysis } from "./engine.js";
+import { useKept } from "./keep.js";
+import { analyseLink } from "./links.js";
+import { Icon, Message, PlainPosition, useLoaded, WinBar } from "./parts.js";
+import { afterStep, getArrows, getPosition, getStart } from "./positions.js";
+import { SetUp } from "./setup_panel.js";
+import { COLOUR, count, percent, points, resultText } from "./words.js";
+
+/** @typedef {import("./types.js").Analysis} Analysis */
+/** @typedef {import("./types.js").Move} Move */
+/** @typedef {import("./types.js").Position} Position */
+
+const TIME = 30; // seconds of one go
+
+/** @param {{query: URLSearchParams}} props */
+export function Analyse({ query }) {
+  const game = query.get("game") ?? "ewn";
+  const text = query.get("position") ?? "";
+  const { value: info } = useLoaded(getInfo, []);
+  const [typed, setTyped] = useState(text);
+  const touched = useRef(false); // what a person is typing is not written over
+  const [position, setPosition] = useState(/** @type {Position|null} */ (null));
+  const [problem, setProblem] = useState(/** @type {string|null} */ (null));
+  const [running, setRunning] = useState(true);
+  const [player, setPlayer] = useKept("analyst", "");
+  const [pointed, setPointed] = useState(/** @type {string|null} */ (null));
+  const [editing, setEditing] = useState(false);
+  const [arrows, setArrows] = useState(/** @type {import("./types.js").Arrow[]} */ ([]));
+
+  useEffect(() => {
+    let alive = true;
+    if (!touched.current) setTyped(text);
+    setPointed(null);
+    if (!text) {
+      getStart(game).then((start) => alive && !touched.current && location.replace(analyseLink(game, start.position)), (error) => alive && setProblem(error.message));
+    } else {
+      getPosition(game, text).then(
+        (found) => alive && (setPosition(found), setProblem(null)),
+        (error) => alive && (setPosition(null), setProblem(error.message)),
+      );
+    }
+    return () => void (alive = false);
+  }, [game, text]);
+
+  const here = position && position.position === text ? position : null;
+  const open = here !== null && here.result === null && !editing;
+  const analyst = info?.strengths.some((one) => one.name === player) ? player : "";
+  const { analysis, error, done, goOn } = useAnalysis({ game, position: open ? text : null, player: analyst || undefined, time: TIME, running });
+  const chosen = analysis?.moves.find((move) => move.action === pointed) ?? null;
+  useEffect(() => {
+    let alive = true;
+    const shown = chosen ?? analysis?.moves[0] ?? null;
+    if (!here || !shown) return setArrows([]);
+    const pv = shown.pv.length ? shown.pv : [shown.action];
+    getArrows(game, text, chosen ? pv.slice(0, 7) : pv.slice(0, 1)).then(
+      (found) => alive && setArrows(found.map((arrow, i) => ({ ...arrow, kind: i || chosen ? `pv ${arrow.kind}` : "best", label: chosen && found.length > 1 ? String(i + 1) : "" }))),
+      () => {},
+    );
+    return () => void (alive = false);
+  }, [here, chosen?.action, (chosen?.pv ?? []).slice(0, 7).join(" "), analysis?.moves[0]?.action]);
+
+  function go(/** @type {string} */ to) {
+    touched.current = false;
+    location.hash = analyseLink(game, to);
+  }
+  async function step(/** @type {string} */ action) {
+    try {
+      go((await afterStep(game, text, action)).position);
+    } catch (/** @type {any} */ e) {
+      setProblem(e.message);
+    }
+  }
+  function submit(/** @type {Event} */ event) {
+    event.preventDefault();
+    setEditing(false);
+    if (typed.trim() === text) setPosition((before) => before && { ...before });
+    else go(typed.trim());
+  }
+  if (editing && (here ?? position)) {
+    return html`<${SetUp} game=${game} position=${here ?? position} onCancel=${() => setEditing(false)}
+      onDone=${(/** @type {string} */ to) => { setEditing(false); go(to); }} />`;
+  }
+
+  const win = here?.result !== null && here?.result !== undefined ? (here.result + 1) / 2 : firstWin(analysis);
+  return html`<div class="page two analyse">
+    <div class="board-side">
+      ${here?.view
+        ? html`<${Board} view=${here.view} actions=${here.actions} onAction=${(/** @type {any} */ action) => step(action.text)} arrows=${arrows}
+            label=${`Board, ${turnText(here)}`} />`
+        : here ? html`<${PlainPosition} text=${here.position} />` : html`<div class="no-board"></div>`}
+      <${WinBar} win=${win} exact=${analysis?.proved || here?.result !== null} />
+      <div class="under-board">
+        <p class="status">${here ? turnText(here) : "No position"}</p>
+        ${here && here.outcomes.length > 0 && html`<${Faces} faces=${here.outcomes.map((one) => one.text)} onChoose=${step} label="Roll" />`}
+      </div>
+    </div>
+    <div class="side">
+      <h1 class="hidden">Analyse</h1>
+      <form class="position-form" onSubmit=${submit}>
+        <label class="field-label" for="analyse-game">Game
+          <select id="analyse-game" value=${game} onChange=${(/** @type {any} */ e) => (location.hash = `#/analyse?game=${encodeURIComponent(e.currentTarget.value)}`)}>
+            ${gameNames(info, game).map((name) => html`<option value=${name}>${name}</option>`)}
+          </select>
+        </label>
+        <label class="field-label wide" for="position">Position
+          <input id="position" class="mono" value=${typed} spellcheck=${false} autocomplete="off" autocapitalize="off"
+            onBlur=${() => (touched.current = false)} onInput=${(/** @type {any} */ e) => { touched.current = true; setTyped(e.currentTarget.value); }} />
+        </label>
+        <div class="buttons">
+          <button class="quiet">Show</button>
+          <button type="button" class="quiet" disabled=${!position?.view} onClick=${() => setEditing(true)}>Set up by hand</button>
+          <a class="button quiet" href=${`#/analyse?game=${encodeURIComponent(game)}`} onClick=${(/** @type {Event} */ e) => { e.preventDefault(); getStart(game).then((start) => go(start.position)); }}>Start position</a>
+        </div>
+      </form>
+      <${Message} text=${problem ?? error} />
+      <section class="card" aria-label="Analysis">
+        <div class="engine-line">
+          <button type="button" class="quiet with-icon" disabled=${!open || (running && done && analysis?.full)} onClick=${() => (running && done ? goOn() : setRunning(!running))}>
+            <${Icon} name=${running && !done ? "stop" : "play"} />${running && !done ? "Stop" : "Go on"}
+          </button>
+          <select class="analyst" aria-label="Who analyses" value=${analyst} onChange=${(/** @type {any} */ e) => setPlayer(e.currentTarget.value)}>
+            <option value="">Strongest</option>
+            ${(info?.strengths ?? []).map((one) => html`<option value=${one.name}>${one.title || one.name}</option>`)}
+          </select>
+        </div>
+        <p class="engine-facts">${facts(analysis, open, running && !error)}</p>
+        <${MoveTable} here=${here} analysis=${analysis} pointed=${pointed} onPoint=${setPointed} onStep=${step} />
+      </section>
+      <${Rolls} here=${here} analysis=${analysis} chosen=${chosen} />
+    </div>
+  </div>`;
+}
+
+/** @param {import("./types.js").Info|null} info @param {string} game */
+function gameNames(info, game) {
+  const names = (info?.games ?? []).map((one) => one.name);
+  return names.includes(game) ? names : [game, ...names];
+}
+
+/** @param {Position} position */
+function turnText(position) {
+  if (position.result !== null) return resultText(position.result);
+  if (position.to_play === "CHANCE") return "The die is to be rolled";
+  return `${COLOUR[position.to_play ?? ""]} to move${position.view?.die ? `, die ${position.view.die}` : ""}`;
+}
+
+/** @param {Analysis|null} analysis @param {boolean} open @param {boolean} running */
+function facts(analysis, open, running) {
+  if (!open) return "";
+  if (!analysis) return running ? "Getting ready; the first analysis of a game takes a while." : "";
+  const parts = [];
+  if (analysis.proved) parts.push(analysis.source === "table" ? "exact, from the endgame tables" : "exact");
+  else if (analysis.full) parts.push("as far as it goes");
+  if (analysis.depth) parts.push(`depth ${analysis.depth}`);
+  parts.push(`${count(analysis.nodes)} nodes`, `${analysis.time.toFixed(1)} s`);
+  return parts.join(" · ");
+}
+
+/** @param {{here: Position|null, analysis: Analysis|null, pointed: string|null, onPoint: (action: string|null) => void, onStep: (action: string) => void}} props */
+function MoveTable({ here, analysis, pointed, onPoint, onStep }) {
+  const moves = analysis?.moves ?? [];
+  if (here?.result !== null && here?.result !== undefined) return html`<p class="soft">The game is over.</p>`;
+  if (here?.to_play === "CHANCE") return html`<p class="soft">Choose a roll under the board, or see below what each would bring.</p>`;
+  const rows = moves.length ? moves : (here?.actions ?? []).map((action) => /** @type {Partial<Move>} */ ({ action: action.text }));
+  return html`<div class="table-scroll"><table class="moves-table">
+    <thead><tr><th scope="col">Move</th><th scope="col" class="number">Wins</th><th scope="col" class="number">Loss</th><th scope="col">Likely continuation</th></tr></thead>
+    <tbody onPointerLeave=${() => onPoint(null)}>
+      ${rows.map((move, i) => html`<tr key=${move.action} class=${pointed === move.action ? "pointed" : ""} onPointerEnter=${() => onPoint(move.action ?? null)}>
+        <td><button type="button" class="link" onFocus=${() => onPoint(move.action ?? null)} onBlur=${() => onPoint(null)} onClick=${() => onStep(move.action ?? "")}>${move.action}</button></td>
+        <td class="number">${known(move.win) ? percent(/** @type {number} */ (move.win), 1) : "–"}${move.proved && html`<abbr class="exact" title="Proved: this value is exact"> exact</abbr>`}</td>
+        <td class="number ${i === 0 ? "soft" : ""}">${known(move.loss) ? (i === 0 ? "best" : points(-/** @type {number} */ (move.loss))) : "–"}</td>
+        <td class="pv">${(move.pv ?? []).slice(1, 8).join(" ")}</td>
+      </tr>`)}
+    </tbody>
+  </table></div>`;
+}
+
+/** @param {number|null|undefined} number */
+const known = (number) => number !== null && number !== undefined && Number.isFinite(number);
+
+/** @param {{here: Position|null, analysis: Analysis|null, chosen: Move|null}} props */
+function Rolls({ here, analysis, chosen }) {
+  const shown = chosen ?? analysis?.moves[0] ?? null;
+  const byOutcome = here?.to_play === "CHANCE" ? analysis?.by_outcome : shown?.by_outcome;
+  const first = (/** @type {number} */ win) => (analysis?.player === "MIN" ? 1 - win : win);
+  const rolls = useMemo(() => (byOutcome ?? []).map((one) => ({ ...one, win: one.win === null ? NaN : first(one.win) })), [byOutcome, analysis?.player]);
+  if (!rolls.length) return null;
+  const after = here?.to_play === "CHANCE" ? "" : ` after ${shown?.action}`;
+  const expected = rolls.every((roll) => Number.isFinite(roll.win)) ? rolls.reduce((sum, roll) => sum + roll.p * roll.win, 0) : null;
+  return html`<section class="card" aria-label="By roll">
+    <h2>What each roll brings${after}</h2>
+    <p class="help">${expected === null ? "" : html`${COLOUR.MAX} wins with ${percent(expected, 1)} on average. Bars to the right help ${COLOUR.MAX}, to the left ${COLOUR.MIN}.`}</p>
+    <${OutcomeBars} rolls=${rolls} expected=${expected} />
+  </section>`;
+}

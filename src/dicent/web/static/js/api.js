@@ -1,0 +1,101 @@
+// The HTTP interface. When the server does not answer, the page says so and tries again.
+
+/** An answer that says what was wrong. */
+export class ApiError extends Error {
+  /** @param {number} status @param {any} body */
+  constructor(status, body) {
+    const text = body?.error ?? (typeof body?.detail === "string" ? body.detail : null);
+    super(text ?? `The server answered with status ${status}.`);
+    this.status = status;
+    this.body = body ?? {};
+    /** @type {string|null} */
+    this.field = body?.field ?? null;
+  }
+}
+
+/** No answer at all. */
+export class AwayError extends Error {
+  constructor() {
+    super("The server does not answer. Is it still running?");
+  }
+}
+
+/** @type {Set<(away: boolean) => void>} */
+const listeners = new Set();
+let away = false;
+
+/** Tells whether the server answers, now and at each change. @param {(away: boolean) => void} listener */
+export function watchServer(listener) {
+  listeners.add(listener);
+  listener(away);
+  return () => void listeners.delete(listener);
+}
+
+/** @param {boolean} now */
+export function setAway(now) {
+  if (now === away) return;
+  away = now;
+  for (const listener of listeners) listener(away);
+}
+
+/** @param {number} ms */
+export const wait = (ms) => new Promise((done) => setTimeout(done, ms));
+
+const PATIENCE = 1200;
+
+/**
+ * @param {string} method
+ * @param {string} path
+ * @param {any} [body]
+ * @param {{patient?: boolean, signal?: AbortSignal, text?: boolean}} [how] `patient`: ask again until there is an answer
+ * @returns {Promise<any>}
+ */
+async function request(method, path, body, { patient = true, signal, text = false } = {}) {
+  for (;;) {
+    const response = await fetch(path, {
+      method,
+      signal,
+      headers: body === undefined ? {} : { "content-type": "application/json" },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    }).catch((error) => {
+      if (signal?.aborted) throw error;
+      return null;
+    });
+    if (response === null) {
+      setAway(true);
+      if (!patient) throw new AwayError();
+      await wait(PATIENCE);
+      if (signal?.aborted) throw new DOMException("not needed any more", "AbortError");
+      continue;
+    }
+    setAway(false);
+    if (text && response.ok) return response.text();
+    const answer = await response.json().catch(() => null);
+    if (!response.ok) throw new ApiError(response.status, answer);
+    return answer;
+  }
+}
+
+/** @param {string} path @param {Record<string, string|number|null|undefined>} [query] @param {any} [how] */
+export function get(path, query = {}, how = {}) {
+  const given = Object.entries(query).filter(([, value]) => value !== null && value !== undefined && value !== "");
+  const text = new URLSearchParams(given.map(([key, value]) => [key, String(value)])).toString();
+  return request("GET", text ? `${path}?${text}` : path, undefined, how);
+}
+
+/** @param {string} path @param {any} [body] @param {any} [how] */
+export const post = (path, body = {}, how = {}) => request("POST", path, body, how);
+
+/** @param {string} path */
+export const remove = (path) => request("DELETE", path, undefined, { patient: false });
+
+/** @type {Promise<import("./types.js").Info>|null} */
+let info = null;
+/** What the server offers; asked once. */
+export function getInfo() {
+  info ??= get("/api/info").catch((error) => {
+    info = null;
+    throw error;
+  });
+  return /** @type {Promise<import("./types.js").Info>} */ (info);
+}

@@ -1,0 +1,155 @@
+// Charts, drawn in the pixels they have, so that their letters stay readable on a phone.
+import { html, useEffect, useRef, useState } from "./ui.js";
+import { Face } from "./die.js";
+import { COLOUR, percent, points } from "./words.js";
+
+/** @typedef {import("./types.js").Moment} Moment */
+
+/** The width that an element has. @returns {[{current: HTMLElement|null}, number]} */
+export function useWidth() {
+  const place = useRef(/** @type {HTMLElement|null} */ (null));
+  const [width, setWidth] = useState(0);
+  useEffect(() => {
+    if (!place.current) return;
+    const watch = new ResizeObserver(([entry]) => setWidth(Math.floor(entry.contentRect.width)));
+    watch.observe(place.current);
+    return () => watch.disconnect();
+  }, []);
+  return [place, width];
+}
+
+const LEFT = 40;
+const RIGHT = 10;
+
+/**
+ * Winning chances over a game, and below them the luck of each roll.
+ * @param {{moments: Moment[], start: number|null, at: number, onGo: (at: number) => void, mistakes: number[]}} props
+ */
+export function WinCurve({ moments, start, at, onGo, mistakes }) {
+  const [place, width] = useWidth();
+  const height = 170;
+  const [top, bottom] = [10, 12];
+  const inner = Math.max(1, width - LEFT - RIGHT);
+  const x = (/** @type {number} */ step) => LEFT + (inner * step) / Math.max(1, moments.length);
+  const y = (/** @type {number} */ win) => top + (height - top - bottom) * (1 - win);
+  const wins = [start ?? moments[0]?.win.MAX ?? 0.5, ...moments.map((moment) => moment.win.MAX)];
+  const line = wins.map((win, i) => `${i ? "L" : "M"}${x(i).toFixed(1)},${y(win).toFixed(1)}`).join("");
+  const area = (/** @type {number} */ base) => `${line}L${x(wins.length - 1).toFixed(1)},${y(base)}L${x(0)},${y(base)}Z`;
+  const text = `Winning chances of ${COLOUR.MAX}: from ${percent(wins[0])} to ${percent(wins[wins.length - 1])} in ${moments.length} steps`;
+
+  /** @param {PointerEvent} event */
+  function point(event) {
+    if (event.type === "pointermove" && event.buttons !== 1) return;
+    const box = /** @type {SVGElement} */ (event.currentTarget).getBoundingClientRect();
+    const step = Math.round(((event.clientX - box.left - LEFT) / inner) * moments.length);
+    onGo(Math.max(0, Math.min(moments.length, step)));
+  }
+  return html`<div class="chart" ref=${place} style=${{ minHeight: `${height + 74}px` }}>
+    ${width > 0 &&
+    html`<svg class="curve" width=${width} height=${height} role="img" aria-label=${text} onPointerDown=${point} onPointerMove=${point}>
+      <path class="area MAX" d=${area(0)} /><path class="area MIN" d=${area(1)} />
+      ${[0, 0.5, 1].map((tick) => html`<g key=${tick}>
+        <line class="grid ${tick === 0.5 ? "middle" : ""}" x1=${LEFT} x2=${width - RIGHT} y1=${y(tick)} y2=${y(tick)} />
+        <text x=${LEFT - 7} y=${y(tick) + 4} text-anchor="end">${percent(tick)}</text>
+      </g>`)}
+      <line class="here" x1=${x(at)} x2=${x(at)} y1=${top} y2=${height - bottom} />
+      <path class="line" d=${line} />
+      ${mistakes.map((i) => html`<circle key=${i} class="mistake-dot" cx=${x(i + 1)} cy=${y(wins[i + 1])} r="4.5" />`)}
+      <circle class="here-dot" cx=${x(at)} cy=${y(wins[Math.min(at, wins.length - 1)])} r="5" />
+    </svg>
+    <${LuckBars} moments=${moments} width=${width} x=${x} at=${at} />`}
+  </div>`;
+}
+
+/** @param {{moments: Moment[], width: number, x: (step: number) => number, at: number}} props */
+function LuckBars({ moments, width, x, at }) {
+  const height = 74;
+  const middle = 38;
+  const lucks = moments.map((moment) => moment.luck ?? 0);
+  const most = Math.max(0.1, ...lucks.map(Math.abs));
+  const bar = Math.max(2, Math.min(14, ((width - LEFT - RIGHT) / Math.max(1, moments.length)) * 0.9));
+  const sum = lucks.reduce((total, luck) => total + luck, 0);
+  return html`<svg class="luck" width=${width} height=${height} role="img"
+    aria-label=${`Luck of each roll; in sum ${points(sum)} for ${COLOUR.MAX}`}>
+    <line class="grid" x1=${LEFT} x2=${width - RIGHT} y1=${middle} y2=${middle} />
+    <text x=${LEFT - 7} y=${middle + 4} text-anchor="end">luck</text>
+    <line class="here" x1=${x(at)} x2=${x(at)} y1="4" y2=${height - 4} />
+    ${lucks.map((luck, i) => {
+      const length = (Math.abs(luck) / most) * (middle - 6);
+      return luck !== 0 && html`<rect key=${i} class="luck-bar ${luck > 0 ? "MAX" : "MIN"}" x=${x(i + 1) - bar / 2} width=${bar}
+        y=${luck > 0 ? middle - length : middle} height=${Math.max(1, length)} rx="1.5"><title>${moments[i].step}: ${points(luck)} for ${COLOUR.MAX}</title></rect>`;
+    })}
+  </svg>`;
+}
+
+const SCALE = 0.05; // smaller changes do not fill the chart
+
+/**
+ * Which roll helps whom: to the right the first side, to the left the second.
+ * @param {{rolls: {outcome: string, p: number, win: number}[], expected: number|null}} props `win` is the first side's
+ */
+export function OutcomeBars({ rolls, expected }) {
+  const changes = rolls.map((roll) => (expected !== null && Number.isFinite(roll.win) ? roll.win - expected : 0));
+  const most = Math.max(SCALE, ...changes.map(Math.abs));
+  return html`<ul class="rolls">
+    ${rolls.map((roll, i) => {
+      const length = (50 * Math.abs(changes[i])) / most;
+      const side = changes[i] > 0 ? "MAX" : "MIN";
+      return html`<li key=${roll.outcome}>
+        <${Face} value=${roll.outcome} size="tiny" />
+        <span class="hidden">Roll ${roll.outcome}: ${COLOUR.MAX} wins with ${percent(roll.win, 1)}</span>
+        <span class="roll-track" aria-hidden="true">
+          <span class="roll-part ${side}" style=${{ left: `${side === "MAX" ? 50 : 50 - length}%`, width: `${length}%` }}></span>
+        </span>
+        <span class="roll-change ${Math.abs(changes[i]) < 0.0005 ? "" : side}" aria-hidden="true">${points(changes[i])}</span>
+        <span class="roll-win" aria-hidden="true">${percent(roll.win, 1)}</span>
+      </li>`;
+    })}
+  </ul>`;
+}
+
+/** @param {number} low @param {number} high @param {number} [about] */
+export function ticks(low, high, about = 4) {
+  if (!(high > low)) [low, high] = [low - 0.5, low + 0.5];
+  const raw = (high - low) / about;
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 5, 10].map((n) => n * power).find((n) => n >= raw) ?? raw;
+  const found = [];
+  for (let tick = Math.floor(low / step) * step; tick < high + step * 0.999; tick += step) found.push(Number(tick.toPrecision(12)));
+  return found;
+}
+
+/**
+ * Lines over a common axis.
+ * @param {{curves: {name: string, x: number[], y: number[]}[], xLabel: string, label: string, percent?: boolean}} props
+ */
+export function Lines({ curves, xLabel, label, percent: shares = false }) {
+  const [place, width] = useWidth();
+  const height = 200;
+  const drawn = curves.map((curve) => ({
+    name: curve.name,
+    dots: curve.x.map((x, i) => [x, curve.y[i]]).filter(([x, y]) => Number.isFinite(x) && Number.isFinite(y)),
+  })).filter((curve) => curve.dots.length);
+  const all = drawn.flatMap((curve) => curve.dots);
+  const xs = ticks(Math.min(...all.map(([x]) => x)), Math.max(...all.map(([x]) => x)), width < 400 ? 4 : 6);
+  const ys = ticks(Math.min(...all.map(([, y]) => y)), Math.max(...all.map(([, y]) => y)));
+  const left = 52;
+  const px = (/** @type {number} */ x) => left + ((width - left - RIGHT) * (x - xs[0])) / (xs[xs.length - 1] - xs[0]);
+  const py = (/** @type {number} */ y) => 10 + (height - 46) * (1 - (y - ys[0]) / (ys[ys.length - 1] - ys[0]));
+  const number = (/** @type {number} */ n) => Number(n.toPrecision(6)).toLocaleString("en", { maximumFractionDigits: 6 });
+  return html`<figure class="chart" ref=${place} style=${{ minHeight: `${height}px` }}>
+    ${width > 0 && all.length > 0 &&
+    html`<svg class="lines" width=${width} height=${height} role="img" aria-label=${`${label}, by ${xLabel}`}>
+      ${ys.map((tick) => html`<g key=${tick}><line class="grid" x1=${left} x2=${width - RIGHT} y1=${py(tick)} y2=${py(tick)} />
+        <text x=${left - 7} y=${py(tick) + 4} text-anchor="end">${shares ? percent(tick) : number(tick)}</text></g>`)}
+      ${xs.map((tick) => html`<text key=${tick} x=${px(tick)} y=${height - 18} text-anchor="middle">${number(tick)}</text>`)}
+      <text x=${width - RIGHT} y=${height - 3} text-anchor="end">${xLabel}</text>
+      ${drawn.map((curve, i) => html`<g class="series s${i % 6}" key=${curve.name}>
+        <path d=${curve.dots.map(([x, y], j) => `${j ? "L" : "M"}${px(x).toFixed(1)},${py(y).toFixed(1)}`).join("")} />
+        ${curve.dots.length < 25 && curve.dots.map(([x, y]) => html`<circle cx=${px(x)} cy=${py(y)} r="3" />`)}
+      </g>`)}
+    </svg>`}
+    ${drawn.length > 1 && html`<figcaption class="legend">${drawn.map((curve, i) => html`<span class="series s${i % 6}"><i></i>${curve.name}</span>`)}</figcaption>`}
+    ${all.length === 0 && html`<p class="soft">Nothing was measured yet.</p>`}
+  </figure>`;
+}

@@ -1,0 +1,15 @@
+// A game as a file. What cannot be written in a format is said in words, and not saved as a file of its own.
+import { get } from "./api.js";
+
+/** @type {Record<string, string>} */
+export const FORMATS = { record: "record", wtn: "WTN", pgn: "PGN" };
+
+/** @param {string} id @param {string} format */
+export async function exportGame(id, format) {
+  const text = await get(`/api/games/${encodeURIComponent(id)}/export`, { format }, { text: true });
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  link.download = `${id}.${format === "record" ? "jsonl" : format}`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}

@@ -1,0 +1,109 @@
+// A game in play: what the server knows of it, and whose turn it is to make it go on.
+import { useEffect, useRef, useState } from "./ui.js";
+import { get, post, wait } from "./api.js";
+import { calmMotion, ROLL_TIME } from "./die.js";
+import { getAction, getRoller } from "./positions.js";
+
+/** @typedef {import("./types.js").Game} Game */
+/** @typedef {import("./types.js").Side} Side */
+
+const THINKING = 350; // milliseconds: a reply that comes at once would be missed
+
+/** @param {Game} game @param {Side|null} side */
+export const isHuman = (game, side) => side !== null && game.players[side] === "human";
+
+/** @param {Game} game */
+export const isOver = (game) => game.ended !== null || game.position.result !== null || game.result !== null;
+
+/**
+ * @param {string} id
+ * @param {{rollForMe: boolean}} settings
+ */
+export function useGame(id, { rollForMe }) {
+  const [game, setGame] = useState(/** @type {Game|null} */ (null));
+  const [roller, setRoller] = useState(/** @type {Side|null} */ (null));
+  const [busy, setBusy] = useState(/** @type {string|null} */ (null));
+  const [problem, setProblem] = useState(/** @type {string|null} */ (null));
+  const current = useRef(/** @type {Game|null} */ (null));
+  current.current = game;
+
+  /** @param {Game} next */
+  async function adopt(next) {
+    setRoller(isOver(next) ? null : await getRoller(next.position));
+    setGame(next);
+  }
+
+  useEffect(() => {
+    const stop = new AbortController();
+    setGame(null);
+    setProblem(null);
+    get(`/api/games/${encodeURIComponent(id)}`, {}, { signal: stop.signal })
+      .then(adopt)
+      .catch((error) => stop.signal.aborted || setProblem(error.message));
+    return () => stop.abort();
+  }, [id]);
+
+  /** @param {string} what @param {object} [body] */
+  async function act(what, body = {}) {
+    const before = current.current;
+    if (!before || busy) return null;
+    setBusy(what);
+    setProblem(null);
+    try {
+      const next = await post(`/api/games/${encodeURIComponent(id)}/${what}`, { at: before.steps.length, ...body });
+      if (next.steps) await adopt(next);
+      return next;
+    } catch (/** @type {any} */ error) {
+      if (error.status === 409 && error.body.game) await adopt(error.body.game);
+      else setProblem(error.message);
+      return null;
+    } finally {
+      setBusy(null);
+    }
+  }
+
+  useEffect(() => {
+    if (!game || isOver(game) || busy || problem) return;
+    const next = duty(game, roller, rollForMe);
+    if (!next) return;
+    let alive = true;
+    wait(pause(game)).then(() => alive && act(next));
+    return () => void (alive = false);
+  }, [game, roller, rollForMe, busy, problem]);
+
+  return { game, roller, busy, problem, setProblem, act };
+}
+
+/** What the page has to do for the game to go on, if anything. @param {Game} game @param {Side|null} roller @param {boolean} rollForMe */
+function duty(game, roller, rollForMe) {
+  const { to_play: turn } = game.position;
+  if (turn === "CHANCE") {
+    if (game.dice === "hand") return null;
+    return rollForMe || !isHuman(game, roller) ? "roll" : null;
+  }
+  return turn !== null && !isHuman(game, turn) ? "reply" : null;
+}
+
+/** Time to see what has just happened. @param {Game} game */
+function pause(game) {
+  if (calmMotion()) return THINKING / 2;
+  return THINKING + (game.history.at(-1)?.player === "CHANCE" ? ROLL_TIME : 0);
+}
+
+/** The last action of a game, with its cells. @param {Game|null} game @param {number} [upTo] */
+export function useLastAction(game, upTo) {
+  const [last, setLast] = useState(/** @type {import("./types.js").Action|null} */ (null));
+  const steps = upTo ?? game?.history.length ?? 0;
+  useEffect(() => {
+    let alive = true;
+    const i = game ? game.history.slice(0, steps).findLastIndex((past) => past.player !== "CHANCE") : -1;
+    if (!game || i < 0) {
+      setLast(null);
+      return;
+    }
+    const before = i === 0 ? game.start : game.history[i - 1].position;
+    getAction(game.game, before, game.history[i].step).then((action) => alive && setLast(action), () => {});
+    return () => void (alive = false);
+  }, [game, steps]);
+  return last;
+}

@@ -1,0 +1,37 @@
+// Small preferences that the browser keeps.
+import { useState } from "./ui.js";
+
+/** @param {string} name @param {any} otherwise */
+export function recall(name, otherwise) {
+  try {
+    const text = localStorage.getItem(`dicent.${name}`);
+    return text === null ? otherwise : JSON.parse(text);
+  } catch {
+    return otherwise;
+  }
+}
+
+/** @param {string} name @param {any} value */
+export function keep(name, value) {
+  try {
+    localStorage.setItem(`dicent.${name}`, JSON.stringify(value));
+  } catch {
+    // private windows keep nothing, and nothing depends on it
+  }
+}
+
+/**
+ * @template T
+ * @param {string} name @param {T} otherwise
+ * @returns {[T, (value: T) => void]}
+ */
+export function useKept(name, otherwise) {
+  const [value, setValue] = useState(() => /** @type {T} */ (recall(name, otherwise)));
+  return [
+    value,
+    (/** @type {T} */ next) => {
+      keep(name, next);
+      setValue(next);
+    },
+  ];
+}

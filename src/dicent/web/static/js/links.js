@@ -1,0 +1,12 @@
+// Addresses of pages: what stands after the hash.
+
+/** @param {string} game @param {string} position */
+export const analyseLink = (game, position) =>
+  `#/analyse?${new URLSearchParams({ game, position }).toString()}`;
+
+/** @param {string} hash @returns {{page: string, id: string, query: URLSearchParams}} */
+export function readHash(hash) {
+  const [path, query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
+  const [page, id = ""] = path.split("/");
+  return { page: page || "play", id: decodeURIComponent(id), query: new URLSearchParams(query) };
+}

@@ -1,0 +1,187 @@
+// The form for a new game, with a look at its board.
+import { html, useMemo, useState } from "./ui.js";
+import { getInfo, post } from "./api.js";
+import { Board } from "./board.js";
+import { keep, recall } from "./keep.js";
+import { Choice, Dot, Message, useLoaded } from "./parts.js";
+import { getStart } from "./positions.js";
+import { capital } from "./words.js";
+
+/** @typedef {import("./types.js").Option} Option */
+/** @typedef {import("./types.js").GameInfo} GameInfo */
+
+/** Words that say more than a value's own name. @type {Record<string, string>} */
+const MEANING = {
+  random: "dealt at random",
+  mirrored: "mirrored: first places, second mirrors",
+  alternate: "piece by piece, in turn",
+  sequential: "one side after the other",
+};
+
+/** The text that names a game with its options chosen. @param {GameInfo} game @param {Record<string, string>} chosen */
+export function gameText(game, chosen) {
+  const changed = game.options
+    .filter((option) => chosen[option.name] && chosen[option.name] !== String(option.default))
+    .map((option) => `${option.name}=${chosen[option.name]}`);
+  return changed.length ? `${game.name}:${changed.join(",")}` : game.name;
+}
+
+/**
+ * What an option can be. Where the game lists no choices, its help may: "random, mirrored, or a position".
+ * @param {Option} option @returns {{values: string[], free: string|null}}
+ */
+export function choicesOf(option) {
+  if (option.choices) return { values: option.choices.map(String), free: null };
+  if (typeof option.default === "boolean") return { values: ["false", "true"], free: null };
+  const listed = /^((?:[a-z-]+, )+)or (.+)$/.exec(option.help);
+  if (listed) return { values: listed[1].split(", ").filter(Boolean), free: listed[2] };
+  return { values: [], free: option.name };
+}
+
+export function NewGame() {
+  const { value: info, error } = useLoaded(getInfo, []);
+  const kept = useMemo(() => recall("new-game", {}), []);
+  const [name, setName] = useState(kept.name ?? "ewn");
+  const [chosen, setChosen] = useState(/** @type {Record<string, string>} */ (kept.chosen ?? {}));
+  const [sides, setSides] = useState(kept.sides ?? "MAX");
+  const [strength, setStrength] = useState(kept.strength ?? "");
+  const [second, setSecond] = useState(kept.second ?? "");
+  const [dice, setDice] = useState(kept.dice ?? "rolled");
+  const [problem, setProblem] = useState(/** @type {string|null} */ (null));
+  const [busy, setBusy] = useState(false);
+  const game = info?.games.find((one) => one.name === name) ?? info?.games[0];
+  const text = game ? gameText(game, chosen) : null;
+  if (!info || !game) return html`<div class="page narrow"><${Message} text=${error?.message} /></div>`;
+
+  const level = info.strengths.some((one) => one.name === strength) ? strength : middle(info.strengths);
+  const rival = info.strengths.some((one) => one.name === second) ? second : level;
+  /** @type {Record<string, {MAX: string, MIN: string}>} */
+  const players = {
+    MAX: { MAX: "human", MIN: level },
+    MIN: { MAX: level, MIN: "human" },
+    both: { MAX: "human", MIN: "human" },
+    none: { MAX: level, MIN: rival },
+  };
+
+  /** @param {Event} event */
+  async function start(event) {
+    event.preventDefault();
+    setBusy(true);
+    setProblem(null);
+    keep("new-game", { name, chosen, sides, strength: level, second: rival, dice });
+    try {
+      const given = { game: text, players: players[sides], dice: game?.chance ? dice : "rolled" };
+      const made = await post("/api/games", given, { patient: false });
+      location.hash = `#/play/${made.id}`;
+    } catch (/** @type {any} */ e) {
+      setProblem(e.message);
+      setBusy(false);
+    }
+  }
+
+  /** @param {string} to */
+  const chooseGame = (to) => {
+    setName(to);
+    setChosen({});
+  };
+  const strengths = (/** @type {string} */ id, /** @type {string} */ label, /** @type {string} */ value, /** @type {(v: string) => void} */ set) =>
+    html`<label class="field-label" for=${id}>${label}
+      <select id=${id} value=${value} onChange=${(/** @type {any} */ e) => set(e.currentTarget.value)}>
+        ${info.strengths.map((one) => html`<option value=${one.name}>${one.title || capital(one.name)}</option>`)}
+      </select>
+    </label>`;
+
+  return html`<div class="page two new-game">
+    <form class="side form" onSubmit=${start}>
+      <h1>New game</h1>
+      <label class="field-label" for="game">Game
+        <select id="game" value=${game.name} onChange=${(/** @type {any} */ e) => chooseGame(e.currentTarget.value)}>
+          ${info.games.map((one) => html`<option value=${one.name}>${titleOf(one, info.games)}</option>`)}
+        </select>
+      </label>
+      <${Choice} legend="You play" name="sides" value=${sides} onChange=${setSides} choices=${[
+        ["MAX", html`<${Dot} side="MAX" />Blue, first`],
+        ["MIN", html`<${Dot} side="MIN" />Orange`],
+        ["both", "Both"],
+        ["none", "Neither"],
+      ]} />
+      <div class="fields">
+        ${sides !== "both" && strengths("strength", sides === "none" ? "Blue's strength" : "Opponent", level, setStrength)}
+        ${sides === "none" && strengths("second", "Orange's strength", rival, setSecond)}
+      </div>
+      ${game.chance &&
+      html`<${Choice} legend="Dice" name="dice" value=${dice} onChange=${setDice} choices=${[
+        ["rolled", "Rolled here"],
+        ["hand", "Entered by hand"],
+      ]} />`}
+      <${Options} game=${game} chosen=${chosen} onChange=${setChosen} />
+      <${Message} text=${problem} />
+      <div class="buttons"><button class="primary" disabled=${busy}>Start the game</button></div>
+    </form>
+    <${Preview} text=${text} game=${game} />
+  </div>`;
+}
+
+/** A title that no other game has. @param {GameInfo} game @param {GameInfo[]} games */
+const titleOf = (game, games) =>
+  games.find((one) => one.title === game.title) === game ? game.title : `${game.title} (${game.name})`;
+
+/** @param {{name: string}[]} strengths */
+const middle = (strengths) => strengths[Math.floor(strengths.length / 2)]?.name ?? "";
+
+/** @param {{game: GameInfo, chosen: Record<string, string>, onChange: (chosen: Record<string, string>) => void}} props */
+function Options({ game, chosen, onChange }) {
+  if (!game.options.length) return null;
+  return html`<details class="options" open=${Object.keys(chosen).length > 0}>
+    <summary>Rules and setup</summary>
+    <div class="fields">
+      ${game.options.map((option) => html`<${OneOption} key=${game.name + option.name} option=${option}
+        value=${chosen[option.name] ?? String(option.default)}
+        onChange=${(/** @type {string} */ value) => onChange({ ...chosen, [option.name]: value })} />`)}
+    </div>
+  </details>`;
+}
+
+/** @param {{option: Option, value: string, onChange: (value: string) => void}} props */
+function OneOption({ option, value, onChange }) {
+  const { values, free } = choicesOf(option);
+  const listed = values.includes(value);
+  const id = `option-${option.name}`;
+  const words = (/** @type {string} */ text) =>
+    MEANING[text] ?? (text === "true" ? "yes" : text === "false" ? "no" : text);
+  return html`<div class="option">
+    <label class="field-label" for=${id}>${capital(option.name)}
+      ${values.length > 0
+        ? html`<select id=${id} value=${listed ? value : "…"} aria-describedby="${id}-help"
+            onChange=${(/** @type {any} */ e) => onChange(e.currentTarget.value === "…" ? "" : e.currentTarget.value)}>
+            ${values.map((one) => html`<option value=${one}>${capital(words(one))}</option>`)}
+            ${free && html`<option value="…">${capital(free)}…</option>`}
+          </select>`
+        : html`<input id=${id} value=${value} aria-describedby="${id}-help" onChange=${(/** @type {any} */ e) => onChange(e.currentTarget.value.trim())} />`}
+    </label>
+    ${values.length > 0 && !listed &&
+    html`<input class="free" aria-label=${`${capital(option.name)}: ${free}`} value=${value} placeholder="ABC2/DE3/F3f/3de/2abc 1 2"
+      onChange=${(/** @type {any} */ e) => onChange(e.currentTarget.value.trim())} />`}
+    <p class="help" id="${id}-help">${capital(option.help)}.</p>
+  </div>`;
+}
+
+/** @param {{text: string|null, game: GameInfo}} props */
+function Preview({ text, game }) {
+  const { value, error } = useLoaded(() => (text ? getStart(text, 1) : Promise.resolve(null)), [text]);
+  const fitting = value && !error ? value : null;
+  return html`<div class="board-side preview">
+    <p class="preview-title">${game.title}</p>
+    ${fitting?.view
+      ? html`<${Board} view=${fitting.view} label="A look at the start" />`
+      : html`<div class="no-board">${error ? html`<p>${error.message}</p>` : fitting ? html`<p class="big-text">${fitting.position}</p>` : null}</div>`}
+    <p class="help">${describeGame(game)}</p>
+  </div>`;
+}
+
+/** The description without its first line's title. @param {GameInfo} game */
+function describeGame(game) {
+  const text = game.description.replace(/\s+/g, " ").trim();
+  const colon = text.indexOf(": ");
+  return colon >= 0 && colon < 60 ? capital(text.slice(colon + 2)) : text;
+}

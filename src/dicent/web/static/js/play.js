@@ -1,0 +1,230 @@
+// A game in play: the board, the die, whose turn it is, and what one may do.
+import { html, useEffect, useRef, useState } from "./ui.js";
+import { Board } from "./board.js";
+import { Die, Faces } from "./die.js";
+import { analyseLink } from "./links.js";
+import { firstWin, useAnalysis } from "./engine.js";
+import { isHuman, isOver, useGame, useLastAction } from "./game.js";
+import { useKept } from "./keep.js";
+import { MoveList } from "./moves.js";
+import { Confirm, Dot, Message, NotHere, PlainPosition, Stepper, Toggle, useLoaded, WinBar } from "./parts.js";
+import { findAction, getPosition } from "./positions.js";
+import { announce, announceStep } from "./say.js";
+import { useTray } from "./tray.js";
+import { COLOUR, percent, playerName, resultText } from "./words.js";
+
+/** @typedef {import("./types.js").Game} Game */
+/** @typedef {import("./types.js").Side} Side */
+/** @typedef {import("./types.js").Arrow} Arrow */
+
+/** @param {{id: string}} props */
+export function Play({ id }) {
+  const [rollForMe, setRollForMe] = useKept("roll-for-me", false);
+  const [showWin, setShowWin] = useKept("win-bar", false);
+  const play = useGame(id, { rollForMe });
+  const { game, roller, busy, problem, setProblem, act } = play;
+  const [seen, setSeen] = useState(/** @type {number|null} */ (null)); // a step of the past that is looked at
+  const [hint, setHint] = useState(/** @type {{at: number, arrow: Arrow|null, text: string}|null} */ (null));
+  const [asking, setAsking] = useState(false);
+  const steps = game?.steps.length ?? 0;
+  useEffect(() => setSeen(null), [steps, id]);
+  useEffect(() => announceStep(game), [game]);
+  const byDie = useRef(false); // was the die pressed, which is no button any more once it is rolled?
+  useEffect(() => {
+    if (byDie.current && catchFocus()) byDie.current = false;
+  }, [game, busy]);
+  const at = seen ?? steps;
+  const past = useLoaded(() => pastPosition(game, seen), [game, seen]).value;
+  const lastSeen = useLastAction(game, at);
+  const analysis = useAnalysis({
+    game: game?.game ?? "", position: game && !isOver(game) ? game.position.position : null, time: 1.5, running: showWin,
+  });
+  const { actions, tray } = useTray(game && !isOver(game) ? game.position : null);
+  if (!game) return problem ? html`<${NotHere} text=${problem} />` : null;
+
+  const position = seen !== null && past ? past : game.position;
+  const live = at === steps && !isOver(game);
+  const turn = game.position.to_play;
+  const mine = live && turn !== "CHANCE" && isHuman(game, /** @type {Side} */ (turn));
+  const send = (/** @type {string} */ step) => act("steps", { step });
+  const humans = /** @type {Side[]} */ (["MAX", "MIN"]).filter((side) => isHuman(game, side));
+  const arrows = hint && hint.at === steps && hint.arrow && live ? [hint.arrow] : [];
+
+  async function askHint() {
+    const answer = await act("hint");
+    if (!answer?.action || !game) return;
+    const action = findAction(game.position, answer.action);
+    const chance = Number.isFinite(answer.win) ? `: wins with ${percent(answer.win, 1)}` : "";
+    const text = `Hint: ${answer.action}${chance}.`;
+    setHint({ at: steps, arrow: action?.to ? { from: action.from, to: action.to, kind: "hint" } : null, text });
+    announce(text);
+  }
+
+  const over = isOver(game);
+  const toRoll = live && turn === "CHANCE" && game.dice === "rolled" && isHuman(game, roller) && !busy;
+  function press() {
+    byDie.current = true;
+    act("roll");
+  }
+  const win = over && game.result !== null ? (game.result + 1) / 2 : firstWin(analysis.analysis);
+  return html`<div class="page two">
+    <div class="board-side">
+      <${PlayerLine} game=${game} side="MIN" busy=${busy} roller=${roller} />
+      ${position.view
+        ? html`<${Board} view=${position.view} actions=${mine ? actions : []} last=${lastSeen} arrows=${arrows}
+            onEnter=${toRoll ? () => act("roll") : null}
+            onAction=${mine && !busy ? (/** @type {any} */ action) => send(action.text) : undefined}
+            label=${`Board, ${COLOUR[turn ?? ""] ? `${COLOUR[roller ?? turn ?? ""]} to play` : "the game is over"}`} />`
+        : html`<${PlainPosition} text=${position.position} />`}
+      <${PlayerLine} game=${game} side="MAX" busy=${busy} roller=${roller} />
+      ${showWin && html`<${WinBar} win=${win} exact=${over || (analysis.analysis?.proved ?? false)} />`}
+    </div>
+    <div class="side">
+      <section class="card turn" aria-label="Turn">
+        <${TurnDie} game=${game} position=${position} live=${live} roller=${roller} onRoll=${toRoll ? press : null} />
+        <div class="turn-words">
+          <p class="status">${live ? statusText(game, roller, busy) : over && at === steps ? resultText(game.result, game.ended) : `After step ${at}`}</p>
+          <p class="status-more">${live && hint?.at === steps ? hint.text : over && at === steps ? "" : live ? helpText(game, roller, mine, rollForMe) : "Looking back"}</p>
+        </div>
+        ${game.dice === "hand" && !over && html`<${Faces} faces=${facesOf(game)} enabled=${live && turn === "CHANCE" && !busy} onChoose=${send} label="What the die shows" />`}
+      </section>
+      ${tray && html`<div class=${mine ? "" : "unseen"}>${tray}</div>`}
+      ${mine && !tray && html`<${ActionButtons} position=${game.position} onAction=${send} />`}
+      <${Message} text=${problem} onClose=${() => setProblem(null)} />
+      <div class="buttons">
+        ${over
+          ? html`<a class="button primary" href=${`#/review/${game.id}`}>Review</a><a class="button quiet" href="#/play">New game</a>`
+          : html`
+              <button type="button" class="quiet" disabled=${!mine || Boolean(busy)} onClick=${askHint}>Hint</button>
+              <button type="button" class="quiet" disabled=${Boolean(busy) || !humans.length || !canTakeBack(game)} onClick=${() => act("take-back")}>Take back</button>
+              <button type="button" class="quiet" disabled=${Boolean(busy) || !humans.length} onClick=${() => setAsking(true)}>Resign</button>`}
+        <a class="button quiet" href=${analyseLink(game.game, position.position)}>Analyse</a>
+      </div>
+      ${!over && humans.length > 0 && html`<${TypedStep} game=${game} onStep=${send} enabled=${live && (mine || (turn === "CHANCE" && game.dice === "hand")) && !busy} />`}
+      <section class="card moves-card" aria-label="Moves">
+        <${MoveList} game=${game} at=${at} onGo=${(/** @type {number} */ to) => setSeen(to === steps ? null : to)} />
+        <${Stepper} at=${at} most=${steps} onGo=${(/** @type {number} */ to) => setSeen(to === steps ? null : to)} />
+      </section>
+      <div class="toggles">
+        <${Toggle} label="Winning chances" checked=${showWin} onChange=${setShowWin} />
+        ${game.dice === "rolled" && humans.length > 0 && usesDice(game) && html`<${Toggle} label="Roll for me" checked=${rollForMe} onChange=${setRollForMe} />`}
+      </div>
+    </div>
+    ${asking && html`<${Confirm} question="Resign this game?" yes="Resign" onNo=${() => setAsking(false)}
+      onYes=${() => { setAsking(false); act("resign", { side: resigner(game, roller, humans) }); }} />`}
+  </div>`;
+}
+
+/** The keyboard goes on at the pieces, if its place is lost. Is there one? */
+function catchFocus() {
+  const cell = /** @type {HTMLElement|null} */ (document.querySelector(".cell.movable, .cell.target"));
+  if (cell && document.activeElement === document.body) cell.focus({ preventScroll: true });
+  return cell !== null;
+}
+
+/** @param {Game|null} game @param {number|null} seen */
+const pastPosition = (game, seen) =>
+  game && seen !== null
+    ? getPosition(game.game, seen === 0 ? game.start : game.history[seen - 1].position)
+    : Promise.resolve(null);
+
+/** Where both are people, the one to play resigns. @param {Game} game @param {Side|null} roller @param {Side[]} humans */
+function resigner(game, roller, humans) {
+  const turn = roller ?? game.position.to_play;
+  return humans.includes(/** @type {Side} */ (turn)) ? turn : humans[0];
+}
+
+/** @param {Game} game */
+const canTakeBack = (game) => game.history.some((past) => past.player !== "CHANCE" && isHuman(game, past.player));
+
+/** @param {Game} game */
+const usesDice = (game) => game.position.outcomes.length > 0 || game.history.some((past) => past.player === "CHANCE");
+
+/** @param {Game} game @param {Side|null} roller @param {string|null} busy */
+function statusText(game, roller, busy) {
+  const turn = /** @type {Side|"CHANCE"|null} */ (game.position.to_play);
+  const side = turn === "CHANCE" ? roller : turn;
+  if (side === null) return "";
+  const alone = ["MAX", "MIN"].filter((one) => isHuman(game, /** @type {Side} */ (one))).length === 1;
+  const who = isHuman(game, side) && alone ? "You" : COLOUR[side];
+  const your = who === "You";
+  if (turn === "CHANCE") return your ? "Your roll" : `${who} rolls`;
+  if (busy === "reply") return `${who} is thinking`;
+  return your ? "Your move" : `${who} moves`;
+}
+
+/** @param {Game} game @param {Side|null} roller @param {boolean} mine @param {boolean} rollForMe */
+function helpText(game, roller, mine, rollForMe) {
+  if (game.position.to_play === "CHANCE") {
+    if (game.dice === "hand") return "Roll your die and choose what it shows.";
+    return isHuman(game, roller) && !rollForMe ? "Press the die, or Enter on the board." : "";
+  }
+  if (!mine) return "";
+  if (game.position.actions.some((action) => action.from)) return "Pieces that can move have a ring.";
+  return game.position.actions.some((action) => action.to) ? "Choose a cell with a dot." : "Choose below.";
+}
+
+/** @param {{game: Game, side: Side, busy: string|null, roller: Side|null}} props */
+function PlayerLine({ game, side, busy, roller }) {
+  const turn = game.position.to_play === "CHANCE" ? roller : game.position.to_play;
+  const active = !isOver(game) && turn === side;
+  const name = isHuman(game, side) ? "Human" : playerName(game.players[side]);
+  const won = isOver(game) && game.result === (side === "MAX" ? 1 : -1);
+  return html`<div class="player-line ${active ? "active" : ""}">
+    <${Dot} side=${side} /><strong>${COLOUR[side]}</strong><span class="soft">${name}</span>
+    <span class="player-state">${won ? "won" : active && busy === "reply" ? "thinking…" : active ? "to play" : ""}</span>
+  </div>`;
+}
+
+/** What the die can show: as far as this game has said. @param {Game} game */
+function facesOf(game) {
+  const now = game.position.outcomes.map((one) => one.text);
+  if (now.length) faces.set(game.id, now);
+  return faces.get(game.id) ?? ["1", "2", "3", "4", "5", "6"];
+}
+/** @type {Map<string, string[]>} */
+const faces = new Map();
+
+/** The die, to be looked at, rolled or entered. @param {any} props */
+function TurnDie({ game, position, live, roller, onRoll }) {
+  if (!usesDice(game) || (isOver(game) && position === game.position)) return null;
+  const shown = position.view ? position.view.die : lastRoll(game, position);
+  const lastIsRoll = game.history.at(-1)?.player === "CHANCE";
+  return html`<${Die} value=${shown} faces=${facesOf(game)} owner=${live ? roller ?? position.to_play : null}
+    throw=${live && lastIsRoll ? game.history.length : "still"} onRoll=${onRoll} />`;
+}
+
+/** For games without a view: the roll that the player to move has to use. @param {Game} game @param {any} position */
+function lastRoll(game, position) {
+  const past = game.history.at(-1);
+  return past?.player === "CHANCE" && past.position === position.position ? past.step : "";
+}
+
+/** Actions that are nowhere on the board, or that share their cells. @param {{position: import("./types.js").Position, onAction: (text: string) => void}} props */
+function ActionButtons({ position, onAction }) {
+  /** @type {Map<string, number>} */
+  const places = new Map();
+  for (const { from, to } of position.actions) places.set(`${from} ${to}`, (places.get(`${from} ${to}`) ?? 0) + 1);
+  const loose = position.actions.filter(({ from, to }) => !to || (places.get(`${from} ${to}`) ?? 0) > 1 || !position.view);
+  if (!loose.length) return null;
+  return html`<div class="action-buttons" role="group" aria-label="Moves">
+    ${loose.map((action) => html`<button type="button" key=${action.text} onClick=${() => onAction(action.text)}>${action.text}</button>`)}
+  </div>`;
+}
+
+/** @param {{game: Game, onStep: (text: string) => Promise<any>, enabled: boolean}} props */
+function TypedStep({ game, onStep, enabled }) {
+  const [text, setText] = useState("");
+  const rolls = game.position.to_play === "CHANCE";
+  async function submit(/** @type {Event} */ event) {
+    event.preventDefault();
+    if (text.trim() && (await onStep(text.trim()))) setText("");
+  }
+  const example = rolls ? game.position.outcomes[0]?.text : game.position.actions[0]?.text;
+  return html`<form class="typed" onSubmit=${submit}>
+    <label for="typed">${rolls ? "Type a roll" : "Type a move"}</label>
+    <input id="typed" value=${text} autocomplete="off" autocapitalize="off" spellcheck=${false}
+      placeholder=${enabled && example ? `such as ${example}` : ""} onInput=${(/** @type {any} */ e) => setText(e.currentTarget.value)} />
+    <button class="quiet" disabled=${!enabled || !text.trim()}>${rolls ? "Enter" : "Move"}</button>
+  </form>`;
+}

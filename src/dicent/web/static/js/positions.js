@@ -1,0 +1,71 @@
+// Positions by their text, asked once each: history, replays and variations are drawn from here.
+import { get, post } from "./api.js";
+
+/** @typedef {import("./types.js").Position} Position */
+/** @typedef {import("./types.js").Cell} Cell */
+
+const MOST = 500;
+/** @type {Map<string, Promise<Position>>} */
+const known = new Map();
+
+/** @param {string} key @param {() => Promise<Position>} ask */
+function once(key, ask) {
+  const found = known.get(key);
+  if (found) return found;
+  if (known.size >= MOST) known.delete(/** @type {string} */ (known.keys().next().value));
+  const answer = ask();
+  known.set(key, answer);
+  answer.catch(() => known.delete(key));
+  return answer;
+}
+
+/** @param {string} game @param {string} position @returns {Promise<Position>} */
+export const getPosition = (game, position) =>
+  once(`${game}\n${position}`, () => get("/api/position", { game, position }));
+
+/** A start of the game; a new one each time where it is dealt. @param {string} game @param {number} [seed] */
+export const getStart = (game, seed) => get("/api/position", { game, seed });
+
+/** @param {string} game @param {string} position @param {string} step @returns {Promise<Position>} */
+export const afterStep = (game, position, step) =>
+  once(`${game}\n${position}\n${step}`, () => post("/api/position", { game, position, step }));
+
+/** Where an action goes on the board, if anywhere. @param {Position} position @param {string} text */
+export const findAction = (position, text) => position.actions.find((action) => action.text === text) ?? null;
+
+/**
+ * The cells of an action of a position known by its text.
+ * @param {string} game @param {string} position @param {string} text
+ */
+export async function getAction(game, position, text) {
+  return findAction(await getPosition(game, position), text);
+}
+
+/**
+ * A variation: its actions with the cells they move between, as arrows, first to last.
+ * @param {string} game @param {string} position @param {string[]} steps
+ * @returns {Promise<import("./types.js").Arrow[]>}
+ */
+export async function getArrows(game, position, steps) {
+  const arrows = [];
+  let here = await getPosition(game, position);
+  for (const text of steps) {
+    const step = text.replace(/^\[(.*)\]$/, "$1"); // outcomes stand in brackets
+    const action = findAction(here, step);
+    if (action?.to) arrows.push({ from: action.from, to: action.to, kind: here.to_play ?? "", label: "" });
+    if (here.to_play === null) break;
+    here = await afterStep(game, here.position, step);
+  }
+  return arrows;
+}
+
+/**
+ * Who is about to roll: the player who has to move after any roll.
+ * @param {Position} position @returns {Promise<import("./types.js").Side|null>}
+ */
+export async function getRoller(position) {
+  if (position.to_play !== "CHANCE") return null;
+  if (position.roller !== undefined) return position.roller;
+  const next = await afterStep(position.game, position.position, position.outcomes[0].text);
+  return next.to_play === "MAX" || next.to_play === "MIN" ? next.to_play : null;
+}

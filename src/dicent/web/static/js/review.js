@@ -1,0 +1,118 @@
+// A game looked at again: its steps, and with a review also luck, losses and better moves.
+import { html, useEffect, useState } from "./ui.js";
+import { get, post } from "./api.js";
+import { WinCurve } from "./charts.js";
+import { Face } from "./die.js";
+import { exportGame } from "./export.js";
+import { grade, MoveList } from "./moves.js";
+import { Dot, Message, NotHere, useLoaded } from "./parts.js";
+import { Scene, WORTH_SHOWING } from "./scene.js";
+import { COLOUR, inColours, playerName, points, resultText, when } from "./words.js";
+
+/** @typedef {import("./types.js").Game} Game */
+/** @typedef {import("./types.js").Review} Review */
+/** @typedef {import("./types.js").Side} Side */
+/** @typedef {{state: string, progress: number, review: Review|null, error: string|null}} Stand */
+
+const POLL = 500;
+
+/** @param {{id: string, query: URLSearchParams}} props */
+export function ReviewPage({ id, query }) {
+  const path = `/api/games/${encodeURIComponent(id)}`;
+  const { value: game, error } = useLoaded(() => /** @type {Promise<Game>} */ (get(path)), [id]);
+  const [stand, setStand] = useState(/** @type {Stand|null} */ (null));
+  const [problem, setProblem] = useState(/** @type {string|null} */ (null));
+  const [at, setAt] = useState(0);
+  const finished = game !== null && game.result !== null;
+
+  async function begin() {
+    setProblem(null);
+    try {
+      await post(`${path}/review`);
+      setStand({ state: "running", progress: 0, review: null, error: null });
+    } catch (/** @type {any} */ e) {
+      setProblem(e.message);
+    }
+  }
+  useEffect(() => {
+    setStand(null);
+    setAt(0);
+    get(`${path}/review`).then((found) => {
+      setStand(found);
+      if (found.state === "none" && query.has("go")) begin();
+    }, (e) => setProblem(e.message));
+  }, [id]);
+  useEffect(() => {
+    if (stand?.state !== "running") return;
+    const timer = setTimeout(() => get(`${path}/review`).then(setStand, (e) => setProblem(e.message)), POLL);
+    return () => clearTimeout(timer);
+  }, [stand]);
+  if (!game) return error ? html`<${NotHere} text=${error.message} />` : null;
+  const review = stand?.review ?? null;
+  return html`<div class="page two review">
+    <${Scene} game=${game} review=${review} at=${at} onGo=${setAt} />
+    <div class="side">
+      <div class="title-line"><h1>${resultText(game.result, game.ended)}</h1>
+        <p class="soft">${game.game} · ${playerName(game.players.MAX)} against ${playerName(game.players.MIN)} · ${when(game.created)}</p></div>
+      <${Message} text=${problem ?? (stand?.state === "failed" ? stand.error : null)} />
+      ${review
+        ? html`<${Verdict} review=${review} path=${path} />`
+        : html`<section class="card" aria-label="Review">
+            ${stand?.state === "running"
+              ? html`<p>Looking at every roll and every move…</p>
+                  <progress max="1" value=${stand.progress} aria-label="Progress of the review"></progress>`
+              : html`<p class="soft">${finished ? "A review finds each roll's luck and each move's loss." : "This game is not finished. A review looks at what was played so far."}</p>
+                  <div class="buttons"><button type="button" class="primary" disabled=${stand === null || !game.steps.length} onClick=${begin}>Review this game</button></div>`}
+          </section>`}
+      ${review && html`<section class="card" aria-label="Course of the game">
+        <h2>${COLOUR.MAX}'s winning chances</h2>
+        <${WinCurve} moments=${review.moments} start=${review.start_win?.MAX ?? null} at=${at} onGo=${setAt} mistakes=${review.mistakes.filter((i) => (review.moments[i].loss ?? 0) >= 0.03)} />
+      </section>`}
+      ${review && html`<${Mistakes} review=${review} at=${at} onGo=${setAt} />`}
+      <section class="card moves-card" aria-label="Moves"><h2>Moves</h2>
+        <${MoveList} game=${game} at=${at} onGo=${setAt} moments=${review?.moments ?? null} /></section>
+      <div class="buttons">
+        <button type="button" class="quiet" onClick=${() => exportGame(id, "record").catch((e) => setProblem(e.message))}>Export</button>
+        ${!finished && html`<a class="button quiet" href=${`#/play/${id}`}>Play on</a>`}
+      </div>
+    </div>
+  </div>`;
+}
+
+/** @param {{review: Review, path: string}} props */
+const Verdict = ({ review, path }) => html`<section class="card verdict" aria-label="Verdict">
+  <p class="verdict-text">${inColours(review.verdict)}</p>
+  <table class="sums">
+    <thead><tr><th scope="col"><span class="hidden">Side</span></th><th scope="col" class="number">Luck</th><th scope="col" class="number">Lost by moves</th></tr></thead>
+    <tbody>${/** @type {Side[]} */ (["MAX", "MIN"]).map((side) => html`<tr key=${side}>
+      <th scope="row"><${Dot} side=${side} />${COLOUR[side]}</th>
+      <td class="number">${points(review.luck[side])}</td><td class="number">${points(-review.loss[side])}</td></tr>`)}</tbody>
+  </table>
+  <div class="buttons between"><span class="soft">Judged by ${review.judge}</span>
+    <a class="button quiet" href=${`${path}/review.html`} target="_blank" rel="noopener">Report to save or share</a></div>
+</section>`;
+
+const MOST = 8;
+
+/** @param {{review: Review, at: number, onGo: (at: number) => void}} props */
+function Mistakes({ review, at, onGo }) {
+  const [all, setAll] = useState(false);
+  const found = review.mistakes.filter((i) => (review.moments[i].loss ?? 0) >= WORTH_SHOWING);
+  const shown = all ? found : found.slice(0, MOST);
+  return html`<section class="card" aria-label="Mistakes"><h2>Mistakes, largest first</h2>
+    ${found.length === 0 && html`<p class="soft">None that cost half a percent or more.</p>`}
+    <ol class="mistakes">
+      ${shown.map((i) => {
+        const moment = review.moments[i];
+        const roll = review.moments[i - 1]?.player === "CHANCE" ? review.moments[i - 1].step : null;
+        return html`<li key=${i}><button type="button" class="move" aria-current=${at === i ? "step" : undefined} onClick=${() => onGo(i)}>
+          <span class="loss ${grade(moment.loss ?? 0)}">${points(-(moment.loss ?? 0))}</span><${Dot} side=${moment.player} /><span class="hidden">${COLOUR[moment.player]}</span>
+          ${roll ? html`<${Face} value=${roll} size="tiny" />` : html`<span class="face tiny none"></span>`}
+          <span class="move-text">${moment.step}</span><span class="soft">better</span><span class="move-text">${moment.best}</span>
+          ${moment.proved && html`<abbr class="exact" title="Proved: this value is exact">exact</abbr>`}
+        </button></li>`;
+      })}
+    </ol>
+    ${found.length > shown.length && html`<button type="button" class="link" onClick=${() => setAll(true)}>Show all ${found.length}</button>`}
+  </section>`;
+}

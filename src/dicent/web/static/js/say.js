@@ -1,0 +1,22 @@
+// What happens is also said, for those who hear the page instead of seeing it.
+import { COLOUR, resultText } from "./words.js";
+
+/** @param {string} text */
+export function announce(text) {
+  const place = document.getElementById("announcer");
+  if (place) place.textContent = text;
+}
+
+let told = "";
+
+/** @param {import("./types.js").Game|null} game */
+export function announceStep(game) {
+  const past = game?.history.at(-1);
+  if (!game || !past) return;
+  const key = `${game.id} ${game.history.length} ${game.ended}`;
+  if (told === key) return;
+  told = key;
+  const parts = [past.player === "CHANCE" ? `The die shows ${past.step}.` : `${COLOUR[past.player]} played ${past.step}.`];
+  if (game.ended) parts.push(`${resultText(game.result, game.ended)}.`);
+  announce(parts.join(" "));
+}

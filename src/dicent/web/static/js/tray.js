@@ -1,0 +1,58 @@
+// Pieces that are still to be placed. Where several could go to one cell, one is taken in hand first.
+import { html, useEffect, useState } from "./ui.js";
+import { cellName } from "./board.js";
+import { useLoaded } from "./parts.js";
+import { afterStep } from "./positions.js";
+
+/** @typedef {import("./types.js").Position} Position */
+/** @typedef {import("./types.js").Action} Action */
+/** @typedef {{key: string, label: string, owner: string|null, actions: Action[]}} InHand */
+
+/** What an action's text says beside its cell: of which piece it is. @param {Position} position @param {Action} action */
+function pieceKey(position, action) {
+  if (!position.view || !action.to || action.from) return null;
+  return action.text.replace(cellName(position.view, action.to), "");
+}
+
+/**
+ * The pieces that can be placed, if there is a choice among them.
+ * @param {Position} position @returns {Promise<InHand[]>}
+ */
+async function findHands(position) {
+  /** @type {Map<string, Action[]>} */
+  const groups = new Map();
+  for (const action of position.actions) {
+    const key = pieceKey(position, action);
+    if (key !== null) groups.set(key, [...(groups.get(key) ?? []), action]);
+  }
+  const cells = new Set(position.actions.map((action) => String(action.to)));
+  if (groups.size < 2 || cells.size === position.actions.length) return [];
+  return Promise.all(
+    [...groups].map(async ([key, actions]) => {
+      const [row, column] = /** @type {[number, number]} */ (actions[0].to);
+      const after = await afterStep(position.game, position.position, actions[0].text);
+      const piece = after.view?.pieces.find((p) => p.row === row && p.column === column);
+      return { key, label: piece?.label ?? key, owner: piece?.owner ?? null, actions };
+    }),
+  );
+}
+
+/**
+ * The actions that the board offers, and the tray to choose from where there is one.
+ * @param {Position|null} position @returns {{actions: Action[], tray: any}}
+ */
+export function useTray(position) {
+  const key = position ? `${position.game} ${position.position}` : "";
+  const { value } = useLoaded(async () => ({ key, hands: position ? await findHands(position) : [] }), [key]);
+  const [held, setHeld] = useState("");
+  useEffect(() => setHeld(""), [key]);
+  const hands = value?.key === key ? value.hands : [];
+  if (!position) return { actions: [], tray: null };
+  if (!hands.length) return { actions: position.actions, tray: null };
+  const hand = hands.find((one) => one.key === held) ?? hands[0];
+  const tray = html`<div class="palette tray" role="group" aria-label="Piece to place">
+    ${hands.map((one) => html`<button type="button" key=${one.key} class="palette-piece" aria-pressed=${String(one === hand)}
+      aria-label=${`Piece ${one.label}`} onClick=${() => setHeld(one.key)}><span class="piece ${one.owner ?? "nobody"}">${one.label}</span></button>`)}
+  </div>`;
+  return { actions: hand.actions, tray };
+}

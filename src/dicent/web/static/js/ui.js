@@ -1,0 +1,7 @@
+// The view library under one roof: preact's elements written with htm's templates.
+import { h } from "../vendor/preact.js";
+import htm from "../vendor/htm.js";
+
+export { Fragment, render } from "../vendor/preact.js";
+export { useCallback, useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "../vendor/hooks.js";
+export const html = htm.bind(h);

@@ -1,0 +1,60 @@
+// How things are said on the screen: sides are colours, shares of a win are percentages.
+
+/** @typedef {import("./types.js").Side} Side */
+
+/** @type {Record<string, string>} */
+export const COLOUR = { MAX: "Blue", MIN: "Orange", CHANCE: "Chance" };
+
+/** The server's texts name sides as programs do. @param {string|null|undefined} text */
+export const inColours = (text) =>
+  (text ?? "").replace(/\bMAX\b/g, COLOUR.MAX).replace(/\bMIN\b/g, COLOUR.MIN);
+
+/** @param {Side} side @returns {Side} */
+export const other = (side) => (side === "MAX" ? "MIN" : "MAX");
+
+/** @param {number} share @param {number} [digits] */
+export const percent = (share, digits = 0) => {
+  if (!Number.isFinite(share)) return "–";
+  const text = (100 * share).toFixed(digits);
+  return `${Number(text) === 0 ? text.replace("-", "") : text}%`;
+};
+
+/** A change of winning chances, with its sign. @param {number} share */
+export const points = (share) => {
+  const text = Math.abs(100 * share).toFixed(1);
+  if (Number(text) === 0) return "0.0";
+  return (share < 0 ? "−" : "+") + text;
+};
+
+/** @param {number} n */
+export const count = (n) => {
+  if (!Number.isFinite(n)) return "–";
+  if (n >= 1e6) return `${(n / 1e6).toFixed(1)} M`;
+  return n >= 1e4 ? `${Math.round(n / 1e3)} k` : Math.round(n).toLocaleString("en");
+};
+
+/** @param {string|number|null|undefined} time a moment as text, or in seconds since 1970 */
+export const when = (time) => {
+  if (time === null || time === undefined || time === "") return "";
+  const date = new Date(typeof time === "number" ? 1000 * time : time);
+  if (Number.isNaN(date.getTime())) return String(time);
+  const today = new Date().toDateString() === date.toDateString();
+  const clock = date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hour12: false });
+  const day = date.toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric" });
+  return today ? `Today, ${clock}` : `${day}, ${clock}`;
+};
+
+/** @param {number|null} result @param {string|null} [ended] */
+export const resultText = (result, ended) => {
+  if (result === null) return "Not finished";
+  if (result === 0) return "Draw";
+  const winner = result > 0 ? COLOUR.MAX : COLOUR.MIN;
+  const loser = result > 0 ? COLOUR.MIN : COLOUR.MAX;
+  return ended === "resigned" ? `${winner} wins, ${loser} resigned` : `${winner} wins`;
+};
+
+/** "tic-tac-toe" and "ewn:size=3" as they are, but with a first letter for headings. @param {string} text */
+export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** @param {string} name of a player: "human", a strength, or whoever an imported game names */
+export const playerName = (name) => (/^[a-z]+$/.test(name) ? capital(name) : name);

@@ -1,0 +1,49 @@
+"""Work: searches in threads of their own, so that no slow one keeps another user waiting for a move."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from dicent.web.problems import ProblemError
+
+T = TypeVar("T")
+NICER = 10  # how far threads that nobody waits for step back behind those of moves
+
+
+class Work:
+    """Threads for moves, and one for reviews that gives way to them."""
+
+    def __init__(self, threads: int | None = None, most: int = 256) -> None:
+        self.most = most  # moves and hints under way or waiting
+        self.waiting = 0
+        self.is_closed = False
+        self.moves = ThreadPoolExecutor(threads or max(2, os.cpu_count() or 1), "moves")
+        self.reviews = ThreadPoolExecutor(1, "reviews", initializer=step_back)
+
+    async def move(self, search: Callable[[], T]) -> T:
+        """Do something that a player waits for."""
+        if self.waiting >= self.most:
+            raise ProblemError(503, f"{self.most} moves are being thought about: try again in a moment")
+        self.waiting += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self.moves, search)
+        finally:
+            self.waiting -= 1
+
+    def close(self) -> None:
+        """Drop what has not begun, and wait for the rest; a review ends as soon as it sees `is_closed`."""
+        self.is_closed = True
+        for pool in (self.moves, self.reviews):
+            pool.shutdown(cancel_futures=True)
+
+
+def step_back() -> None:
+    """Let this thread run only when others have nothing to do, where the system has such a thing."""
+    with contextlib.suppress(OSError, AttributeError):
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICER)

@@ -1,0 +1,202 @@
+"""What the tests in a real browser share: a server in a process of its own, and a Chromium that drives it."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+AXE = Path(__file__).parent / "vendor" / "axe.min.js"
+PATIENCE = 240.0  # seconds; native code may have to be compiled first
+
+
+def missing() -> str | None:
+    """Why there can be no tests in a browser here, if so."""
+    try:
+        import selenium  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        return f"no tests in a browser: the package {error.name} is not installed"
+    if not chromium() or not shutil.which("chromedriver"):
+        return "no tests in a browser: no Chromium with its driver (Debian: chromium, chromium-driver)"
+    return None
+
+
+def chromium() -> str | None:
+    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+class Server:
+    """`dicent serve`, which can be killed and started again on the same port and library."""
+
+    def __init__(self, folder: Path, runs: Path | None = None) -> None:
+        self.folder, self.runs = folder, runs or folder / "runs"
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}/"
+        self.start()
+
+    def start(self) -> None:
+        command = [sys.executable, "-m", "dicent.cli", "serve", "--port", str(self.port), "--no-browser"]
+        command += ["--folder", str(self.folder), "--runs", str(self.runs)]
+        with open(self.folder / "server.log", "ab") as log:
+            self.process = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ})
+        wait_for(self.answers, "the server's first answer")
+
+    def answers(self) -> bool:
+        assert self.process.poll() is None, (self.folder / "server.log").read_text()
+        try:
+            self.get("api/info")
+        except (urllib.error.URLError, ConnectionError):
+            return False
+        return True
+
+    def kill(self) -> None:
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def get(self, path: str) -> Any:
+        with urllib.request.urlopen(self.url + path, timeout=60) as answer:
+            return json.load(answer)
+
+    def post(self, path: str, body: dict[str, Any]) -> Any:
+        request = urllib.request.Request(
+            self.url + path, json.dumps(body).encode(), {"content-type": "application/json"}
+        )
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return json.load(answer)
+
+    def begin(
+        self, game: str = "ewn", dice: str = "rolled", position: str = "", rival: str = "beginner"
+    ) -> str:
+        """A new game of a person, who is first; its id."""
+        players = {"MAX": "human", "MIN": rival}
+        wanted = {"game": game, "position": position, "players": players, "dice": dice}
+        return str(self.post("api/games", wanted)["id"])
+
+
+def wait_for(found: Callable[[], Any], what: str, seconds: float = PATIENCE) -> Any:
+    """What `found` returns, once that is something."""
+    end = time.monotonic() + seconds
+    while not (value := found()):
+        assert time.monotonic() < end, f"waited {seconds:g} s in vain for {what}"
+        time.sleep(0.05)
+    return value
+
+
+class Browser:
+    """Chromium without a window."""
+
+    def __init__(self) -> None:
+        from selenium import webdriver
+        from selenium.webdriver.chrome.service import Service
+
+        options = webdriver.ChromeOptions()
+        options.binary_location = chromium() or ""
+        for flag in ("headless=new", "no-sandbox", "disable-dev-shm-usage", "disable-gpu", "hide-scrollbars"):
+            options.add_argument("--" + flag)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        self.driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+        self.look()
+
+    def look(
+        self, width: int = 1280, height: int = 900, dark: bool = False, calm: bool = True, scale: float = 1.0
+    ) -> None:
+        """The size of the page, its theme, and whether it should keep still."""
+        self.driver.execute_cdp_cmd(
+            "Emulation.setDeviceMetricsOverride",
+            {"width": width, "height": height, "deviceScaleFactor": scale, "mobile": width < 500},
+        )
+        features = [
+            {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
+            {"name": "prefers-reduced-motion", "value": "reduce" if calm else "no-preference"},
+        ]
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+    def open(self, url: str) -> None:
+        self.driver.get("about:blank")  # else a change of what stands after # would keep the page
+        self.driver.get(url)
+
+    def all(self, selector: str) -> list[Any]:
+        return list(self.driver.find_elements("css selector", selector))
+
+    def see(self, selector: str, words: str = "", seconds: float = PATIENCE) -> Any:
+        """The first element that fits and shows the words, once there is one."""
+
+        def found() -> Any:
+            return next((each for each in self.all(selector) if words in self.text(each)), None)
+
+        return wait_for(found, f"{selector} {words!r}", seconds)
+
+    def text(self, element: Any) -> str:
+        """What an element says; nothing if it is gone meanwhile."""
+        from selenium.common.exceptions import StaleElementReferenceException
+
+        try:
+            return str(element.text)
+        except StaleElementReferenceException:
+            return ""
+
+    def click(self, selector: str, words: str = "") -> None:
+        """Click as a person does: on what can be clicked, once it is there."""
+        from selenium.common.exceptions import WebDriverException
+
+        def clicked() -> bool:
+            for element in self.all(selector):
+                try:
+                    if words in element.text and element.is_enabled() and element.is_displayed():
+                        element.click()
+                        return True
+                except WebDriverException:
+                    continue
+            return False
+
+        wait_for(clicked, f"a click on {selector} {words!r}")
+
+    def write(self, selector: str, text: str) -> None:
+        field = self.see(selector)
+        field.clear()
+        field.send_keys(text)
+
+    def choose(self, selector: str, value: str) -> None:
+        """Choose from a list; its entries have values that need not be attributes."""
+        self.see(selector)
+        options = self.all(f"{selector} option")
+        next(option for option in options if option.get_property("value") == value).click()
+
+    def press(self, *keys: str) -> None:
+        from selenium.webdriver.common.action_chains import ActionChains
+
+        ActionChains(self.driver).send_keys(*keys).perform()
+
+    def drag(self, start: str, end: str) -> None:
+        from selenium.webdriver.common.action_chains import ActionChains
+
+        ActionChains(self.driver, duration=60).drag_and_drop(self.see(start), self.see(end)).perform()
+
+    def complaints(self) -> list[str]:
+        """What the console says is wrong; answers of the server that say so in words are not."""
+        said = [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] == "SEVERE"]
+        return [text for text in said if "status of 4" not in text]
+
+    def violations(self) -> list[str]:
+        """Serious findings of axe-core on this page."""
+        self.driver.execute_script(AXE.read_text(encoding="utf-8"))
+        found = self.driver.execute_async_script(
+            "const done = arguments[0]; axe.run({resultTypes: ['violations']}).then("
+            "r => done(r.violations), e => done([{impact: 'critical', id: String(e), nodes: []}]))"
+        )
+        return [
+            f"{each['id']}: {[node['html'][:160] for node in each['nodes'][:4]]}"
+            for each in found
+            if each["impact"] in ("serious", "critical")
+        ]

@@ -1,0 +1,90 @@
+"""A server for tests, in this process or in one of its own."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from dicent.web.server import Settings, serve
+
+FIRST = {"MAX": "human", "MIN": "steady"}
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def served(folder: Path, **settings: Any) -> Iterator[httpx.Client]:
+    """A client of a server in a thread."""
+    chosen = Settings(**{"folder": folder, "runs": folder / "runs", "port": free_port(), **settings})
+    ready, servers = threading.Event(), list[Any]()
+    thread = threading.Thread(
+        target=serve, args=(chosen, lambda server: (servers.append(server), ready.set()))
+    )
+    thread.start()
+    assert ready.wait(60)
+    try:
+        with httpx.Client(base_url=f"http://127.0.0.1:{chosen.port}", timeout=120) as client:
+            yield client
+    finally:
+        servers[0].should_exit = True
+        thread.join(60)
+
+
+class Process:
+    """A server in a process of its own, which may be killed."""
+
+    def __init__(self, folder: Path, port: int) -> None:
+        arguments = ["serve", "--no-browser", "--port", str(port), "--folder", str(folder)]
+        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "dicent.cli", *arguments], stdout=subprocess.DEVNULL, env=environment
+        )
+        self.client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=120)
+        for _ in range(600):
+            try:
+                self.client.get("/api/info")
+                return
+            except httpx.TransportError:
+                assert self.process.poll() is None
+                time.sleep(0.1)
+        raise TimeoutError("the server does not answer")
+
+    def stop(self, how: int = signal.SIGKILL) -> int:
+        self.client.close()
+        self.process.send_signal(how)
+        return self.process.wait(30)
+
+
+def post(client: httpx.Client, path: str, **content: Any) -> dict[str, Any]:
+    """An answer that must be a success."""
+    answer = client.post(path, json=content)
+    assert answer.is_success, answer.text
+    return dict(answer.json())
+
+
+def begin(client: httpx.Client, **wanted: Any) -> dict[str, Any]:
+    return post(client, "/api/games", **{"game": "ewn", "players": FIRST, **wanted})
+
+
+def go_on(client: httpx.Client, game: dict[str, Any]) -> dict[str, Any]:
+    """The next step of a game, whoever does it; people play the first move of the list."""
+    path, position = f"/api/games/{game['id']}", game["position"]
+    seen = {"at": len(game["steps"])}
+    if position["to_play"] == "CHANCE":
+        return post(client, f"{path}/roll", **seen)
+    if game["players"][position["to_play"]] == "human":
+        return post(client, f"{path}/steps", **seen, step=position["actions"][0]["text"])
+    return post(client, f"{path}/reply", **seen)

@@ -1,0 +1,326 @@
+"""The pages in a real Chromium: played, analysed and reviewed as people do it."""
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from .browsing import Browser, Server, missing, wait_for
+
+pytestmark = pytest.mark.skipif(missing() is not None, reason=missing() or "")
+ALL = os.environ.get("DICENT_BROWSER") == "all"  # as `make browser` says; else the quick ones
+
+FEW = "AB3/C4/5/4c/3ba 1 -"  # few pieces, and all far from each other
+WON = "1c3/5/5/3A1/5 1 2"  # for MAX, by d2e1 alone
+# There MAX has stepped aside, and MIN has won.
+BLUNDER = {
+    "format": 1, "game": "ewn", "players": ["hasty", "lucky"], "start": "1a3/5/5/3A1/5 1 -",
+    "steps": ["1", "d2e2", "1", "b5a5"], "result": -1, "seed": 0, "number": 0,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("library")
+    run = folder / "runs" / "first"
+    run.mkdir(parents=True)
+    (run / "config.toml").write_text('game = "ewn"\nsearch = "descent"\n')
+    rows = [
+        {
+            "kind": kind,
+            "seconds": 60 * i,
+            "matches": 10 * i,
+            "loss": 1 / (i + 1),
+            "scores": {"random": 0.5 + i / 20},
+        }
+        for i in range(5)
+        for kind in ("phase", "strength")
+    ]
+    (run / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (run / "games.jsonl").write_text(json.dumps(BLUNDER) + "\n")
+    server = Server(folder)
+    yield server
+    server.kill()
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    browser = Browser()
+    yield browser
+    browser.driver.quit()
+
+
+@pytest.fixture
+def browser(chromium: Browser) -> Iterator[Browser]:
+    """The browser as each test finds it; it must not have complained when the test is over."""
+    chromium.driver.get_log("browser")
+    chromium.look()
+    yield chromium
+    assert chromium.complaints() == []
+
+
+def play_on(browser: Browser, seconds: float = 240) -> None:
+    """Click whatever can be rolled or moved until the game is over."""
+    end = time.monotonic() + seconds
+    while not browser.all("a.primary[href^='#/review']"):
+        assert time.monotonic() < end, "the game did not end"
+        for selector in (".to-roll", ".cell.target", ".cell.movable"):
+            if browser.all(selector):
+                browser.click(selector)
+                break
+        time.sleep(0.02)
+
+
+def test_a_whole_game_by_clicks(browser: Browser, server: Server) -> None:
+    browser.open(server.url)
+    browser.choose("#strength", "beginner")
+    browser.click("button.primary", "Start")
+    browser.see(".to-roll")
+    play_on(browser)
+    assert browser.see(".status").text in ("Blue wins", "Orange wins")
+    id = browser.driver.current_url.rpartition("/")[2]
+    game = server.get(f"api/games/{id}")
+    assert game["game"] == "ewn"
+    assert game["ended"] == "played"
+    browser.open(server.url + "#/library")
+    assert "Beginner" in browser.see(".game-row").text
+
+
+def test_a_whole_game_by_keyboard(browser: Browser, server: Server) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    id = server.begin(position="AB3/5/2C2/3c1/3ba 1 -")
+    browser.open(f"{server.url}#/play/{id}")
+    browser.see(".to-roll")
+    for _ in range(30):  # from the top of the page to the board
+        browser.press(Keys.TAB)
+        if browser.all(".cell:focus"):
+            break
+    assert browser.all(".cell:focus")
+    end = time.monotonic() + 240
+    while not browser.all("a.primary[href^='#/review']"):
+        assert time.monotonic() < end, "the game did not end"
+        if browser.all(".to-roll"):
+            browser.press(Keys.ENTER)
+            wait_for(lambda: not browser.all(".to-roll"), "the roll")
+        if browser.all(".cell.movable"):
+            go_to(browser, ".cell.movable")
+            browser.press(Keys.ENTER)
+            go_to(browser, ".cell.target")
+            browser.press(Keys.ENTER)
+            wait_for(lambda: not browser.all(".cell.movable"), "the move")
+        time.sleep(0.02)
+    assert server.get(f"api/games/{id}")["ended"] == "played"
+    assert "wins" in browser.driver.execute_script("return document.getElementById('announcer').textContent")
+
+
+def go_to(browser: Browser, selector: str) -> None:
+    """Move the focus over the board to the first cell of a kind."""
+    from selenium.webdriver.common.keys import Keys
+
+    row, column = map(int, browser.see(selector).get_attribute("data-cell").split(","))
+    here_row, here_column = map(int, browser.see(".cell:focus").get_attribute("data-cell").split(","))
+    browser.press(*[Keys.ARROW_DOWN if row > here_row else Keys.ARROW_UP] * abs(row - here_row))
+    browser.press(
+        *[Keys.ARROW_RIGHT if column > here_column else Keys.ARROW_LEFT] * abs(column - here_column)
+    )
+    assert browser.see(".cell:focus").get_attribute("data-cell") == f"{row},{column}"
+
+
+def test_dice_by_hand_and_typed_and_dragged_moves(browser: Browser, server: Server) -> None:
+    id = server.begin(dice="hand", position=FEW, rival="human")
+    browser.open(f"{server.url}#/play/{id}")
+    browser.click("[aria-label='Die: 3']")
+    browser.see(".cell.movable[data-name='a4']")
+    browser.write("#typed", "a4c4")
+    browser.click(".typed button")
+    assert "no legal action" in browser.see(".message").text
+    browser.write("#typed", "a4b3")
+    browser.click(".typed button")
+    browser.see(".move-text", "a4b3")
+    browser.click("[aria-label='Die: 1']")
+    browser.see(".cell.movable[data-name='e1']")
+    browser.drag("[data-name='e1']", "[data-name='d2']")
+    browser.see(".move-text", "e1d2")
+    browser.write("#typed", "2")
+    browser.click(".typed button")
+    wait_for(lambda: server.get(f"api/games/{id}")["steps"] == ["3", "a4b3", "1", "e1d2", "2"], "the roll")
+
+
+def test_take_back_keeps_the_roll(browser: Browser, server: Server) -> None:
+    id = server.begin()
+    browser.open(f"{server.url}#/play/{id}")
+    browser.click(".to-roll")
+    browser.click(".cell.movable")
+    browser.click(".cell.target")
+    wait_for(lambda: len(server.get(f"api/games/{id}")["steps"]) >= 4, "the reply")
+    before = server.get(f"api/games/{id}")
+    if before["ended"] is None:
+        browser.click("button", "Take back")
+        browser.see(".cell.movable")
+        assert server.get(f"api/games/{id}")["steps"] == before["steps"][:1]
+
+
+def test_hint_and_resign(browser: Browser, server: Server) -> None:
+    id = server.begin(position=WON)
+    browser.open(f"{server.url}#/play/{id}")
+    browser.click("button", "Hint")
+    assert "d2e1" in browser.see(".status-more", "Hint").text
+    browser.see(".arrow.hint")
+    browser.click("button", "Resign")
+    browser.click("dialog button.danger")
+    browser.see(".status", "Orange wins, Blue resigned")
+
+
+def test_pieces_are_placed_from_a_tray(browser: Browser, server: Server) -> None:
+    id = server.begin("ewn:setup=alternate", rival="human")
+    browser.open(f"{server.url}#/play/{id}")
+    browser.click("[aria-label='Piece 2']")
+    browser.click("[data-name='a4']")
+    browser.see(".move-text", "B@a4")
+    assert browser.see(".piece.MAX").text == "2"
+
+
+def test_analysis_of_a_pasted_position(browser: Browser, server: Server) -> None:
+    browser.open(f"{server.url}#/analyse?game=ewn")
+    browser.see(".cell")
+    browser.write("#position", WON)
+    browser.click("button", "Show")
+    best = browser.see(".moves-table tbody tr", "best")
+    assert "d2e1" in best.text
+    assert "100.0%" in best.text
+    assert "exact" in best.text
+    assert len(browser.all(".moves-table tbody tr")) == 3
+    assert "100.0%" in browser.see(".win-bar", "100.0%").text
+    browser.write("#position", FEW)
+    browser.click("button", "Show")
+    browser.see(".rolls li")
+    assert len(browser.all(".rolls li")) == 6
+    browser.click("button", "Stop")
+    browser.click("button", "Go on")
+    browser.click("[aria-label='Die: 3']")
+    browser.see(".status", "Blue to move, die 3")
+
+
+def test_a_position_set_up_by_hand(browser: Browser, server: Server) -> None:
+    browser.open(f"{server.url}#/analyse?game=ewn&position=AB3/C4/5/4c/3ba+1+-")
+    browser.click("button", "Set up by hand")
+    browser.click("button", "Clear the board")
+    assert "over" in browser.see(".message").text or "both" in browser.see(".message").text
+    for piece, cell in (("Blue 1", "d2"), ("Orange 3", "b5")):
+        browser.click(f"[aria-label='{piece}']")
+        browser.click(f"[data-name='{cell}']")
+    browser.click("[aria-label='Die: 2']")
+    assert browser.see("#draft").get_attribute("value") == WON
+    browser.click("button.primary", "Analyse it")
+    assert "d2e1" in browser.see(".moves-table tbody tr", "best").text
+
+
+def test_a_bad_position_is_answered_in_words(browser: Browser, server: Server) -> None:
+    browser.open(f"{server.url}#/analyse?game=ewn")
+    browser.see(".cell")
+    browser.write("#position", "AB3/C4/5/4c/3bb 1 -")
+    browser.click("button", "Show")
+    assert "stands on the board twice" in browser.see(".message").text
+    browser.write("#position", FEW)
+    browser.click("button", "Show")
+    browser.see(".cell")
+    assert not browser.all(".message")
+
+
+def test_review_of_a_game_with_a_blunder(browser: Browser, server: Server) -> None:
+    browser.open(f"{server.url}#/library")
+    browser.click("button", "Import games")
+    browser.write("#import-text", json.dumps(BLUNDER))
+    browser.click("dialog button.primary")
+    browser.see(".message", "One game was added")
+    browser.click(".game-row a", "Hasty")
+    browser.click("button.primary", "Review this game")
+    mistake = browser.see(".mistakes button", "d2e2")
+    assert "d2e1" in mistake.text
+    browser.click(".mistakes button", "d2e2")
+    browser.see(".caption", "Better: d2e1")
+    browser.see(".arrow.better")
+    browser.see(".arrow.played")
+    assert "Orange has won" in browser.see(".verdict").text
+    report = browser.see("a[href$='review.html']").get_attribute("href")
+    browser.open(report)
+    assert "d2e1" in browser.see("body").text
+
+
+def test_games_are_found_exported_and_deleted(browser: Browser, server: Server) -> None:
+    id = server.begin("dice-nim")
+    browser.open(f"{server.url}#/library")
+    browser.write("#search", "dice-nim")
+    wait_for(lambda: len(browser.all(".game-row")) == 1, "the one game of its kind")
+    browser.click(".menu summary")
+    browser.click(".menu button", "Export as WTN")
+    browser.see(".message", "dice-nim")
+    browser.click(".menu summary")
+    browser.click(".menu button", "Delete")
+    browser.click("dialog button", "Cancel")
+    assert server.get(f"api/games/{id}")["id"] == id
+    browser.click(".menu summary")
+    browser.click(".menu button", "Delete")
+    browser.click("dialog button.danger")
+    browser.see(".empty", "No game fits")
+
+
+def test_a_game_survives_reloading_and_the_death_of_the_server(browser: Browser, server: Server) -> None:
+    id = server.begin(rival="human", position=FEW, dice="hand")
+    browser.open(f"{server.url}#/play/{id}")
+    browser.click("[aria-label='Die: 3']")
+    browser.click("[data-name='a4']")
+    browser.click("[data-name='b3']")
+    browser.see(".move-text", "a4b3")
+    browser.driver.refresh()
+    browser.see(".move-text", "a4b3")
+    server.kill()
+    browser.click("[aria-label='Die: 1']")
+    browser.see(".away span", "does not answer")
+    server.start()
+    wait_for(lambda: not browser.all(".away span"), "the end of the warning")
+    browser.see(".cell.movable[data-name='e1']")
+    assert server.get(f"api/games/{id}")["steps"] == ["3", "a4b3", "1"]
+    assert all("ERR_CONNECTION" in text or "WebSocket" in text for text in browser.complaints())
+
+
+def views(server: Server) -> dict[str, str]:
+    """An address of every view."""
+    game = server.begin()
+    server.post(f"api/games/{game}/roll", {"at": 0})
+    [review] = server.post("api/import", {"text": json.dumps(BLUNDER)})["ids"]
+    server.post(f"api/games/{review}/review", {})
+    wait_for(lambda: server.get(f"api/games/{review}/review")["state"] == "done", "the review")
+    return {
+        ".form": "#/play",
+        ".cell.movable": f"#/play/{game}",
+        ".rolls li": "#/analyse?game=ewn&position=AB3/C4/5/4c/3ba+1+2",
+        ".mistakes button": f"#/review/{review}",
+        ".game-row": "#/library",
+        ".lines": "#/watch",
+    }
+
+
+@pytest.mark.parametrize("dark", [False, True] if ALL else [False], ids=["light", "dark"][: 1 + ALL])
+def test_every_view_is_accessible_and_fits_a_phone(browser: Browser, server: Server, dark: bool) -> None:
+    for selector, address in views(server).items():
+        browser.look(390 if dark else 1280, 844, dark)
+        browser.open(server.url + address)
+        browser.see(selector)
+        assert browser.violations() == [], address
+        browser.look(390, 844, dark)
+        time.sleep(0.1)
+        wide = browser.driver.execute_script("return document.documentElement.scrollWidth")
+        assert wide <= 390, f"{address} is {wide} pixels wide on a phone of 390"
+
+
+def test_vendored_code_has_its_licence() -> None:
+    for folder in (
+        Path(__file__).parent / "vendor",
+        Path(__file__).parents[1] / "src/dicent/web/static/vendor",
+    ):
+        assert list(folder.glob("LICENSE-*")), folder

@@ -1,0 +1,179 @@
+"""The library: what is in it stays in it, and what is wrong with a file is said."""
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from dicent.errors import ConflictError, LibraryError, MissingError
+from dicent.library import Library
+from dicent.play.record import Record
+
+START = "ABC2/DE3/F3f/3de/2abc 1 -"
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Iterator[Library]:
+    library = Library(tmp_path / "new" / "games.sqlite")
+    yield library
+    library.close()
+
+
+def add(library: Library, players: tuple[str, str] = ("human", "full"), game: str = "ewn") -> str:
+    return library.add(game, START, players, seed=7)
+
+
+def test_every_step_is_seen_by_others_at_once(library: Library) -> None:
+    id = add(library)
+    for at, step in enumerate(("2", "b5c4", "6")):
+        library.append(id, at, step)
+        with sqlite3.connect(library.path) as other:
+            assert other.execute("SELECT count(*) FROM steps").fetchone() == (at + 1,)
+        other.close()
+    with closing(Library(library.path)) as again:
+        assert again.get(id).steps == ("2", "b5c4", "6")
+
+
+def test_what_a_game_has_become(library: Library) -> None:
+    id = add(library)
+    library.append(id, 0, "2")
+    library.append(id, 1, "b5c4", result=-1, ended="played")
+    kept = library.get(id)
+    assert (kept.result, kept.ended, kept.length, kept.players) == (-1, "played", 2, ("human", "full"))
+    assert kept.record() == Record("ewn", ("human", "full"), START, ("2", "b5c4"), -1)
+    library.take_back(id, 2, 1)
+    kept = library.get(id)
+    assert (kept.result, kept.ended, kept.steps) == (None, None, ("2",))
+    library.end(id, 1, 1, "resigned")
+    assert library.get(id).record().result is None  # the record of a game that was broken off
+
+
+def test_nobody_overwrites_what_he_has_not_seen(library: Library) -> None:
+    id = add(library)
+    library.append(id, 0, "2")
+    for change in (
+        lambda: library.append(id, 0, "3"),
+        lambda: library.take_back(id, 2, 0),
+        lambda: library.end(id, 0, 1, "resigned"),
+    ):
+        with pytest.raises(ConflictError, match="has 1 steps"):
+            change()
+    assert library.get(id).steps == ("2",)
+
+
+def test_of_many_threads_one_makes_the_step(library: Library) -> None:
+    id = add(library)
+    made = []
+
+    def step(face: int) -> None:
+        try:
+            library.append(id, 0, str(face))
+            made.append(face)
+        except ConflictError:
+            pass
+
+    threads = [threading.Thread(target=step, args=(face,)) for face in range(1, 7)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [str(face) for face in made] == list(library.get(id).steps)
+
+
+def test_games_are_found(library: Library) -> None:
+    ids = [
+        add(library, ("human", "full")),
+        add(library, ("Ann_Lee", "100%")),
+        add(library, game="ewn:size=4"),
+    ]
+    library.end(ids[0], 0, -1, "resigned")
+
+    def found(**wanted: object) -> list[str]:
+        games, total = library.search(**wanted)  # type: ignore[arg-type]
+        assert total == len(games)
+        return [facts.id for facts in games]
+
+    assert found() == [ids[0], ids[2], ids[1]]  # what changed last comes first
+    assert found(text="ann 100%") == [ids[1]]
+    assert found(text="annxlee") == found(text="1000") == []  # signs of LIKE mean themselves
+    assert found(text=ids[2][:8]) == [ids[2]]
+    assert found(game="ewn") == [ids[0], ids[2], ids[1]]
+    assert found(game="ewn:size=4") == [ids[2]]
+    assert found(result=-1) == [ids[0]]
+    assert found(result="open", game="ewn:size=4") == [ids[2]]
+    assert found(text="'; DROP TABLE games; --") == []
+    games, total = library.search(first=1, most=1)
+    assert ([facts.id for facts in games], total) == ([ids[2]], 3)
+
+
+def test_reviews_are_of_the_game_as_it_is(library: Library) -> None:
+    id = add(library)
+    library.append(id, 0, "2")
+    assert not library.keep_review(id, 0, {"verdict": "old"})
+    assert library.keep_review(id, 1, {"verdict": "good"})
+    assert library.review(id) == {"verdict": "good"}
+    assert library.get(id).reviewed
+    library.append(id, 1, "b5c4")
+    assert library.review(id) is None
+
+
+def test_records_come_all_or_none(library: Library) -> None:
+    record = Record("ewn", ("a", "b"), START, ("2", "b5c4"), None, 5, 3)
+    [id] = library.add_records([record])
+    assert library.get(id).record() == Record("ewn", ("a", "b"), START, ("2", "b5c4"), None)
+    broken = Record("ewn", ("a", "b"), START, (None,), None)  # type: ignore[arg-type]
+    with pytest.raises(LibraryError):
+        library.add_records([record, broken])
+    assert library.search()[1] == 1
+
+
+def test_games_can_be_deleted(library: Library) -> None:
+    id = add(library)
+    library.append(id, 0, "2")
+    library.delete(id)
+    for ask in (library.get, library.delete):
+        with pytest.raises(MissingError, match="no game"):
+            ask(id)
+    with sqlite3.connect(library.path) as file:
+        assert file.execute("SELECT count(*) FROM steps").fetchone() == (0,)
+    file.close()
+
+
+def test_damaged_and_foreign_files_are_named(tmp_path: Path) -> None:
+    text = tmp_path / "notes.txt"
+    text.write_text("no database at all, but long enough to be looked at\n" * 100)
+    with pytest.raises(LibraryError, match=r"notes.txt is damaged or no library .*move it away"):
+        Library(text)
+    foreign = tmp_path / "foreign.sqlite"
+    with sqlite3.connect(foreign) as file:
+        file.execute("CREATE TABLE mail (text)")
+    file.close()
+    with pytest.raises(LibraryError, match="another program"):
+        Library(foreign)
+    with pytest.raises(LibraryError, match="cannot be opened"):
+        Library(text / "games.sqlite")
+
+
+def test_a_library_with_a_hole_in_it_is_damaged(library: Library) -> None:
+    for _ in range(50):
+        id = add(library)
+        for at in range(20):
+            library.append(id, at, "a step")
+    library.close()
+    data = bytearray(library.path.read_bytes())
+    data[4096:-4096] = b"\xff" * (len(data) - 8192)
+    library.path.write_bytes(data)
+    with pytest.raises(LibraryError, match="is damaged"):
+        Library(library.path)
+
+
+def test_newer_libraries_are_left_alone(library: Library) -> None:
+    library.close()
+    with sqlite3.connect(library.path) as file:
+        file.execute("PRAGMA user_version = 9")
+    file.close()
+    with pytest.raises(LibraryError, match=r"newer Dicent .*is 9.*use the newer one"):
+        Library(library.path)

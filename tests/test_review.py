@@ -1,0 +1,199 @@
+"""Reviews: exact where the truth is known, and a page that needs nothing but itself."""
+
+import json
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+import dicent
+from dicent import Record
+from dicent.cli import main
+from dicent.errors import RecordError
+from dicent.play.record import append_records, make_record
+from dicent.review import Judge, Review, judge_for, review_game, review_page
+
+EWN = dicent.make("ewn")
+# MAX could step into the far corner and moves beside it; whatever MIN rolls, its only piece reaches its own.
+BLUNDER = Record("ewn", ("Ann", "Bob <b>"), "5/1a3/5/3A1/5 1 -", ("3", "d2e2", "6", "b4a5"), -1)
+
+
+@pytest.fixture(scope="module")
+def judge() -> Judge:
+    return judge_for(EWN)
+
+
+def random_game(start: str, seed: int) -> Record:
+    chooser = random.Random(seed)
+    first = state = EWN.parse(start)
+    choices = []
+    while state.result is None:
+        choice = chooser.choice([o for o, _ in state.outcomes] if state.is_chance else state.legal_actions)
+        choices.append(choice)
+        state = state.apply_outcome(choice) if state.is_chance else state.apply(choice)
+    return make_record(EWN, first, choices, ("one", "two"))
+
+
+def test_a_known_blunder_is_found(judge: Judge) -> None:
+    review = review_game(BLUNDER, judge)
+    assert review.mistakes == [1]
+    moment = review.moments[1]
+    assert (moment.player, moment.step, moment.best, moment.proved) == ("MAX", "d2e2", "d2e1", True)
+    assert (moment.loss, moment.win, moment.best_win) == (1, 0, 1)
+    assert moment.before == "5/1a3/5/3A1/5 1 3"
+    assert review.luck == pytest.approx({"MAX": 0, "MIN": 0})  # every roll would have done
+    assert review.loss == {"MAX": 1, "MIN": 0}
+    assert (review.start_win, review.final, review.adjusted) == pytest.approx((1, 0, 0))
+    assert all(moment.proved for moment in review.moments)
+    assert review.verdict.startswith(
+        "MIN has won. The dice favoured nobody. By its decisions MAX lost 100 points"
+    )
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_luck_and_losses_explain_the_result(judge: Judge, seed: int) -> None:
+    review = review_game(random_game("F4/1A3/5/3b1/5 1 -", seed), judge)
+    net = review.luck["MAX"] - review.luck["MIN"] - review.loss["MAX"] + review.loss["MIN"]
+    assert review.start_win == pytest.approx(5 / 6)
+    assert review.start_win + net == pytest.approx(review.final)
+    wins = [review.start_win, *(moment.win for moment in review.moments)]
+    for before, after, moment in zip(wins, wins[1:], review.moments, strict=False):
+        cost = moment.loss if moment.player == "MAX" else -(moment.loss or 0)
+        change = moment.luck if moment.luck is not None else -(cost or 0)
+        assert after - before == pytest.approx(change)
+
+
+def test_the_luck_of_a_roll_has_mean_zero(judge: Judge) -> None:
+    start = EWN.parse("F4/1A3/5/3b1/5 1 -")
+    lucks = []
+    for outcome, _ in start.outcomes:
+        record = Record("ewn", ("", ""), str(start), (EWN.format_outcome(start, outcome),), None)
+        [moment] = review_game(record, judge).moments
+        lucks.append(moment.luck)
+        assert moment.roller == "MAX"
+    assert any(lucks)
+    assert sum(lucks) == pytest.approx(0)
+
+
+def test_positions_that_are_too_large_to_solve_are_searched(judge: Judge) -> None:
+    state = EWN.initial_state(1)
+    record = make_record(EWN, state, [2, state.apply_outcome(2).legal_actions[0]], ("", ""))
+    review = review_game(record, judge)
+    assert not any(moment.proved for moment in review.moments)
+    assert 0.3 < review.start_win < 0.8
+    assert "broken off" in review.verdict
+    assert (review.moments[1].loss or 0) >= 0
+
+
+@pytest.fixture
+def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For small games, which are solved sooner than compiled."""
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_tables_are_used_and_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    game = dicent.make("ewn:size=3,pieces=1")
+    monkeypatch.setenv("DICENT_HOME", str(tmp_path))
+    dicent.build_tables(game, 2)
+    judge = judge_for(game, solved=0)
+    assert judge.tables is not None
+    record = Record(game.name, ("", ""), "1a1/1A1/3 1 -", ("1", "b2c2", "1", "b3a3"), -1)
+    review = review_game(record, judge, game)
+    assert (review.mistakes, review.moments[1].loss, review.moments[1].proved) == ([1], 1, True)
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_games_without_chance_and_without_board() -> None:
+    record = Record("tic-tac-toe", ("", ""), "XX./OO./... 1", ("c1", "c2"), -1)
+    review = review_game(record)
+    assert [(review.moments[i].step, review.moments[i].best) for i in review.mistakes] == [("c1", "c3")]
+    assert "no chance" in review.verdict
+    assert review.moments[-1].win == 0
+    nim = Record("dice-nim", ("", ""), "3 1 -", ("3", "1", "1", "1", "1", "1"), 1)
+    page = review_page(review_game(nim))
+    assert "3 1 3" in page  # where there is no board, the position's text
+
+
+def test_a_game_without_steps_is_no_game(judge: Judge) -> None:
+    with pytest.raises(RecordError, match="nothing to review"):
+        review_game(Record("ewn", ("", ""), BLUNDER.start, (), None), judge)
+
+
+def test_a_review_can_be_kept_and_read_again(judge: Judge) -> None:
+    review = review_game(BLUNDER, judge)
+    saved = json.loads(json.dumps(review.to_dict()))
+    assert Review.from_dict(saved) == review
+    assert saved["moments"][1]["win"] == {"MAX": 0}
+    assert json.loads(json.dumps(Review.from_dict(saved).to_dict())) == saved
+
+
+def test_the_page_stands_alone(judge: Judge) -> None:
+    page = review_page(review_game(BLUNDER, judge))
+    assert "Bob &lt;b&gt;" in page
+    assert "<b>" not in page
+    assert not re.search(r"<script|style=|https?://|\bsrc=|\bhref=|\bon\w+=", page)
+    assert page.count('class="mistake"') == 1
+    assert page.count("<svg") == 2
+    assert "d2e1" in page
+    assert "exact" in page
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "games.jsonl"
+    append_records(file, [random_game("F4/1A3/5/3b1/5 1 -", 1), BLUNDER])
+    assert main(["review", str(file), "--html", str(tmp_path / "review.html")]) == 0
+    printed = capsys.readouterr().out
+    assert "MIN has won" in printed
+    assert re.search(r"2 +MAX +5/1a3/5/3A1/5 1 3 +d2e2 +d2e1 +100.0 +exact", printed)
+    assert (tmp_path / "review.html").read_text().startswith("<!doctype html>")
+    assert main(["review", str(file), "--number", "1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["record"]["players"] == ["one", "two"]
+    assert main(["review", str(file), "--number", "3"]) == 1
+    assert "holds 2 games" in capsys.readouterr().err
+    assert main(["review", str(tmp_path / "none")]) == 1
+    assert "cannot be read" in capsys.readouterr().err
+
+
+def test_strengths_are_players_of_every_game() -> None:
+    from dicent.play.strengths import STRENGTHS, strength_player
+
+    assert [*STRENGTHS][-1] == "full"
+    assert next(iter(STRENGTHS)) == "beginner"
+    state = EWN.parse("ABC2/DE3/F3f/3de/2abc 1 2")
+    for name in STRENGTHS:
+        player = strength_player(name, EWN)
+        assert player.name == name
+        assert player.search.play(state, player.budget) in state.legal_actions
+    with pytest.raises(dicent.PlayerError, match=r"did you mean beginner\?"):
+        strength_player("begginer", EWN)
+
+
+def test_a_shipped_network_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dicent.evaluate import network_file
+    from dicent.play.strengths import STRENGTHS, strength_player
+
+    path = tmp_path / "small.safetensors"
+    network = dicent.DenseNetwork(EWN.input_shape, hidden=8, layers=1)
+    network_file.save_network(path, network, network_file.Description("ewn"))
+    monkeypatch.setattr(
+        network_file, "shipped", lambda game: str(path) if game == EWN else None, raising=False
+    )
+    state = EWN.parse("5/1a3/5/3A1/5 1 3")
+    for name in STRENGTHS:
+        player = strength_player(name, EWN)
+        assert player.search.play(state, player.budget) in state.legal_actions
+    assert EWN.format_action(state, player.search.play(state, player.budget)) == "d2e1"
+    judge = judge_for(EWN, solved=0)
+    assert judge.name == f"{path}, 3 plies ahead"
+    assert review_game(BLUNDER, judge).mistakes == [1]
+    assert "random games" in judge_for(dicent.make("tic-tac-toe"), solved=0).name
+
+
+def test_stronger_strengths_win() -> None:
+    from dicent.play.strengths import strength_player
+
+    weak, strong = strength_player("beginner", EWN), strength_player("advanced", EWN)
+    result = dicent.play_match(strong, weak, EWN, games=60, seed=1)
+    assert result.score > 0.75

@@ -1,0 +1,372 @@
+"""The HTTP interface: what a board and its players do with it."""
+
+import json
+import random
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from websockets.sync.client import connect
+
+import dicent
+from dicent.play.record import Record
+
+from .serving import Process, begin, free_port, go_on, post, served
+
+BY_HAND = {"players": {"MAX": "human", "MIN": "human"}, "dice": "hand"}
+START = "ABC2/DE3/F3f/3de/2abc 1 -"
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    with served(tmp_path_factory.mktemp("served")) as client:
+        yield client
+
+
+def step(client: httpx.Client, game: dict[str, Any], text: str) -> dict[str, Any]:
+    return post(client, f"/api/games/{game['id']}/steps", at=len(game["steps"]), step=text)
+
+
+def play(client: httpx.Client, game: dict[str, Any], *steps: str) -> dict[str, Any]:
+    for text in steps:
+        game = step(client, game, text)
+    return game
+
+
+def until(condition: Callable[[], Any], seconds: float = 60) -> Any:
+    end = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    return found
+
+
+def test_what_there_is(client: httpx.Client) -> None:
+    info = client.get("/api/info").json()
+    games = {game["name"]: game for game in info["games"]}
+    assert list(games) == dicent.game_names()
+    assert games["ewn"]["chance"]
+    assert games["ewn"]["view"]
+    assert not games["dice-nim"]["view"]
+    assert not games["tic-tac-toe"]["chance"]
+    options = {option["name"]: option for option in games["ewn-paper"]["options"]}
+    assert (options["rules"]["default"], options["rules"]["choices"]) == ("paper", ["official", "paper"])
+    assert info["version"] == dicent.__version__
+    assert [strength["name"] for strength in info["strengths"]][-1] == "full"
+    assert client.get("/").is_success
+
+
+def test_a_position_as_a_board_needs_it(client: httpx.Client) -> None:
+    asked = {"game": "ewn", "position": "ABC2/DE3/F3f/3de/2abc 1 2"}
+    position = client.get("/api/position", params=asked).json()
+    assert (position["to_play"], position["result"], position["ply"]) == ("MAX", None, 0)
+    assert position["view"]["die"] == "2"
+    assert {"row": 0, "column": 1, "label": "2", "owner": "MAX"} in position["view"]["pieces"]
+    assert position["view"]["marked"] == [[0, 0], [4, 4]]
+    assert position["actions"] == [  # the first captures a piece of the same side
+        {"text": "b5c5", "from": [0, 1], "to": [0, 2]},
+        {"text": "b5b4", "from": [0, 1], "to": [1, 1]},
+        {"text": "b5c4", "from": [0, 1], "to": [1, 2]},
+    ]
+    after = post(client, "/api/position", **asked, step="b5c4")
+    assert (after["position"], after["to_play"]) == ("A1C2/DEB2/F3f/3de/2abc 2 -", "CHANCE")
+    assert after["outcomes"][5] == {"text": "6", "p": pytest.approx(1 / 6)}
+
+
+@pytest.mark.parametrize(
+    ("game", "position", "text", "cells"),
+    [
+        ("ewn:hole=true", "ABC2/DEF2/5/3de/2abc 1 6", "c4c3", ([1, 2], [2, 2])),  # into the hole
+        ("ewn:setup=alternate", "5/5/5/5/5 1 @", "A@a5", (None, [0, 0])),
+        ("tic-tac-toe", ".../.../... 1", "b3", (None, [0, 1])),
+        ("dice-nim", "9 1 2", "2", (None, None)),
+    ],
+)
+def test_where_actions_lead(client: httpx.Client, game: str, position: str, text: str, cells: Any) -> None:
+    answer = client.get("/api/position", params={"game": game, "position": position}).json()
+    [action] = [action for action in answer["actions"] if action["text"] == text]
+    assert (action["from"], action["to"]) == cells
+
+
+def test_starts_and_other_notations(client: httpx.Client) -> None:
+    asked = [client.get("/api/position", params={"game": "ewn", "seed": seed}).json() for seed in (1, 1, 2)]
+    assert asked[0] == asked[1] != asked[2]
+    fen = client.get("/api/position", params={"game": "ewn", "position": "dec2/ba3/f3B/3EA/2DCF w 1 3"})
+    assert fen.json()["position"] == "DEC2/BA3/F3b/3ea/2dcf 2 3"
+
+
+def test_a_whole_game_by_hand_is_what_the_rules_say(client: httpx.Client) -> None:
+    chooser, state = random.Random(3), dicent.make("ewn").initial_state(3)
+    game = begin(client, position=str(state), **BY_HAND)
+    positions = []
+    while state.result is None:
+        position = game["position"]
+        assert position["position"] == str(state)
+        assert [action["text"] for action in position["actions"]] == [
+            state.game.format_action(state, action) for action in state.legal_actions
+        ]
+        choice = chooser.choice([o for o, _ in state.outcomes] if state.is_chance else state.legal_actions)
+        text = (state.game.format_outcome if state.is_chance else state.game.format_action)(state, choice)
+        state = state.apply_outcome(choice) if state.is_chance else state.apply(choice)
+        game = step(client, game, f" {text} ")
+        positions.append(str(state))
+    assert (game["ended"], game["result"]) == ("played", state.result)
+    assert [moment["position"] for moment in game["history"]] == positions
+    assert game["history"][0]["player"] == "CHANCE"
+    assert client.get(f"/api/games/{game['id']}").json() == game
+    record = Record.from_json(client.get(f"/api/games/{game['id']}/export").text)
+    assert [str(state) for state in dicent.replay(record)][1:] == positions
+
+
+def test_a_whole_game_against_the_computer(client: httpx.Client) -> None:
+    game = begin(client)
+    while game["ended"] is None:
+        before = game
+        game = go_on(client, game)
+        assert game["steps"][:-1] == before["steps"]
+    path = f"/api/games/{game['id']}"
+    over = client.post(f"{path}/roll", json={"at": len(game["steps"])})
+    assert (over.status_code, over.json()["error"]) == (422, "the game is over")
+
+
+def test_who_has_not_seen_a_step_is_told(client: httpx.Client) -> None:
+    game = play(client, begin(client, position=START, **BY_HAND), "2", "b5c4")
+    for what, more in (
+        ("steps", {"step": "6"}),
+        ("take-back", {}),
+        ("resign", {"side": "MAX"}),
+        ("hint", {}),
+    ):
+        answer = client.post(f"/api/games/{game['id']}/{what}", json={"at": 1, **more})
+        assert (answer.status_code, answer.json()["field"]) == (409, "at")
+        assert answer.json()["game"] == game
+
+
+def test_asking_twice_for_a_move_makes_one(client: httpx.Client) -> None:
+    game = begin(client, players={"MAX": "full", "MIN": "human"})
+    game = go_on(client, game)
+    path, answers = f"/api/games/{game['id']}/reply", list[httpx.Response]()
+
+    def ask() -> None:
+        answers.append(client.post(path, json={"at": 1}))
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    ask()  # and once more, when it is made
+    assert {answer.status_code for answer in answers} == {200}
+    assert all(answer.json() == answers[0].json() for answer in answers)
+    assert len(answers[0].json()["steps"]) == 2
+
+
+def test_taking_back_gives_no_better_dice(client: httpx.Client) -> None:
+    game = begin(client, position=START)
+    path = f"/api/games/{game['id']}"
+    while len(game["steps"]) < 4:
+        game = go_on(client, game)
+    steps = game["steps"]
+    game = post(client, f"{path}/take-back", at=4)
+    assert (game["steps"], game["position"]["to_play"]) == (steps[:1], "MAX")  # its own roll is kept
+    other = game["position"]["actions"][1]["text"]
+    game = go_on(client, step(client, game, other))
+    assert game["steps"] == [steps[0], other, steps[2]]  # and so is the other's
+    game = post(client, f"{path}/take-back", at=3)
+    answer = client.post(f"{path}/take-back", json={"at": 1})
+    assert (answer.status_code, answer.json()["error"]) == (422, "there is no move of a person to take back")
+
+
+def test_resigning_and_taking_that_back(client: httpx.Client) -> None:
+    game = go_on(client, begin(client))
+    path = f"/api/games/{game['id']}"
+    game = post(client, f"{path}/resign", at=1, side="MAX")
+    assert (game["ended"], game["result"]) == ("resigned", -1)
+    assert Record.from_json(client.get(f"{path}/export").text).result is None
+    game = post(client, f"{path}/take-back", at=1)
+    assert (game["ended"], game["result"], len(game["steps"])) == (None, None, 1)
+
+
+def test_hints(client: httpx.Client) -> None:
+    game = begin(client, position="5/1a3/5/3A1/5 1 3", **BY_HAND)
+    hint = post(client, f"/api/games/{game['id']}/hint", at=0)
+    assert hint["action"] == "d2e1"
+    assert hint["win"] > 0.95
+
+
+@pytest.mark.parametrize(
+    ("wanted", "field"),
+    [
+        ({"game": "chess"}, "game"),
+        ({"game": "ewn:size=77"}, "game"),
+        ({"position": "nonsense"}, "position"),
+        ({"position": "5/5/5/5/4A 1 -"}, "position"),  # over before it begins
+        ({"players": {"MAX": "human", "MIN": "process:rm"}}, "players.MIN"),
+        ({"players": {"MAX": "/etc/passwd", "MIN": "human"}}, "players.MAX"),
+        ({"players": {"MAX": "human"}}, "players.MIN"),
+        ({"dice": "loaded"}, "dice"),
+        ({"more": 1}, "more"),
+    ],
+)
+def test_what_is_wrong_with_a_new_game(client: httpx.Client, wanted: Any, field: str) -> None:
+    content = {"game": "ewn", "players": {"MAX": "human", "MIN": "human"}, **wanted}
+    answer = client.post("/api/games", json=content)
+    assert (answer.status_code, answer.json()["field"]) == (422, field), answer.text
+    assert answer.json()["error"]
+
+
+def test_what_is_wrong_with_a_step(client: httpx.Client) -> None:
+    game = begin(client, position=START, players={"MAX": "human", "MIN": "full"})
+    path = f"/api/games/{game['id']}"
+    assert "ask for a roll" in client.post(f"{path}/steps", json={"at": 0, "step": "6"}).json()["error"]
+    assert client.post(f"{path}/reply", json={"at": 0}).status_code == 422
+    game = go_on(client, game)
+    wrong = client.post(f"{path}/steps", json={"at": 1, "step": "a1a2"}).json()
+    assert (wrong["field"], "Legal for MAX" in wrong["error"]) == ("step", True)
+    assert "nothing to roll" in client.post(f"{path}/roll", json={"at": 1}).json()["error"]
+    by_hand = begin(client, **BY_HAND)
+    assert "by hand" in client.post(f"/api/games/{by_hand['id']}/roll", json={"at": 0}).json()["error"]
+    assert client.get("/api/games/nothing").status_code == 404
+    assert client.get("/nothing").json() == {"error": "Not Found", "field": None}
+
+
+def test_games_come_and_go_as_text(client: httpx.Client) -> None:
+    game = play(client, begin(client, position=START, **BY_HAND), "2", "b5c4", "6", "e3d4")
+    for form in client.get("/api/info").json()["formats"]:
+        text = client.get(f"/api/games/{game['id']}/export", params={"format": form}).text
+        [id] = post(client, "/api/import", text=text)["ids"]
+        again = client.get(f"/api/games/{id}").json()
+        assert (again["start"], again["steps"], again["dice"]) == (START, game["steps"], "hand"), form
+        assert step(client, again, "1")["steps"][-1] == "1"  # and it can be gone on with
+        assert client.delete(f"/api/games/{id}").status_code == 204
+        assert client.get(f"/api/games/{id}").status_code == 404
+    wrong = client.post("/api/import", json={"text": "no game"})
+    assert (wrong.status_code, wrong.json()["field"]) == (422, "text")
+    nim = begin(client, game="dice-nim", **BY_HAND)
+    assert client.get(f"/api/games/{nim['id']}/export", params={"format": "wtn"}).status_code == 422
+
+
+def test_games_are_listed_and_found(client: httpx.Client) -> None:
+    game = begin(client, game="connect-four", **BY_HAND)
+    found = client.get(
+        "/api/games", params={"text": "connect", "game": "connect-four", "result": "open"}
+    ).json()
+    assert [one["id"] for one in found["games"]] == [game["id"]]
+    assert found["games"][0]["title"] == "Connect Four"
+    assert (found["page"], found["pages"]) == (1, 1)
+    assert client.get("/api/games", params={"page": 99}).json()["games"] == []
+    assert client.get("/api/games", params={"page": 0}).status_code == 422
+    assert client.get("/api/games", params={"result": "2"}).status_code == 422
+
+
+def test_a_review_is_made_and_kept(client: httpx.Client) -> None:
+    game = play(client, begin(client, position="5/1a3/5/3A1/5 1 -", **BY_HAND), "3", "d2e2", "6", "b4a5")
+    path = f"/api/games/{game['id']}"
+    assert client.get(f"{path}/review").json()["state"] == "none"
+    assert client.get(f"{path}/review.html").status_code == 404
+    assert client.post(f"{path}/review").status_code == 202
+    state = until(lambda: (s := client.get(f"{path}/review").json())["state"] == "done" and s)
+    assert state["review"]["mistakes"] == [1]
+    assert state["review"]["moments"][1]["best"] == "d2e1"
+    assert client.get(path).json()["reviewed"]
+    page = client.get(f"{path}/review.html")
+    assert page.text.startswith("<!doctype html>")
+    assert "style-src 'sha256-" in page.headers["content-security-policy"]
+    assert client.post(f"/api/games/{begin(client)['id']}/review").status_code == 422
+
+
+def test_runs_and_tournaments_are_shown(client: httpx.Client, tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    (runs / "mine").mkdir(parents=True)
+    (runs / "mine" / "config.toml").write_text('game = "ewn"\nsearch = "descent"\n')
+    rows = [
+        {"kind": "phase", "loss": 0.5, "matches": 2, "seconds": 60, "evaluations": 9, "states": 4},
+        {"kind": "strength", "scores": {"random": 0.75}, "exact": {}, "seconds": 90, "matches": 3},
+    ]
+    lines = "".join(json.dumps(row) + "\n" for row in rows) + '{"kind": "pha'  # the last is being written
+    (runs / "mine" / "metrics.jsonl").write_text(lines)
+    (runs / "mine" / "games.jsonl").write_text('{"number": 1}\n{"number": 2}\n')
+    dicent.play_tournament(runs / "cup", ["random", "uct:3"], "ewn", games=4)
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / "config.toml").write_text('game = "ewn"\n')
+    with served(tmp_path, runs=runs) as own:
+        [run] = own.get("/api/runs").json()
+        assert (run["name"], run["game"], run["minutes"], run["matches"], run["loss"]) == (
+            "mine",
+            "ewn",
+            1.5,
+            3,
+            0.5,
+        )
+        shown = own.get("/api/runs/mine").json()
+        curves = {curve["name"]: (curve["x"], curve["y"]) for curve in shown["curves"]}
+        assert curves["random"] == ([1.5], [0.75])
+        assert curves["loss"] == ([1.0], [0.5])
+        assert [game["number"] for game in shown["games"]] == [2, 1]
+        [cup] = own.get("/api/tournaments").json()
+        assert (cup["name"], cup["players"], cup["finished"]) == ("cup", ["random", "uct:3"], True)
+        table = own.get("/api/tournaments/cup").json()
+        assert sum(table["cross"][i][1 - i] for i in (0, 1)) == 1
+        assert table["ratings"][0]["elo"] >= table["ratings"][1]["elo"]
+        for name in ("nothing", "cup", "%2e%2e", "%2e%2e%2fsecret", "..%2fsecret", "%2fetc", "mine%00"):
+            assert own.get(f"/api/runs/{name}").status_code == 404, name
+    assert client.get("/api/runs").json() == []  # where there is no such folder
+
+
+def test_the_engine_speaks_over_a_socket(client: httpx.Client) -> None:
+    base = str(client.base_url).replace("http", "ws", 1).rstrip("/")
+    query = {"game": "ewn", "position": "ABC2/DE3/F3f/3de/2abc 1 2", "limit": {"evaluations": 500}}
+    with connect(f"{base}/api/engine") as socket:
+        socket.send("no JSON")
+        assert "error" in json.loads(socket.recv(60))
+        socket.send(json.dumps({"id": 1, "query": "analyse", **query}))
+        answer = json.loads(socket.recv(60))
+        assert (answer["id"], answer["partial"]) == (1, False)
+        assert {move["action"] for move in answer["analysis"]["moves"]} == {"b5c5", "b5b4", "b5c4"}
+        socket.send(json.dumps({"id": 2, "player": "process:ls", **query}))
+        assert json.loads(socket.recv(60))["field"] == "player"
+        socket.send(json.dumps({"id": 3, **query, "game": "evil.py"}))
+        assert json.loads(socket.recv(60))["field"] == "game"
+
+
+def test_an_analysis_keeps_nobody_waiting(client: httpx.Client) -> None:
+    base = str(client.base_url).replace("http", "ws", 1).rstrip("/")
+    query = {"query": "analyse", "game": "ewn", "position": START, "limit": {"time": 60}}
+    game = go_on(client, begin(client, players={"MAX": "steady", "MIN": "human"}))
+    go_on(client, go_on(client, begin(client, players={"MAX": "steady", "MIN": "human"})))  # compiles
+    with connect(f"{base}/api/engine") as socket:
+        for id in range(12):
+            socket.send(json.dumps({"id": id, **query}))
+        began = time.monotonic()
+        assert len(go_on(client, game)["steps"]) == 2
+        assert time.monotonic() - began < 10  # seconds; the analyses would take minutes
+
+
+def test_a_killed_server_loses_nothing(tmp_path: Path) -> None:
+    port = free_port()
+    server = Process(tmp_path, port)
+    game = begin(server.client)
+    for _ in range(5):
+        game = go_on(server.client, game)
+    server.stop(signal.SIGKILL)
+    server = Process(tmp_path, port)
+    try:
+        assert server.client.get(f"/api/games/{game['id']}").json() == game
+        assert len(go_on(server.client, game)["steps"]) == 6
+    finally:
+        assert server.stop(signal.SIGINT) == 0
+
+
+def test_many_play_at_once_and_nothing_is_lost() -> None:
+    """The quick form of `make load`."""
+    path = Path(__file__).parent.parent / "benchmarks" / "serve_load.py"
+    load: dict[str, Any] = {"__name__": "serve_load"}
+    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), load)
+    found = load["main"](["0.1", "--clients", "12", "--think", "0.1", "--strength", "steady"])
+    assert (found["failures"], found["lost"]) == (0, 0)
+    assert found["rows"]["reply"]["asked"] >= 12
