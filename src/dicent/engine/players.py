@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from importlib import import_module
-from typing import Any
 
 from dicent.errors import GameError, PlayerError
 from dicent.game import Game
 from dicent.play.player import Player, parse_player
+from dicent.play.strengths import STRENGTHS, strength_player
 from dicent.registry import make
 
 KEPT = 32  # players; their networks are shared by all who ask
@@ -31,9 +30,8 @@ def find_game(text: str, files: bool) -> Game:
 
 def find_player(text: str, game: Game, any_text: bool) -> Player:
     """The player of a query: the name of a strength, or a player's text."""
-    if text not in _strengths() and not any_text and not FOR_GUESTS.fullmatch(text):
-        names = ", ".join(_strengths()) or "random, uct:1000"
-        raise PlayerError(f"there is no player {text!r} here; choose one of {names}")
+    if text not in STRENGTHS and not any_text and not FOR_GUESTS.fullmatch(text):
+        raise PlayerError(f"there is no player {text!r} here; choose one of {', '.join(STRENGTHS)}")
     player = _player(text, game)
     player.require(game)
     return player
@@ -41,14 +39,13 @@ def find_player(text: str, game: Game, any_text: bool) -> Player:
 
 def check_player(text: str) -> None:
     """Raise an error unless the text names a player, whatever the game."""
-    if text not in _strengths():
+    if text not in STRENGTHS:
         parse_player(text)
 
 
 def default_player() -> str:
     """Who answers when a query names nobody."""
-    strengths = list(_strengths())
-    return strengths[-1] if strengths else "uct:1000"
+    return list(STRENGTHS)[-1]
 
 
 @lru_cache(maxsize=64)
@@ -58,19 +55,4 @@ def _game(text: str) -> Game:
 
 @lru_cache(maxsize=KEPT)
 def _player(text: str, game: Game) -> Player:
-    if text in _strengths():
-        player: Player = _strength_module().strength_player(text, game)
-        return player
-    return parse_player(text)
-
-
-def _strengths() -> Any:
-    module = _strength_module()
-    return () if module is None else module.STRENGTHS
-
-
-def _strength_module() -> Any:
-    try:
-        return import_module("dicent.play.strengths")
-    except ModuleNotFoundError:
-        return None
+    return strength_player(text, game) if text in STRENGTHS else parse_player(text)

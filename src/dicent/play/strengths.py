@@ -7,13 +7,13 @@ ahead and play a share of their moves at random, as people do who overlook thing
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from dicent.errors import PlayerError
-from dicent.evaluate import network_file
+from dicent.evaluate.network_file import shipped
 from dicent.game import Game, State
 from dicent.kernels.constants import CHOICE
 from dicent.kernels.generator import open_stream, uniform
@@ -78,15 +78,9 @@ def strength_player(name: str, game: Game) -> Player:
         hint = f"did you mean {close[0]}? " if close else ""
         raise PlayerError(f"there is no strength {name!r}; {hint}strengths: {', '.join(_STRENGTHS)}")
     strength = _STRENGTHS[name]
-    network = shipped_network(game)
+    network = shipped(game)
     text = strength.without if network is None else strength.with_network.format(net=network)
     player = parse_player(text)
     if strength.careless:
         return Player(Careless(player.search, strength.careless), player.budget, name)
     return Player(player.search, player.budget, name)
-
-
-def shipped_network(game: Game) -> str | None:
-    """The network that comes with Dicent for a game, as players' texts name it."""
-    find: Callable[[Game], str | None] | None = getattr(network_file, "shipped", None)
-    return None if find is None else find(game)

@@ -7,12 +7,11 @@ from typing import Any
 
 from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator
-from dicent.evaluate.network_file import load_network
+from dicent.evaluate.network_file import load_network, shipped
 from dicent.exact.ewn_tables import Tables, open_tables
 from dicent.exact.solver import Solver
 from dicent.exact.with_tables import WithTables
 from dicent.game import Game, State
-from dicent.play.strengths import shipped_network
 from dicent.search.analysis import MoveInfo, OutcomeInfo, win_probability
 from dicent.search.expectiminimax import Expectiminimax
 from dicent.search.limit import Limit
@@ -98,7 +97,7 @@ def judge_for(game: Game, network: str | None = None, solved: int = SOLVED) -> J
         tables = open_tables(game)
     except DicentError:
         tables = None
-    chosen = network or shipped_network(game)
+    chosen = network or shipped(game)
     if chosen is None:
         uct = Uct(seed=1)
         return Judge(game, uct, f"{SIMULATIONS:,} random games a move", uct.evaluator, tables, solved)
