@@ -25,7 +25,7 @@ class Expectiminimax(TreeSearch):
 
     `largest` is the largest batch to ask of the evaluator. Without `completion` it does not stop when the
     result is proved, but expands whatever the limit allows. With `prune` the search goes depth first,
-    with alpha-beta and Star1 (`kernels/star.py`): the same values from fewer nodes, for evaluators that
+    with alpha-beta, Star1 and Star2 (`kernels/star.py`): the same values from fewer nodes, for evaluators that
     native code runs itself, where finished games are worth their result.
     """
 
@@ -55,7 +55,7 @@ class Expectiminimax(TreeSearch):
     ) -> Iterator[Analysis]:
         """See `Search.stream`."""
         if self.prune and not self.determinized and self.evaluator.terminal == GAIN:
-            return StarRun(self.evaluator, state, limit).analyses()
+            return StarRun(self.evaluator, state, limit).analyses(every)
         return super().stream(state, limit, after, every, ply)
 
     def play(self, state: State, limit: Limit, ply: int = 0) -> int:

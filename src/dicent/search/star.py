@@ -1,5 +1,6 @@
 """The pruned form of Expectiminimax: depth first in native code, for evaluators that run there."""
 
+import functools
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -31,22 +32,43 @@ class StarRun:
         self.kernel = self.bound.kernel("star.search")
         self.interrupted = False
 
-    def analyses(self) -> Iterator[Analysis]:
-        """An analysis for each depth that was finished; at least the first is."""
+    def analyses(self, every: float) -> Iterator[Analysis]:
+        """Analyses of depths that were finished, about `every` seconds; at least the first depth is."""
         if self.state.result is not None:
             yield self._report([], 0)
             return
         deepest = MAX_DEPTH if self.limit.depth is None else max(1, min(MAX_DEPTH, self.limit.depth))
         finished: list[Any] = []
-        for depth in range(1, deepest + 1):
-            values = self._search(depth)
+        reached, shown = 0, self.begin
+        for depth in self._depths(deepest):
+            values = self._search(depth, patient=reached == 0)
             if values is None:  # what was spent on this depth counts, what it found does not
-                yield self._report(finished, depth - 1)
+                yield self._report(finished, reached)
                 return
-            finished = values
-            yield self._report(finished, depth)
-            if self._spent() or self.interrupted:
+            finished, reached = values, depth
+            ended = depth == deepest or self._spent() or self.interrupted
+            if ended or time.perf_counter() - shown >= every:
+                shown = time.perf_counter()
+                yield self._report(finished, depth)
+            if ended:
                 return
+
+    def _depths(self, deepest: int) -> list[int]:
+        """The depths to search, by twos where the last is known and others only say what to try first."""
+        known = self.limit.time is None and self.limit.nodes is None and self.limit.evaluations is None
+        return list(range(deepest, 0, -2 if known else -1))[::-1]
+
+    @functools.cached_property
+    def choices(self) -> list[tuple[int, State, list[State]]]:
+        """What can be chosen; the state after it, and the states that chance makes of that one."""
+        state, chance = self.state, self.state.is_chance
+        found = []
+        for choice in [o for o, _ in state.outcomes] if chance else state.legal_actions:
+            after = state.apply_outcome(choice) if chance else state.apply(choice)
+            rolled = after.is_chance and not chance
+            outcomes = [after.apply_outcome(o) for o, _ in after.outcomes] if rolled else []
+            found.append((int(choice), after, outcomes))
+        return found
 
     def _spent(self) -> bool:
         nodes, evaluations = self.memory.counts
@@ -66,24 +88,21 @@ class StarRun:
         left += [self.limit.evaluations - evaluations] if self.limit.evaluations is not None else []
         return max(1, int(min(left)))
 
-    def _search(self, depth: int) -> list[Any] | None:
+    def _search(self, depth: int, patient: bool) -> list[Any] | None:
         """Each choice, the state after it, its value, and the values of chance's outcomes there.
 
         None if the limit came first; the first depth is always finished.
         """
-        state, chance = self.state, self.state.is_chance
-        choices = [o for o, _ in state.outcomes] if chance else list(state.legal_actions)
-        afters = [state.apply_outcome(c) if chance else state.apply(c) for c in choices]
         parts, depths = [], []
-        for after in afters:
-            apart = after.is_chance and depth > 1 and not chance
-            parts.append([after.apply_outcome(o) for o, _ in after.outcomes] if apart else [after])
+        for _, after, outcomes in self.choices:
+            apart = bool(outcomes) and depth > 1
+            parts.append(outcomes if apart else [after])
             depths += [depth - 2 if apart else depth - 1] * len(parts[-1])
-        values = self._values([s.cells for part in parts for s in part], depths, patient=depth == 1)
+        values = self._values([s.cells for part in parts for s in part], depths, patient)
         if values is None:
             return None
         answers: list[Any] = []
-        for choice, after, part in zip(choices, afters, parts, strict=True):
+        for (choice, after, _), part in zip(self.choices, parts, strict=True):
             inner, values = values[: len(part)], values[len(part) :]
             if part[0] is after:
                 answers.append((choice, after, inner[0], []))
@@ -164,6 +183,8 @@ def _memory(bound: Bound, evaluator: Evaluator) -> Any:
         value=values[2],
         best=numbers[2],
         rest=values[3],
+        low=np.zeros(max(1, game.num_outcomes), np.float64),
+        high=np.zeros(max(1, game.num_outcomes), np.float64),
         key=np.zeros((TABLE, game.state_size), game.state_dtype),
         depth=np.zeros(TABLE, np.int16),
         lower=np.zeros(TABLE, np.float64),
