@@ -34,7 +34,7 @@ layers: $(READY)  ## Who may import whom
 	$(BIN)/lint-imports
 
 unit: $(READY) chromium  ## Tests
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --dist loadfile
 
 browser: $(READY) chromium  ## All tests of the pages, in a real Chromium
 	DICENT_BROWSER=all $(BIN)/pytest tests/test_browser.py

@@ -3,9 +3,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import torch
 
 import dicent.games
 
+torch.set_num_threads(1)  # tests run side by side, and threads that wait for each other are slow then
 GAMES = Path(dicent.games.__file__).parent
 Edit = Callable[..., Path]
 
@@ -16,7 +18,11 @@ def cache_of_the_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[P
 
     Set in the environment, so that processes started by tests have it too.
     """
-    folder = tmp_path_factory.mktemp("native-code")
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:  # what one process has compiled, the others load
+        folder = folder.parent
+    folder /= "native-code"
+    folder.mkdir(exist_ok=True)
     before = os.environ.get("DICENT_CACHE")
     os.environ["DICENT_CACHE"] = str(folder)
     yield folder
