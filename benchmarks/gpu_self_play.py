@@ -1,6 +1,9 @@
 """How well self-play and learning fill a GPU, in one run: evaluations a second beside the bare network's.
 
-python benchmarks/gpu_self_play.py OUT [--seconds 40]
+    python benchmarks/gpu_self_play.py OUT --seconds 40 more:at_once=32768,groups=8,duplication=1e-9
+
+A case is a name, a colon and settings that differ from the preset `gpu`, or from `preset=NAME`. A
+duplication of almost nothing leaves learning out.
 """
 
 import argparse
@@ -12,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from sweep import parse
 
 import dicent
 from dicent.evaluate.gpu import SIZES, GpuNetwork
@@ -20,6 +24,11 @@ from dicent.learn.learner import Learner
 from dicent.learn.self_play import SelfPlay
 from dicent.learn.train import Training
 
+CASES = (
+    "alone:at_once=24576,groups=12,duplication=1e-9,evaluations_per_move=150",
+    "learning:at_once=16384,groups=12,matches_per_update=512,batch=8192,evaluations_per_move=150",
+    "one-match:preset=paper,device=cuda,width=96",
+)
 WARM_UP = 0.4  # of the time, not counted: the first matches all begin at once
 
 
@@ -74,7 +83,8 @@ def timed(owner, names, spent):
 
 def self_play(folder, seconds, spent, **settings):
     """Evaluations, matches and states learned a second, once all is under way."""
-    config = dicent.preset("gpu").replace(minutes=seconds / 60, measurements=0, **settings)
+    base = dicent.preset(str(settings.pop("preset", "gpu")))
+    config = base.replace(minutes=seconds / 60, measurements=0, **settings)
     seen = []
 
     def watch(status):
@@ -97,40 +107,27 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("out", type=Path)
     parser.add_argument("--seconds", type=float, default=40.0)
-    parser.add_argument("--only", default="")
+    parser.add_argument("cases", nargs="*", default=CASES)
     given = parser.parse_args()
-    game = dicent.make("ewn")
-    ceiling = bare(game)
+    ceiling = bare(dicent.make("ewn"))
     spent = defaultdict(float)
     timed(SelfPlay, ("value_waiting", "play_on", "advance", "_finish_all"), spent)
     timed(Training, ("_take", "_finish_phase", "_learn", "_housekeeping"), spent)
-    timed(GpuNetwork, ("_encode", "_send"), spent)
+    timed(GpuNetwork, ("_send",), spent)
     timed(Learner, ("phase",), spent)
-    cases = {
-        "self-play alone": {"at_once": 20480, "groups": 20, "duplication": 1e-9, "evaluations_per_move": 150},
-        "with learning": {
-            "at_once": 8192,
-            "groups": 16,
-            "matches_per_update": 256,
-            "batch": 8192,
-            "evaluations_per_move": 150,
-        },
-    }
     found = {"bare": ceiling}
-    for name, settings in cases.items():
-        if given.only and given.only not in name:
-            continue
+    for case in given.cases:
+        name, settings = parse(case)
         spent.clear()
-        row = found[name] = self_play(given.out / name.replace(" ", "-"), given.seconds, spent, **settings)
-        share = row["evaluations"] / ceiling
+        row = found[name] = self_play(given.out / name, given.seconds, spent, **settings)
         print(
-            f"{name}: {row['evaluations'] / 1e6:.2f} M evaluations/s, {share:.0%} of the bare network; "
-            f"{row['matches']:.0f} matches/s, {row['learned'] / 1e6:.2f} M states learned/s, "
-            f"{row['evaluations'] * given.seconds / spent['_send, times']:.0f} to a batch",
+            f"{name}: {row['evaluations'] / 1e6:.3f} M evaluations/s, {row['evaluations'] / ceiling:.0%} of "
+            f"the bare network; {row['matches']:.0f} matches/s, {row['learned'] / 1e6:.2f} M states learned/s, "
+            f"{row['evaluations'] * given.seconds / max(1, spent['_send, times']):.0f} to a batch",
             flush=True,
         )
         print("   seconds:", {key: round(value, 1) for key, value in spent.items()}, flush=True)
-    (given.out / "gpu.json").write_text(json.dumps(found))
+        (given.out / "gpu.json").write_text(json.dumps(found))
 
 
 if __name__ == "__main__":
