@@ -122,8 +122,8 @@ def main():
         row = found[name] = self_play(given.out / name, given.seconds, spent, **settings)
         print(
             f"{name}: {row['evaluations'] / 1e6:.3f} M evaluations/s, {row['evaluations'] / ceiling:.0%} of "
-            f"the bare network; {row['matches']:.0f} matches/s, {row['learned'] / 1e6:.2f} M states learned/s, "
-            f"{row['evaluations'] * given.seconds / max(1, spent['_send, times']):.0f} to a batch",
+            f"the bare network; {row['matches']:.0f} matches/s, {row['learned'] / 1e6:.2f} M states "
+            f"learned/s, {row['evaluations'] * given.seconds / max(1, spent['_send, times']):.0f} to a batch",
             flush=True,
         )
         print("   seconds:", {key: round(value, 1) for key, value in spent.items()}, flush=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,13 +11,11 @@ from torch import Tensor, nn
 
 from dicent.binding import bind
 from dicent.errors import DicentError
-from dicent.game import Cells, Game
+from dicent.game import Game
 from dicent.learn.data import Dataset
 
 if TYPE_CHECKING:
     from dicent.learn.gpu_step import GpuStep
-
-Floats = npt.NDArray[np.float32]
 
 
 class Learner:
@@ -57,13 +54,15 @@ class Learner:
         else:
             self.optimizer.param_groups[0]["lr"] = learning_rate
         self.module.train()
-        images = self._images(data, rng)
-        ends = np.linspace(0, len(data), -(-len(data) // self.batch) + 1).astype(int).tolist()
+        kinds = rng.integers(0, self.game.num_symmetries if self.symmetric else 1, len(data))
+        batches = np.array_split(np.arange(len(data)), -(-len(data) // self.batch))
         total = 0.0
-        for first, last in itertools.pairwise(ends):
-            total += self._step(*(array[first:last] for array in images.arrays)) * (last - first)
+        for numbers in batches:
+            rows = slice(numbers[0], numbers[-1] + 1)
+            some = Dataset(*(array[rows] for array in data.arrays))
+            total += self._step(self._images(some, kinds[rows])) * len(numbers)
         if step is not None:
-            total = step.take_loss() * len(data) / (len(ends) - 1)
+            total = step.take_loss() * len(data) / len(batches)
         self.module.eval()
         self.states += len(data)
         loss = total / len(data)
@@ -76,7 +75,7 @@ class Learner:
 
     def warm_up(self, data: Dataset) -> None:
         """Compile what a phase needs, and change nothing."""
-        self._images(data, np.random.default_rng(0))
+        self._images(data, np.zeros(len(data), np.int64))
         self._on_gpu()
 
     def _on_gpu(self) -> GpuStep | None:
@@ -86,33 +85,32 @@ class Learner:
             self._gpu_step = GpuStep(self.module, self.optimizer, self.game, self.batch)
         return self._gpu_step
 
-    def _step(self, states: Cells, values: Floats, policies: Floats) -> float:
+    def _step(self, images: Dataset) -> float:
         """One step of Adam; returns its loss, or 0 where a GPU is still at it and adds it up by itself."""
         self.steps += 1
         step = self._on_gpu()
         if step is not None:
-            step(states, values, policies)
+            step(*images.arrays)
             return 0.0
-        planes = np.empty((len(states), *self.game.input_shape), np.float32)
-        bind(self.game).kernel("encoding.encode_batch")(states, planes)
+        planes = np.empty((len(images), *self.game.input_shape), np.float32)
+        bind(self.game).kernel("encoding.encode_batch")(images.states, planes)
         self.optimizer.zero_grad(set_to_none=True)
         answer = self.module(torch.from_numpy(planes))
         value = answer[0] if isinstance(answer, tuple) else answer
-        loss = nn.functional.mse_loss(value, torch.from_numpy(values))
+        loss = nn.functional.mse_loss(value, torch.from_numpy(images.values))
         if isinstance(answer, tuple):
-            loss = loss + nn.functional.cross_entropy(answer[1], torch.from_numpy(policies))
+            loss = loss + nn.functional.cross_entropy(answer[1], torch.from_numpy(images.policies))
         torch.autograd.backward(loss)
         self.optimizer.step()
         return float(loss.detach())
 
-    def _images(self, data: Dataset, rng: np.random.Generator) -> Dataset:
-        """The data seen through random symmetries, each state through one."""
-        kinds = rng.integers(0, self.game.num_symmetries if self.symmetric else 1, len(data))
+    def _images(self, data: Dataset, kinds: npt.NDArray[np.int64]) -> Dataset:
+        """States, values and policies seen through symmetries, each state through its kind."""
         states = np.ascontiguousarray(data.states)
-        images, values, policies = np.empty_like(states), data.values.copy(), np.zeros_like(data.policies)
+        images = Dataset(np.empty_like(states), data.values.copy(), np.zeros_like(data.policies))
         kernel = bind(self.game).kernel("encoding.some_images")
-        kernel(states, kinds, data.policies, images, values, policies)
-        return Dataset(images, values, policies)
+        kernel(states, kinds, data.policies, *images.arrays)
+        return images
 
     def save(self) -> dict[str, Tensor]:
         """Weights, and what Adam remembers of each."""

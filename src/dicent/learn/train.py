@@ -202,10 +202,11 @@ class Training:
 
     def _learn(self) -> None:
         """A learning phase: beside self-play, or while that waits."""
-        self._finish_phase()
         self.since_update = 0
-        rng = np.random.default_rng([self.config.seed, 1 << 32, self.status.phases])
-        data = self.replay.sample(rng)
+        number = self.status.phases + (self.learning is not None)
+        rng = np.random.default_rng([self.config.seed, 1 << 32, number])
+        data = self.replay.sample(rng)  # while the phase before may still be under way
+        self._finish_phase()
         if data is None:
             return
         first, last = self.config.learning_rate, self.config.final_learning_rate
