@@ -82,7 +82,7 @@ class Security:
         if self.local and _name(host) not in LOOPBACK:
             return told(403, f"this server is not called {host[:100]!r}: use http://127.0.0.1")
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+        if origin is not None and _netloc(origin) != host.lower():
             return told(403, "requests of other sites are refused")
         if headers.get("sec-fetch-site") in ("cross-site", "same-site") and scope.get("method") != "GET":
             return told(403, "requests of other sites are refused")
@@ -114,6 +114,14 @@ def _name(host: str) -> str:
         return urlsplit(f"//{host}").hostname or ""
     except ValueError:
         return ""
+
+
+def _netloc(origin: str) -> str | None:
+    """An origin's host and port; None where there is none."""
+    try:
+        return urlsplit(origin).netloc.lower() or None
+    except ValueError:
+        return None
 
 
 def _cookie(headers: Headers, name: str) -> str:
