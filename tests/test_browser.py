@@ -80,7 +80,7 @@ def test_a_whole_game_by_clicks(browser: Browser, server: Server) -> None:
     browser.click("button.primary", "Start")
     browser.see(".to-roll")
     play_on(browser)
-    assert browser.see(".status").text in ("Blue wins", "Orange wins")
+    assert browser.see(".status").text in ("Red wins", "Blue wins")
     id = browser.driver.current_url.rpartition("/")[2]
     game = server.get(f"api/games/{id}")
     assert game["game"] == "ewn"
@@ -172,7 +172,7 @@ def test_hint_and_resign(browser: Browser, server: Server) -> None:
     browser.see(".arrow.hint")
     browser.click("button", "Resign")
     browser.click("dialog button.danger")
-    browser.see(".status", "Orange wins, Blue resigned")
+    browser.see(".status", "Blue wins, Red resigned")
 
 
 def test_pieces_are_placed_from_a_tray(browser: Browser, server: Server) -> None:
@@ -202,7 +202,7 @@ def test_analysis_of_a_pasted_position(browser: Browser, server: Server) -> None
     browser.click("button", "Stop")
     browser.click("button", "Go on")
     browser.click("[aria-label='Die: 3']")
-    browser.see(".status", "Blue to move, die 3")
+    browser.see(".status", "Red to move, die 3")
 
 
 def test_a_position_set_up_by_hand(browser: Browser, server: Server) -> None:
@@ -210,7 +210,7 @@ def test_a_position_set_up_by_hand(browser: Browser, server: Server) -> None:
     browser.click("button", "Set up by hand")
     browser.click("button", "Clear the board")
     assert "over" in browser.see(".message").text or "both" in browser.see(".message").text
-    for piece, cell in (("Blue 1", "d2"), ("Orange 3", "b5")):
+    for piece, cell in (("Red 1", "d2"), ("Blue 3", "b5")):
         browser.click(f"[aria-label='{piece}']")
         browser.click(f"[data-name='{cell}']")
     browser.click("[aria-label='Die: 2']")
@@ -245,7 +245,7 @@ def test_review_of_a_game_with_a_blunder(browser: Browser, server: Server) -> No
     browser.see(".caption", "Better: d2e1")
     browser.see(".arrow.better")
     browser.see(".arrow.played")
-    assert "Orange has won" in browser.see(".verdict").text
+    assert "Blue has won" in browser.see(".verdict").text
     report = browser.see("a[href$='review.html']").get_attribute("href")
     browser.open(report)
     assert "d2e1" in browser.see("body").text

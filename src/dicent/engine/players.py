@@ -32,7 +32,10 @@ def find_player(text: str, game: Game, any_text: bool) -> Player:
     """The player of a query: the name of a strength, or a player's text."""
     if text not in STRENGTHS and not any_text and not FOR_GUESTS.fullmatch(text):
         raise PlayerError(f"there is no player {text!r} here; choose one of {', '.join(STRENGTHS)}")
-    player = _player(text, game)
+    try:
+        player = _player(text, game)
+    except PlayerError as error:
+        raise PlayerError(f"{error}; or a strength: {', '.join(STRENGTHS)}") from error
     player.require(game)
     return player
 

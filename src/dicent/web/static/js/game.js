@@ -8,6 +8,7 @@ import { getAction, getRoller } from "./positions.js";
 /** @typedef {import("./types.js").Side} Side */
 
 const THINKING = 350; // milliseconds: a reply that comes at once would be missed
+const LONG = 4000; // milliseconds after which one wants to know why
 
 /** @param {Game} game @param {Side|null} side */
 export const isHuman = (game, side) => side !== null && game.players[side] === "human";
@@ -71,7 +72,15 @@ export function useGame(id, { rollForMe }) {
     return () => void (alive = false);
   }, [game, roller, rollForMe, busy, problem]);
 
-  return { game, roller, busy, problem, setProblem, act };
+  const [slow, setSlow] = useState(false);
+  useEffect(() => {
+    setSlow(false);
+    if (!busy) return;
+    const timer = setTimeout(() => setSlow(true), LONG);
+    return () => clearTimeout(timer);
+  }, [busy]);
+
+  return { game, roller, busy, slow, problem, setProblem, act };
 }
 
 /** What the page has to do for the game to go on, if anything. @param {Game} game @param {Side|null} roller @param {boolean} rollForMe */
