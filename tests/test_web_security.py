@@ -102,6 +102,8 @@ def test_the_token_becomes_a_cookie(guarded: httpx.Client) -> None:
     with connect(f"{address(guarded, 'ws')}/api/engine", additional_headers=headers) as engine:
         engine.send('{"id": 1, "query": "version"}')
         assert engine.recv(60)
+    beside = {"Cookie": f'of@another={{"program": 1}}; {name}={value}'}
+    assert guarded.get("/api/info", headers=beside).is_success
     guarded.cookies.clear()
     assert guarded.get("/api/info", headers={"Authorization": f"Bearer {TOKEN}"}).is_success
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -125,11 +125,8 @@ def _netloc(origin: str) -> str | None:
 
 
 def _cookie(headers: Headers, name: str) -> str:
-    try:
-        cookies = SimpleCookie(headers.get("cookie", ""))
-    except CookieError:
-        return ""
-    return cookies[name].value if name in cookies else ""
+    """A cookie's value. Other programs on this machine have theirs beside it, in any form."""
+    return cookie_parser(headers.get("cookie", "")).get(name, "")
 
 
 async def _read(scope: Scope, receive: Receive) -> bytes | Response:
