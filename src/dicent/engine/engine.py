@@ -263,7 +263,7 @@ class _Analysis(_Search):
         self.deadline = None if limit.time is None else time.perf_counter() + limit.time
         nodes = self.engine.terms.nodes
         limit = without_time(search, limit, nodes)
-        self.key = self.state, id(player), type(search), query.seed, query.ply
+        self.key = self.state, player, type(search), query.seed, query.ply
         kept = self.engine.workers.kept.take(self.engine, self.key)
         if kept is not None:
             return kept.going_on(limit, nodes)
