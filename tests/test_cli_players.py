@@ -75,7 +75,9 @@ def test_the_engine_answers_and_ends_with_its_input() -> None:
 
 
 def test_what_the_engine_refuses_at_once(run: Run) -> None:
-    assert "there is no player" in run("engine", "--player", "nobody", status=1)
+    said = run("engine", "--player", "nobody", status=1)
+    assert "there is no player" in said
+    assert "or a strength: beginner" in said
     assert "1 or more" in run("engine", "--threads", "0", status=1)
 
 

@@ -108,6 +108,11 @@ def test_the_token_becomes_a_cookie(guarded: httpx.Client) -> None:
     assert guarded.get("/api/info", headers={"Authorization": f"Bearer {TOKEN}"}).is_success
 
 
+def test_serve_refuses_no_threads(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["serve", "--no-browser", "--threads", "0"]) == 1
+    assert "--threads is 0, it must be 1 or more" in capsys.readouterr().err
+
+
 def test_a_token_is_made_up_for_other_machines() -> None:
     assert Settings().token is None
     first, second = Settings(host="0.0.0.0"), Settings(host="192.168.1.2")

@@ -32,10 +32,7 @@ def find_player(text: str, game: Game, any_text: bool) -> Player:
     """The player of a query: the name of a strength, or a player's text."""
     if text not in STRENGTHS and not any_text and not FOR_GUESTS.fullmatch(text):
         raise PlayerError(f"there is no player {text!r} here; choose one of {', '.join(STRENGTHS)}")
-    try:
-        player = _player(text, game)
-    except PlayerError as error:
-        raise PlayerError(f"{error}; or a strength: {', '.join(STRENGTHS)}") from error
+    player = _player(text, game)
     player.require(game)
     return player
 
@@ -43,7 +40,7 @@ def find_player(text: str, game: Game, any_text: bool) -> Player:
 def check_player(text: str) -> None:
     """Raise an error unless the text names a player, whatever the game."""
     if text not in STRENGTHS:
-        parse_player(text)
+        _parse(text)
 
 
 def default_player() -> str:
@@ -58,4 +55,13 @@ def _game(text: str) -> Game:
 
 @lru_cache(maxsize=KEPT)
 def _player(text: str, game: Game) -> Player:
-    return strength_player(text, game) if text in STRENGTHS else parse_player(text)
+    return strength_player(text, game) if text in STRENGTHS else _parse(text)
+
+
+def _parse(text: str) -> Player:
+    try:
+        return parse_player(text)
+    except PlayerError as error:
+        if ":" in text:
+            raise
+        raise PlayerError(f"{error}; or a strength: {', '.join(STRENGTHS)}") from error
