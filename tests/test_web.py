@@ -75,6 +75,7 @@ def test_a_position_as_a_board_needs_it(client: httpx.Client) -> None:
     ]
     after = post(client, "/api/position", **asked, step="b5c4")
     assert (after["position"], after["to_play"]) == ("A1C2/DEB2/F3f/3de/2abc 2 -", "CHANCE")
+    assert (after["roller"], position["roller"]) == ("MIN", None)
     assert after["outcomes"][5] == {"text": "6", "p": pytest.approx(1 / 6)}
 
 

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "./ui.js";
 import { get, post, wait } from "./api.js";
 import { calmMotion, ROLL_TIME } from "./die.js";
-import { getAction, getRoller } from "./positions.js";
+import { getAction } from "./positions.js";
 
 /** @typedef {import("./types.js").Game} Game */
 /** @typedef {import("./types.js").Side} Side */
@@ -22,24 +22,18 @@ export const isOver = (game) => game.ended !== null || game.position.result !== 
  */
 export function useGame(id, { rollForMe }) {
   const [game, setGame] = useState(/** @type {Game|null} */ (null));
-  const [roller, setRoller] = useState(/** @type {Side|null} */ (null));
   const [busy, setBusy] = useState(/** @type {string|null} */ (null));
   const [problem, setProblem] = useState(/** @type {string|null} */ (null));
+  const roller = game && !isOver(game) ? game.position.roller : null;
   const current = useRef(/** @type {Game|null} */ (null));
   current.current = game;
-
-  /** @param {Game} next */
-  async function adopt(next) {
-    setRoller(isOver(next) ? null : await getRoller(next.position));
-    setGame(next);
-  }
 
   useEffect(() => {
     const stop = new AbortController();
     setGame(null);
     setProblem(null);
     get(`/api/games/${encodeURIComponent(id)}`, {}, { signal: stop.signal })
-      .then(adopt)
+      .then(setGame)
       .catch((error) => stop.signal.aborted || setProblem(error.message));
     return () => stop.abort();
   }, [id]);
@@ -52,10 +46,10 @@ export function useGame(id, { rollForMe }) {
     setProblem(null);
     try {
       const next = await post(`/api/games/${encodeURIComponent(id)}/${what}`, { at: before.steps.length, ...body });
-      if (next.steps) await adopt(next);
+      if (next.steps) setGame(next);
       return next;
     } catch (/** @type {any} */ error) {
-      if (error.status === 409 && error.body.game) await adopt(error.body.game);
+      if (error.status === 409 && error.body.game) setGame(error.body.game);
       else setProblem(error.message);
       return null;
     } finally {
