@@ -21,6 +21,12 @@ BLUNDER = {
     "steps": ["1", "d2e2", "1", "b5a5"], "result": -1, "seed": 0, "number": 0,
 }  # fmt: skip
 
+CHINESE = """#[WTN][安娜 R][波 B][先手胜][2019.08.04 14:00 北京][2019 CCGC];
+R:A5-6;B5-2;C5-4;A4-1;B4-5;A3-3
+B:E3-3;D2-5;E2-1;C1-4;D1-2;E1-6
+1:3;(R3,B3)
+"""
+
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
@@ -80,7 +86,7 @@ def test_a_whole_game_by_clicks(browser: Browser, server: Server) -> None:
     browser.click("button.primary", "Start")
     browser.see(".to-roll")
     play_on(browser)
-    assert browser.see(".status").text in ("Blue wins", "Orange wins")
+    assert browser.see(".status").text in ("Red wins", "Blue wins")
     id = browser.driver.current_url.rpartition("/")[2]
     game = server.get(f"api/games/{id}")
     assert game["game"] == "ewn"
@@ -133,6 +139,8 @@ def go_to(browser: Browser, selector: str) -> None:
 def test_dice_by_hand_and_typed_and_dragged_moves(browser: Browser, server: Server) -> None:
     id = server.begin(dice="hand", position=FEW, rival="human")
     browser.open(f"{server.url}#/play/{id}")
+    browser.click("[aria-label='Die: 5']")
+    browser.click("button", "Take back")  # that was not what the die shows
     browser.click("[aria-label='Die: 3']")
     browser.see(".cell.movable[data-name='a4']")
     browser.write("#typed", "a4c4")
@@ -172,7 +180,9 @@ def test_hint_and_resign(browser: Browser, server: Server) -> None:
     browser.see(".arrow.hint")
     browser.click("button", "Resign")
     browser.click("dialog button.danger")
-    browser.see(".status", "Orange wins, Blue resigned")
+    browser.see(".status", "Blue wins, Red resigned")
+    browser.click("button", "Take back")
+    browser.see(".status", "Your move")
 
 
 def test_pieces_are_placed_from_a_tray(browser: Browser, server: Server) -> None:
@@ -202,7 +212,7 @@ def test_analysis_of_a_pasted_position(browser: Browser, server: Server) -> None
     browser.click("button", "Stop")
     browser.click("button", "Go on")
     browser.click("[aria-label='Die: 3']")
-    browser.see(".status", "Blue to move, die 3")
+    browser.see(".status", "Red to move, die 3")
 
 
 def test_a_position_set_up_by_hand(browser: Browser, server: Server) -> None:
@@ -210,7 +220,7 @@ def test_a_position_set_up_by_hand(browser: Browser, server: Server) -> None:
     browser.click("button", "Set up by hand")
     browser.click("button", "Clear the board")
     assert "over" in browser.see(".message").text or "both" in browser.see(".message").text
-    for piece, cell in (("Blue 1", "d2"), ("Orange 3", "b5")):
+    for piece, cell in (("Red 1", "d2"), ("Blue 3", "b5")):
         browser.click(f"[aria-label='{piece}']")
         browser.click(f"[data-name='{cell}']")
     browser.click("[aria-label='Die: 2']")
@@ -231,6 +241,19 @@ def test_a_bad_position_is_answered_in_words(browser: Browser, server: Server) -
     assert not browser.all(".message")
 
 
+def test_a_file_in_a_chinese_encoding(browser: Browser, server: Server, tmp_path: Path) -> None:
+    file = tmp_path / "game.txt"
+    file.write_bytes(CHINESE.encode("gb18030"))
+    browser.open(f"{server.url}#/library")
+    browser.click("button", "Import games")
+    browser.see("#import-file").send_keys(str(file))
+    wait_for(lambda: browser.see("#import-text").get_property("value"), "the text")
+    browser.click("dialog button.primary")
+    browser.see(".message", "One game was added")
+    row = browser.see(".game-row", "安娜")
+    assert "Not finished" in row.text
+
+
 def test_review_of_a_game_with_a_blunder(browser: Browser, server: Server) -> None:
     browser.open(f"{server.url}#/library")
     browser.click("button", "Import games")
@@ -245,7 +268,7 @@ def test_review_of_a_game_with_a_blunder(browser: Browser, server: Server) -> No
     browser.see(".caption", "Better: d2e1")
     browser.see(".arrow.better")
     browser.see(".arrow.played")
-    assert "Orange has won" in browser.see(".verdict").text
+    assert "Blue has won" in browser.see(".verdict").text
     report = browser.see("a[href$='review.html']").get_attribute("href")
     browser.open(report)
     assert "d2e1" in browser.see("body").text

@@ -309,6 +309,16 @@ def test_terminate_ends_one_query_or_all(talk: Talk) -> None:
     assert talk.engine.wait(1)
 
 
+@pytest.mark.parametrize("player", ["uct", "expectiminimax:random=1,nodes=100000000"])
+def test_terminate_ends_a_move(talk: Talk, player: str) -> None:
+    endless = {"game": "ewn", "position": "ABC2/DE3/F3f/3de/2abc 1 2", "limit": {"time": 60}}
+    talk.ask(id=1, query="move", player=player, **endless)
+    assert talk.get(query="terminate")["terminated"] == [1]
+    answer = talk.last(1)
+    assert answer["terminated"] is True
+    assert answer["action"].startswith("b5")
+
+
 def test_terminate_ends_what_has_not_begun(workers: Workers) -> None:
     workers.most = 1
     talk = Talk(workers)

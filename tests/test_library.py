@@ -2,7 +2,7 @@
 
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -29,7 +29,7 @@ def add(library: Library, players: tuple[str, str] = ("human", "full"), game: st
 def test_every_step_is_seen_by_others_at_once(library: Library) -> None:
     id = add(library)
     for at, step in enumerate(("2", "b5c4", "6")):
-        library.append(id, at, step)
+        library.append(library.get(id), step)
         with sqlite3.connect(library.path) as other:
             assert other.execute("SELECT count(*) FROM steps").fetchone() == (at + 1,)
         other.close()
@@ -39,38 +39,59 @@ def test_every_step_is_seen_by_others_at_once(library: Library) -> None:
 
 def test_what_a_game_has_become(library: Library) -> None:
     id = add(library)
-    library.append(id, 0, "2")
-    library.append(id, 1, "b5c4", result=-1, ended="played")
+    library.append(library.get(id), "2")
+    library.append(library.get(id), "b5c4", result=-1, ended="played")
     kept = library.get(id)
     assert (kept.result, kept.ended, kept.length, kept.players) == (-1, "played", 2, ("human", "full"))
     assert kept.record() == Record("ewn", ("human", "full"), START, ("2", "b5c4"), -1)
-    library.take_back(id, 2, 1)
+    library.take_back(kept, 1)
     kept = library.get(id)
     assert (kept.result, kept.ended, kept.steps) == (None, None, ("2",))
-    library.end(id, 1, 1, "resigned")
+    library.end(kept, 1, "resigned")
     assert library.get(id).record().result is None  # the record of a game that was broken off
 
 
 def test_nobody_overwrites_what_he_has_not_seen(library: Library) -> None:
-    id = add(library)
-    library.append(id, 0, "2")
-    for change in (
-        lambda: library.append(id, 0, "3"),
-        lambda: library.take_back(id, 2, 0),
-        lambda: library.end(id, 0, 1, "resigned"),
-    ):
-        with pytest.raises(ConflictError, match="has 1 steps"):
+    seen = library.get(add(library))
+    changes: list[Callable[[], None]] = [
+        lambda: library.append(seen, "3"),
+        lambda: library.take_back(seen, 0),
+        lambda: library.end(seen, 1, "resigned"),
+    ]
+    library.append(seen, "2")
+    for change in changes:
+        with pytest.raises(ConflictError, match="has changed"):
             change()
-    assert library.get(id).steps == ("2",)
+    assert library.get(seen.id).steps == ("2",)
+
+
+def test_as_many_other_steps_are_another_game(library: Library) -> None:
+    id = add(library)
+    library.append(library.get(id), "2")
+    seen = library.get(id)
+    library.take_back(seen, 0)
+    library.append(library.get(id), "3")
+    with pytest.raises(ConflictError):
+        library.append(seen, "b5c4")
+    assert not library.keep_review(seen, {"verdict": "of the other game"})
+    assert library.get(id).steps == ("3",)
+
+
+def test_a_late_move_does_not_undo_a_resignation(library: Library) -> None:
+    seen = library.get(add(library))
+    library.end(seen, -1, "resigned")
+    with pytest.raises(ConflictError):
+        library.append(seen, "2")
+    assert library.get(seen.id).ended == "resigned"
 
 
 def test_of_many_threads_one_makes_the_step(library: Library) -> None:
-    id = add(library)
+    seen = library.get(add(library))
     made = []
 
     def step(face: int) -> None:
         try:
-            library.append(id, 0, str(face))
+            library.append(seen, str(face))
             made.append(face)
         except ConflictError:
             pass
@@ -80,7 +101,7 @@ def test_of_many_threads_one_makes_the_step(library: Library) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert [str(face) for face in made] == list(library.get(id).steps)
+    assert [str(face) for face in made] == list(library.get(seen.id).steps)
 
 
 def test_games_are_found(library: Library) -> None:
@@ -89,7 +110,7 @@ def test_games_are_found(library: Library) -> None:
         add(library, ("Ann_Lee", "100%")),
         add(library, game="ewn:size=4"),
     ]
-    library.end(ids[0], 0, -1, "resigned")
+    library.end(library.get(ids[0]), -1, "resigned")
 
     def found(**wanted: object) -> list[str]:
         games, total = library.search(**wanted)  # type: ignore[arg-type]
@@ -111,12 +132,13 @@ def test_games_are_found(library: Library) -> None:
 
 def test_reviews_are_of_the_game_as_it_is(library: Library) -> None:
     id = add(library)
-    library.append(id, 0, "2")
-    assert not library.keep_review(id, 0, {"verdict": "old"})
-    assert library.keep_review(id, 1, {"verdict": "good"})
+    before = library.get(id)
+    library.append(before, "2")
+    assert not library.keep_review(before, {"verdict": "old"})
+    assert library.keep_review(library.get(id), {"verdict": "good"})
     assert library.review(id) == {"verdict": "good"}
     assert library.get(id).reviewed
-    library.append(id, 1, "b5c4")
+    library.append(library.get(id), "b5c4")
     assert library.review(id) is None
 
 
@@ -132,7 +154,7 @@ def test_records_come_all_or_none(library: Library) -> None:
 
 def test_games_can_be_deleted(library: Library) -> None:
     id = add(library)
-    library.append(id, 0, "2")
+    library.append(library.get(id), "2")
     library.delete(id)
     for ask in (library.get, library.delete):
         with pytest.raises(MissingError, match="no game"):
@@ -160,8 +182,8 @@ def test_damaged_and_foreign_files_are_named(tmp_path: Path) -> None:
 def test_a_library_with_a_hole_in_it_is_damaged(library: Library) -> None:
     for _ in range(50):
         id = add(library)
-        for at in range(20):
-            library.append(id, at, "a step")
+        for _ in range(20):
+            library.append(library.get(id), "a step")
     library.close()
     data = bytearray(library.path.read_bytes())
     data[4096:-4096] = b"\xff" * (len(data) - 8192)

@@ -1,5 +1,6 @@
 """EWN's own notations: known examples, lenient reading, exact writing, round trips."""
 
+import contextlib
 import dataclasses
 import random
 import re
@@ -237,3 +238,22 @@ def test_damaged_texts_are_errors_of_ours(seed: int) -> None:
         return
     for game in games:
         list(dicent.replay(game))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" + " " * 10**6,
+        "#[WTN]" + " " * 10**6 + "x",
+        "#[WTN]\nR:A5-6\nB:E1-1\n" + "1" * 10**6,
+        "R:A5-6;" + "\n " * 10**6,
+        PGN + "1" * 10**6,
+        PGN + "{" * 10**6 + "x",
+        PGN + "(" * 10**6,
+        '[FEN "a' + " " * 10**6 + 'x"]',
+    ],
+    ids=range(8),
+)
+def test_no_text_keeps_the_reader_busy(text: str) -> None:
+    with contextlib.suppress(RecordError):
+        read_games(text)  # which once took hours

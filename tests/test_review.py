@@ -170,23 +170,16 @@ def test_strengths_are_players_of_every_game() -> None:
         strength_player("begginer", EWN)
 
 
-def test_a_shipped_network_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dicent.evaluate import network_file
+def test_a_shipped_network_is_used() -> None:
     from dicent.play.strengths import STRENGTHS, strength_player
 
-    path = tmp_path / "small.safetensors"
-    network = dicent.DenseNetwork(EWN.input_shape, hidden=8, layers=1)
-    network_file.save_network(path, network, network_file.Description("ewn"))
-    monkeypatch.setattr(
-        network_file, "shipped", lambda game: str(path) if game == EWN else None, raising=False
-    )
     state = EWN.parse("5/1a3/5/3A1/5 1 3")
     for name in STRENGTHS:
         player = strength_player(name, EWN)
         assert player.search.play(state, player.budget) in state.legal_actions
     assert EWN.format_action(state, player.search.play(state, player.budget)) == "d2e1"
     judge = judge_for(EWN, solved=0)
-    assert judge.name == f"{path}, 3 plies ahead"
+    assert judge.name == "net-official, 3 plies ahead"
     assert review_game(BLUNDER, judge).mistakes == [1]
     assert "random games" in judge_for(dicent.make("tic-tac-toe"), solved=0).name
 

@@ -75,6 +75,7 @@ def test_a_position_as_a_board_needs_it(client: httpx.Client) -> None:
     ]
     after = post(client, "/api/position", **asked, step="b5c4")
     assert (after["position"], after["to_play"]) == ("A1C2/DEB2/F3f/3de/2abc 2 -", "CHANCE")
+    assert (after["roller"], position["roller"]) == ("MIN", None)
     assert after["outcomes"][5] == {"text": "6", "p": pytest.approx(1 / 6)}
 
 
@@ -180,6 +181,20 @@ def test_taking_back_gives_no_better_dice(client: httpx.Client) -> None:
     game = post(client, f"{path}/take-back", at=3)
     answer = client.post(f"{path}/take-back", json={"at": 1})
     assert (answer.status_code, answer.json()["error"]) == (422, "there is no move of a person to take back")
+
+
+def test_a_roll_by_hand_can_be_mended(client: httpx.Client) -> None:
+    game = begin(client, position=START, dice="hand")
+    path = f"/api/games/{game['id']}"
+    game = play(client, game, "2")
+    game = post(client, f"{path}/take-back", at=1)
+    assert (game["steps"], game["position"]["to_play"]) == ([], "CHANCE")
+    game = play(client, game, "2", "b5c4", "6")
+    game = go_on(client, game)  # the computer has moved by a roll that was entered wrongly
+    game = post(client, f"{path}/take-back", at=4)
+    assert game["steps"] == ["2", "b5c4"]
+    game = post(client, f"{path}/take-back", at=2)
+    assert game["steps"] == ["2"]
 
 
 def test_resigning_and_taking_that_back(client: httpx.Client) -> None:

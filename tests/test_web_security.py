@@ -46,7 +46,7 @@ def test_our_own_names_are_not(client: httpx.Client, host: str) -> None:
     assert client.get("/api/info", headers={"Host": f"{host}:{client.base_url.port}"}).is_success
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:1", "x"])
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:1", "x", "http://["])
 def test_other_origins_are_refused(client: httpx.Client, origin: str) -> None:
     game = {"game": "ewn", "players": {"MAX": "human", "MIN": "human"}}
     assert client.post("/api/games", json=game, headers={"Origin": origin}).status_code == 403
@@ -102,8 +102,15 @@ def test_the_token_becomes_a_cookie(guarded: httpx.Client) -> None:
     with connect(f"{address(guarded, 'ws')}/api/engine", additional_headers=headers) as engine:
         engine.send('{"id": 1, "query": "version"}')
         assert engine.recv(60)
+    beside = {"Cookie": f'of@another={{"program": 1}}; {name}={value}'}
+    assert guarded.get("/api/info", headers=beside).is_success
     guarded.cookies.clear()
     assert guarded.get("/api/info", headers={"Authorization": f"Bearer {TOKEN}"}).is_success
+
+
+def test_serve_refuses_no_threads(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["serve", "--no-browser", "--threads", "0"]) == 1
+    assert "--threads is 0, it must be 1 or more" in capsys.readouterr().err
 
 
 def test_a_token_is_made_up_for_other_machines() -> None:

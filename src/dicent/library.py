@@ -135,31 +135,31 @@ class Library:
             row = self._file.execute(f"SELECT {FACTS}, {REVIEWED} FROM games WHERE id = ?", (id,)).fetchone()
             if row is None:
                 raise MissingError(f"the library has no game {id!r}")
-            found = self._file.execute("SELECT step FROM steps WHERE game = ? ORDER BY number", (id,))
-            steps = tuple(step for (step,) in found)
+            steps = self._steps(id)
         return Kept(**_facts(row, len(steps)), steps=steps)
 
-    def append(
-        self, id: str, at: int, step: str, result: int | None = None, ended: str | None = None
-    ) -> None:
-        """Add a step to a game that has `at` steps, and the game's end where it ends it."""
-        with self._change():
-            self._require(id, at)
-            self._file.execute("INSERT INTO steps VALUES (?,?,?)", (id, at, step))
-            self._set(id, result, ended)
+    # Changes name the game as their author has seen it: if it is another by now, nothing is changed. The
+    # number of steps would not be enough, since a move that was taken back may be followed by another.
 
-    def end(self, id: str, at: int, result: int, ended: str) -> None:
-        """End a game that has `at` steps without one more."""
+    def append(self, seen: Kept, step: str, result: int | None = None, ended: str | None = None) -> None:
+        """Add a step to a game that goes on, and the game's end where it ends it."""
         with self._change():
-            self._require(id, at)
-            self._set(id, result, ended)
+            self._require(seen)
+            self._file.execute("INSERT INTO steps VALUES (?,?,?)", (seen.id, seen.length, step))
+            self._set(seen.id, result, ended)
 
-    def take_back(self, id: str, at: int, to: int) -> None:
-        """Take a game with `at` steps back to its first `to`; it goes on from there."""
+    def end(self, seen: Kept, result: int, ended: str) -> None:
+        """End a game without one more step."""
         with self._change():
-            self._require(id, at)
-            self._file.execute("DELETE FROM steps WHERE game = ? AND number >= ?", (id, to))
-            self._set(id, None, None)
+            self._require(seen)
+            self._set(seen.id, result, ended)
+
+    def take_back(self, seen: Kept, to: int) -> None:
+        """Take a game back to its first `to` steps; it goes on from there."""
+        with self._change():
+            self._require(seen)
+            self._file.execute("DELETE FROM steps WHERE game = ? AND number >= ?", (seen.id, to))
+            self._set(seen.id, None, None)
 
     def delete(self, id: str) -> None:
         """Forget a game."""
@@ -205,12 +205,12 @@ class Library:
 
     # Reviews
 
-    def keep_review(self, id: str, length: int, review: dict[str, Any]) -> bool:
-        """Keep the review of a game, unless it has another length by now; is it kept?"""
+    def keep_review(self, seen: Kept, review: dict[str, Any]) -> bool:
+        """Keep the review of a game, unless it is another by now; is it kept?"""
         with self._change():
-            if self._length(id) != length:
+            if self._steps(seen.id) != seen.steps:
                 return False
-            values = id, json.dumps(review, ensure_ascii=False)
+            values = seen.id, json.dumps(review, ensure_ascii=False)
             self._file.execute("INSERT OR REPLACE INTO reviews VALUES (?,?)", values)
             return True
 
@@ -245,17 +245,16 @@ class Library:
         if (said := one("quick_check(1)")) != "ok":
             raise sqlite3.DatabaseError(said)
 
-    def _require(self, id: str, at: int) -> None:
-        length = self._length(id)
-        if length != at:
-            raise ConflictError(f"the game has {length} steps, not {at}: it has gone on since")
-
-    def _length(self, id: str) -> int:
-        length = "SELECT (SELECT count(*) FROM steps WHERE game = games.id) FROM games WHERE id = ?"
-        row = self._file.execute(length, (id,)).fetchone()
+    def _require(self, seen: Kept) -> None:
+        row = self._file.execute("SELECT ended FROM games WHERE id = ?", (seen.id,)).fetchone()
         if row is None:
-            raise MissingError(f"the library has no game {id!r}")
-        return int(row[0])
+            raise MissingError(f"the library has no game {seen.id!r}")
+        if row[0] != seen.ended or self._steps(seen.id) != seen.steps:
+            raise ConflictError("the game has changed since it was looked at")
+
+    def _steps(self, id: str) -> tuple[str, ...]:
+        found = self._file.execute("SELECT step FROM steps WHERE game = ? ORDER BY number", (id,))
+        return tuple(step for (step,) in found)
 
     def _set(self, id: str, result: int | None, ended: str | None) -> None:
         """Write down how a game stands after a change; what was said about it before is forgotten."""

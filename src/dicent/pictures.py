@@ -19,7 +19,7 @@ STYLE = """
 svg.board { max-width: 19rem; }
 svg.board .cell { fill: var(--paper); stroke: var(--line); }
 svg.board .marked { fill: color-mix(in srgb, var(--soft) 16%, var(--paper)); stroke: var(--line); }
-svg.board .max { fill: #c05621; } svg.board .min { fill: #2b6cb0; } svg.board .neutral { fill: var(--soft); }
+svg.board .max { fill: #bb4430; } svg.board .min { fill: #2b6cb0; } svg.board .neutral { fill: var(--soft); }
 svg.board text.label { fill: #ffffff; font: 600 19px system-ui, sans-serif; }
 svg.board .arrow { stroke-width: 5; stroke-linecap: round; fill: none; }
 svg.board .casing { stroke: var(--paper); stroke-width: 10; }

@@ -118,7 +118,7 @@ def _notes(facts: dict[str, Any], player: str) -> list[str]:
     if facts["source"] == "table":
         return [*notes, "from the endgame table"]
     searched = f"{facts['nodes']:,} nodes, {facts['evaluations']:,} evaluations, depth {facts['depth']}"
-    return [*notes, f"{player}: {searched}, {facts['time']:.2f} s"]
+    return [*notes, f"searched by {player}: {searched}, {facts['time']:.2f} s"]
 
 
 def _rolls(facts: dict[str, Any]) -> list[str]:

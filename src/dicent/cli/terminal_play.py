@@ -17,7 +17,7 @@ from dicent.game import NAMES
 
 HELP = """Type a move as it is written above, or one of these:
   hint      what the computer would play
-  back      take back to your last decision; the dice stay as they fell
+  back      take back your last decision, or the last roll that you entered
   moves     the legal moves
   board     draw the board again
   save FILE add the game to a file of records
@@ -178,16 +178,21 @@ class TerminalGame:
                 self.console.print(f"[bold]{possible}[/]\n[dim]help lists what else can be typed[/]")
 
     def _take_back(self) -> bool:
-        """To the last decision of a person."""
+        """To the last decision of a person. Dice stay as they fell; a roll that was entered can be mended."""
         last = len(self.choices) - 1
-        while last >= 0 and (self.states[last].is_chance or self.states[last].to_play not in self.people):
+        while last >= 0 and not self._is_persons(self.states[last]):
             last -= 1
         if last < 0:
             self.console.print("there is no move of yours to take back")
             return False
         del self.states[last + 1 :], self.choices[last:]
+        if self.by_hand:
+            self.rolls = {step: roll for step, roll in self.rolls.items() if step < last}
         self.console.print("taken back")
         return True
+
+    def _is_persons(self, state: dicent.State) -> bool:
+        return self.by_hand if state.is_chance else state.to_play in self.people
 
     def _reply(self) -> None:
         """A move of the computer."""

@@ -44,6 +44,8 @@ def serve(
             f"the server needs the package {error.name}: install Dicent with its extra `web`, as in "
             "pip install 'dicent[web]'"
         ) from error
+    if threads is not None and threads < 1:
+        raise DicentError(f"--threads is {threads}, it must be 1 or more")
     place = Path(folder).expanduser() if folder else home_folder()
     settings = Settings(place, Path(runs), host, port, threads=threads, warm=True)
     console = Console(highlight=False)

@@ -18,6 +18,7 @@ from dicent.errors import DicentError
 from dicent.game import State
 from dicent.play.chooser import seeded
 from dicent.play.player import Player
+from dicent.search.expectiminimax import Expectiminimax
 from dicent.search.limit import Limit
 from dicent.search.puct import Puct
 from dicent.search.tree_search import Search, TreeSearch
@@ -262,7 +263,7 @@ class _Analysis(_Search):
         self.deadline = None if limit.time is None else time.perf_counter() + limit.time
         nodes = self.engine.terms.nodes
         limit = without_time(search, limit, nodes)
-        self.key = self.state, id(player), type(search), query.seed, query.ply
+        self.key = self.state, player, type(search), query.seed, query.ply
         kept = self.engine.workers.kept.take(self.engine, self.key)
         if kept is not None:
             return kept.going_on(limit, nodes)
@@ -278,6 +279,8 @@ def _plays_what_is_best(search: Search) -> bool:
     """Is its move that of its analysis? Programs and careless players choose theirs in another way."""
     if isinstance(search, Puct):
         return search.temperature == 0
+    if isinstance(search, Expectiminimax):
+        return True
     return type(search).play in (Search.play, TreeSearch.play)
 
 

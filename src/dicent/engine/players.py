@@ -40,7 +40,7 @@ def find_player(text: str, game: Game, any_text: bool) -> Player:
 def check_player(text: str) -> None:
     """Raise an error unless the text names a player, whatever the game."""
     if text not in STRENGTHS:
-        parse_player(text)
+        _parse(text)
 
 
 def default_player() -> str:
@@ -55,4 +55,13 @@ def _game(text: str) -> Game:
 
 @lru_cache(maxsize=KEPT)
 def _player(text: str, game: Game) -> Player:
-    return strength_player(text, game) if text in STRENGTHS else parse_player(text)
+    return strength_player(text, game) if text in STRENGTHS else _parse(text)
+
+
+def _parse(text: str) -> Player:
+    try:
+        return parse_player(text)
+    except PlayerError as error:
+        if ":" in text:
+            raise
+        raise PlayerError(f"{error}; or a strength: {', '.join(STRENGTHS)}") from error

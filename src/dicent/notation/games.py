@@ -21,6 +21,7 @@ def read_games(text: str, files: bool = False) -> list[Record]:
         raise RecordError("there is no game: the text is empty")
     if text.lstrip().startswith("{"):
         return _read_records(text, files)
+    text = _tidy(text)
     if is_wtn(text):
         return read_wtn(text)
     if is_pgn(text):
@@ -47,6 +48,11 @@ def decode(data: bytes) -> str:
         except UnicodeDecodeError:
             continue
     raise RecordError("this is no text, neither UTF-8 nor GB 18030")
+
+
+def _tidy(text: str) -> str:
+    """A text with single spaces and no empty lines: long runs of spaces keep patterns busy for minutes."""
+    return "\n".join(" ".join(line.split()) for line in text.splitlines() if line.strip())
 
 
 def _read_records(text: str, files: bool) -> list[Record]:

@@ -18,8 +18,8 @@ from dicent.play.record import Record
 from dicent.registry import make
 
 TAG = re.compile(r'\[\s*(\w+)\s+"((?:[^"\\]|\\.)*)"\s*\]')
-COMMENT = re.compile(r"\{[^}]*\}|;[^\n]*|\([^()]*\)|\$\d+")
-NUMBER = re.compile(r"\d+\s*\.+")
+COMMENT = re.compile(r"\{[^}]*(?:\}|$)|;[^\n]*|\([^()]*\)|\$\d+")
+NUMBER = re.compile(r"\d{1,4}\s*\.+")
 MOVE = re.compile(r"([1-6])?\s*[a-f]?([a-e][1-5])\s*[-x:]?\s*([a-e][1-5])[+#!?]*", re.IGNORECASE)
 RESULTS = {"1-0": -1, "0-1": 1, "1/2-1/2": 0, "*": None}
 WHAT = "the PGN"

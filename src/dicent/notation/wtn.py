@@ -27,7 +27,9 @@ RED, BLUE = "R", "B"
 SQUARE = r"[A-E]\s*[1-5]"
 SETUP = re.compile(rf"([RB])\s*:\s*((?:{SQUARE}\s*[-=,]?\s*[1-6]\s*[;,]?\s*)+)")
 STONE = re.compile(rf"({SQUARE})\s*[-=,]?\s*([1-6])")
-PLY = re.compile(rf"(\d+)\s*[:.]\s*([1-6])\s*[;,:]\s*\(?\s*([RB])\s*([1-6])\s*[,;:]?\s*({SQUARE})\s*\)?")
+PLY = re.compile(
+    rf"(\d{{1,4}})\s*[:.]\s*([1-6])\s*[;,:]\s*\(?\s*([RB])\s*([1-6])\s*[,;:]?\s*({SQUARE})\s*\)?"
+)
 HEADER = re.compile(r"#?\s*\[\s*WTN\s*\]((?:\s*\[[^\]]*\])*)", re.IGNORECASE)
 SIDE = re.compile(r"(.*?)\s*[-:(]?\s*\b([RB])\)?\s*$", re.IGNORECASE)
 WHAT = "the CCGC record"

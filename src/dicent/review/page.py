@@ -22,11 +22,11 @@ STYLE = (
            padding: 1.1rem 0; border-top: 1px solid var(--line); }
 .mistake h3 { margin: 0 0 .3rem; font-size: 1rem; } .mistake p { margin: .15rem 0; }
 @media (max-width: 32rem) { .mistake { grid-template-columns: 1fr; } }
-.max-ink { color: #c05621; } .min-ink { color: #2b6cb0; } .bad-ink { color: #e53e3e; }
-@media (prefers-color-scheme: dark) { .max-ink { color: #ed8936; } .min-ink { color: #63b3ed; } }
+.max-ink { color: #bb4430; } .min-ink { color: #2b6cb0; } .bad-ink { color: #e53e3e; }
+@media (prefers-color-scheme: dark) { .max-ink { color: #f29a86; } .min-ink { color: #63b3ed; } }
 .good-ink { color: #38a169; } .exact { color: var(--soft); font-size: .85rem; }
-svg.wins .share { fill: #c05621; opacity: .16; }
-svg.wins .line { fill: none; stroke: #c05621; stroke-width: 2; }
+svg.wins .share { fill: #bb4430; opacity: .16; }
+svg.wins .line { fill: none; stroke: #bb4430; stroke-width: 2; }
 svg.wins .half { stroke: var(--soft); stroke-dasharray: 4 4; } svg.wins .dot { fill: #e53e3e; }
 details { margin-top: 2rem; } summary { cursor: pointer; color: var(--soft); }
 .steps td { border-bottom: 1px solid var(--line); }

@@ -68,6 +68,12 @@ class Table:
         """Is a computer to move?"""
         return self.player(state) in STRENGTHS
 
+    def is_persons(self, state: State) -> bool:
+        """Is a person to move, or to enter what was rolled?"""
+        if state.is_chance:
+            return self.kept.dice == "hand"
+        return state.result is None and not self.is_computers(state)
+
     def shape(self) -> dict[str, Any]:
         """The game as an answer."""
         kept, plies = self.kept, sum(not state.is_chance for state in self.states[:-1])
@@ -197,24 +203,27 @@ class Games:
         return await run_in_threadpool(self._append, table, step)
 
     def take_back(self, id: str, at: int) -> dict[str, Any]:
-        """Back to the last decision of a person, its roll kept; a resignation alone is taken back first."""
+        """Back to the last decision of a person; a resignation alone is taken back first.
+
+        Dice that are rolled here stay as they fell. Those of a real board are a person's to enter, and a slip
+        there can be mended.
+        """
         table = self.table(id)
         if table.kept.length != at:
             raise _gone_on(table, at)
         to = at
         if table.kept.ended != "resigned":
-            earlier = range(at - 1, -1, -1)
-            mine = [i for i in earlier if table.player(table.states[i]) not in (None, *STRENGTHS)]
+            mine = [i for i in range(at) if table.is_persons(table.states[i])]
             if not mine:
                 raise ProblemError(422, "there is no move of a person to take back")
-            to = mine[0]
-        return self._change(id, at, lambda: self.library.take_back(id, at, to))
+            to = mine[-1]
+        return self._change(table, lambda: self.library.take_back(table.kept, to))
 
     def resign(self, id: str, at: int, side: str) -> dict[str, Any]:
         """One side gives up."""
-        self._open(id, at)
+        table = self._open(id, at)
         result = MIN if side == "MAX" else MAX
-        return self._change(id, at, lambda: self.library.end(id, at, result, "resigned"))
+        return self._change(table, lambda: self.library.end(table.kept, result, "resigned"))
 
     async def hint(self, id: str, at: int) -> dict[str, Any]:
         """What a strong player would do."""
@@ -227,15 +236,14 @@ class Games:
         with about("step"):
             state = apply_text(table.state, step)
         text, ended = step.strip(), None if state.result is None else "played"
-        id, at = table.kept.id, table.kept.length
-        return self._change(id, at, lambda: self.library.append(id, at, text, state.result, ended))
+        return self._change(table, lambda: self.library.append(table.kept, text, state.result, ended))
 
-    def _change(self, id: str, at: int, change: Callable[[], None]) -> dict[str, Any]:
+    def _change(self, seen: Table, change: Callable[[], None]) -> dict[str, Any]:
         try:
             change()
         except ConflictError:
-            raise _gone_on(self.table(id), at) from None
-        return self.table(id).shape()
+            raise _gone_on(self.table(seen.kept.id), seen.kept.length) from None
+        return self.table(seen.kept.id).shape()
 
     def _open(self, id: str, at: int) -> Table:
         """A game that goes on, and has as many steps as the client knows."""
@@ -251,7 +259,8 @@ class Games:
 
 
 def _gone_on(table: Table, at: int) -> ProblemError:
-    text = f"the game has {table.kept.length} steps, not {at}"
+    length = table.kept.length
+    text = "the game was changed meanwhile" if length == at else f"the game has {length} steps, not {at}"
     return ProblemError(409, text, "at", game=table.shape())
 
 

@@ -15,6 +15,7 @@ from dicent.notation import FORMATS, parse_position
 from dicent.pictures import move_cells
 from dicent.play.strengths import STRENGTHS
 from dicent.registry import game_names, make
+from dicent.search.analysis import point_of_view
 from dicent.view import View
 from dicent.web.problems import DECLARED, about
 from dicent.web.shapes import GameText, Info, PositionShape, PositionText, StepRequest
@@ -54,6 +55,7 @@ def position_shape(state: State, ply: int = 0) -> dict[str, Any]:
         "game": game.name,
         "position": str(state),
         "to_play": TURNS[state.to_play] if state.result is None else None,
+        "roller": TURNS[point_of_view(state)] if state.is_chance else None,
         "result": state.result,
         "ply": ply,
         "view": None if view is None else view_shape(view),

@@ -29,7 +29,7 @@ MOST = 20  # reviews under way or waiting
 class _Job:
     """A review that is under way, or has failed."""
 
-    length: int  # of the game
+    steps: tuple[str, ...]  # of the game
     progress: float = 0.0
     error: str | None = None
 
@@ -56,11 +56,11 @@ class Reviews:
             return
         with self._lock:
             job = self._jobs.get(id)
-            if job is not None and job.error is None and job.length == kept.length:
+            if job is not None and job.error is None and job.steps == kept.steps:
                 return
             if sum(job.error is None for job in self._jobs.values()) >= MOST:
                 raise ProblemError(503, f"{MOST} reviews are waiting: try again later")
-            job = self._jobs[id] = _Job(kept.length)
+            job = self._jobs[id] = _Job(kept.steps)
         self.work.reviews.submit(self._make, kept, job)
 
     def _make(self, kept: Kept, job: _Job) -> None:
@@ -72,7 +72,7 @@ class Reviews:
         try:
             game = game_named(kept.game)
             review = review_game(kept.record(), judge_for(game), game, progress)
-            self.library.keep_review(kept.id, kept.length, review.to_dict())
+            self.library.keep_review(kept, review.to_dict())
         except (MissingError, _StoppedError):  # the game was deleted meanwhile, or the server stops
             pass
         except Exception as error:
@@ -91,7 +91,7 @@ class Reviews:
         review = self.library.review(id)
         if review is not None:
             return {"state": "done", "progress": 1.0, "review": review, "error": None}
-        if job is None or job.length != kept.length:
+        if job is None or job.steps != kept.steps:
             return {"state": "none", "progress": 0.0, "review": None, "error": None}
         state = "running" if job.error is None else "failed"
         return {"state": state, "progress": job.progress, "review": None, "error": job.error}

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -82,7 +82,7 @@ class Security:
         if self.local and _name(host) not in LOOPBACK:
             return told(403, f"this server is not called {host[:100]!r}: use http://127.0.0.1")
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+        if origin is not None and _netloc(origin) != host.lower():
             return told(403, "requests of other sites are refused")
         if headers.get("sec-fetch-site") in ("cross-site", "same-site") and scope.get("method") != "GET":
             return told(403, "requests of other sites are refused")
@@ -116,12 +116,17 @@ def _name(host: str) -> str:
         return ""
 
 
-def _cookie(headers: Headers, name: str) -> str:
+def _netloc(origin: str) -> str | None:
+    """An origin's host and port; None where there is none."""
     try:
-        cookies = SimpleCookie(headers.get("cookie", ""))
-    except CookieError:
-        return ""
-    return cookies[name].value if name in cookies else ""
+        return urlsplit(origin).netloc.lower() or None
+    except ValueError:
+        return None
+
+
+def _cookie(headers: Headers, name: str) -> str:
+    """A cookie's value. Other programs on this machine have theirs beside it, in any form."""
+    return cookie_parser(headers.get("cookie", "")).get(name, "")
 
 
 async def _read(scope: Scope, receive: Receive) -> bytes | Response:

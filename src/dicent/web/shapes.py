@@ -77,6 +77,7 @@ class PositionShape(BaseModel):
     game: str
     position: str
     to_play: Turn | None
+    roller: Side | None  # who moves after the roll, where chance is to play
     result: Outcome | None
     ply: int
     view: ViewShape | None

@@ -146,7 +146,7 @@ function gameNames(info, game) {
 /** @param {Position} position */
 function turnText(position) {
   if (position.result !== null) return resultText(position.result);
-  if (position.to_play === "CHANCE") return "The die is to be rolled";
+  if (position.to_play === "CHANCE") return `${COLOUR[position.roller ?? "CHANCE"]} to roll`;
   return `${COLOUR[position.to_play ?? ""]} to move${position.view?.die ? `, die ${position.view.die}` : ""}`;
 }
 

@@ -2,12 +2,13 @@
 import { useEffect, useRef, useState } from "./ui.js";
 import { get, post, wait } from "./api.js";
 import { calmMotion, ROLL_TIME } from "./die.js";
-import { getAction, getRoller } from "./positions.js";
+import { getAction } from "./positions.js";
 
 /** @typedef {import("./types.js").Game} Game */
 /** @typedef {import("./types.js").Side} Side */
 
 const THINKING = 350; // milliseconds: a reply that comes at once would be missed
+const LONG = 4000; // milliseconds after which one wants to know why
 
 /** @param {Game} game @param {Side|null} side */
 export const isHuman = (game, side) => side !== null && game.players[side] === "human";
@@ -21,24 +22,18 @@ export const isOver = (game) => game.ended !== null || game.position.result !== 
  */
 export function useGame(id, { rollForMe }) {
   const [game, setGame] = useState(/** @type {Game|null} */ (null));
-  const [roller, setRoller] = useState(/** @type {Side|null} */ (null));
   const [busy, setBusy] = useState(/** @type {string|null} */ (null));
   const [problem, setProblem] = useState(/** @type {string|null} */ (null));
+  const roller = game && !isOver(game) ? game.position.roller : null;
   const current = useRef(/** @type {Game|null} */ (null));
   current.current = game;
-
-  /** @param {Game} next */
-  async function adopt(next) {
-    setRoller(isOver(next) ? null : await getRoller(next.position));
-    setGame(next);
-  }
 
   useEffect(() => {
     const stop = new AbortController();
     setGame(null);
     setProblem(null);
     get(`/api/games/${encodeURIComponent(id)}`, {}, { signal: stop.signal })
-      .then(adopt)
+      .then(setGame)
       .catch((error) => stop.signal.aborted || setProblem(error.message));
     return () => stop.abort();
   }, [id]);
@@ -51,10 +46,10 @@ export function useGame(id, { rollForMe }) {
     setProblem(null);
     try {
       const next = await post(`/api/games/${encodeURIComponent(id)}/${what}`, { at: before.steps.length, ...body });
-      if (next.steps) await adopt(next);
+      if (next.steps) setGame(next);
       return next;
     } catch (/** @type {any} */ error) {
-      if (error.status === 409 && error.body.game) await adopt(error.body.game);
+      if (error.status === 409 && error.body.game) setGame(error.body.game);
       else setProblem(error.message);
       return null;
     } finally {
@@ -71,7 +66,15 @@ export function useGame(id, { rollForMe }) {
     return () => void (alive = false);
   }, [game, roller, rollForMe, busy, problem]);
 
-  return { game, roller, busy, problem, setProblem, act };
+  const [slow, setSlow] = useState(false);
+  useEffect(() => {
+    setSlow(false);
+    if (!busy) return;
+    const timer = setTimeout(() => setSlow(true), LONG);
+    return () => clearTimeout(timer);
+  }, [busy]);
+
+  return { game, roller, busy, slow, problem, setProblem, act };
 }
 
 /** What the page has to do for the game to go on, if anything. @param {Game} game @param {Side|null} roller @param {boolean} rollForMe */

@@ -4,7 +4,7 @@ import { get, getInfo, post, remove } from "./api.js";
 import { exportGame, FORMATS } from "./export.js";
 import { Confirm, Dot, Message, useLoaded } from "./parts.js";
 import { announce } from "./say.js";
-import { playerName, resultText, when } from "./words.js";
+import { COLOUR, playerName, resultText, when } from "./words.js";
 
 /**
  * @typedef {{id: string, game: string, title?: string, players: Record<string, string>, result: number|null,
@@ -12,7 +12,7 @@ import { playerName, resultText, when } from "./words.js";
  */
 
 /** @type {[string, string][]} */
-const RESULTS = [["", "Any result"], ["1", "Blue won"], ["-1", "Orange won"], ["0", "Draw"], ["open", "Not finished"]];
+const RESULTS = [["", "Any result"], ["1", `${COLOUR.MAX} won`], ["-1", `${COLOUR.MIN} won`], ["0", "Draw"], ["open", "Not finished"]];
 const PAUSE = 250; // milliseconds after the last letter of a search
 
 export function Library() {
@@ -99,7 +99,7 @@ function Row({ game, formats, onExport, onDelete }) {
       onKeyDown=${(/** @type {any} */ e) => e.key === "Escape" && closeMenu(e.currentTarget, null)}>
       <summary aria-label="More for this game">⋯</summary>
       <div class="menu-items" onClick=${(/** @type {any} */ e) => closeMenu(e.currentTarget.closest("details"), null)}>
-        ${open && html`<a href=${`#/play/${id}`}>Play on</a>`}
+        ${open && plays && html`<a href=${`#/play/${id}`}>Play on</a>`}
         <a href=${`#/review/${id}`}>Replay</a>
         <a href=${`#/review/${id}?go`}>Review</a>
         ${formats.map((format) => html`<button type="button" key=${format} onClick=${() => onExport(format)}>Export as ${FORMATS[format] ?? format}</button>`)}
@@ -112,6 +112,15 @@ function Row({ game, formats, onExport, onDelete }) {
 /** A menu closes when the focus leaves it. @param {HTMLDetailsElement} menu @param {Node|null} next */
 function closeMenu(menu, next) {
   if (!next || !menu.contains(next)) menu.open = false;
+}
+
+/** The text of a file: UTF-8, or what Chinese programs write. @param {ArrayBuffer} bytes */
+function decode(bytes) {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return new TextDecoder("gb18030").decode(bytes);
+  }
 }
 
 /** @param {{onClose: () => void, onDone: (count: number) => void}} props */
@@ -139,7 +148,7 @@ function Import({ onClose, onDone }) {
       <textarea id="import-text" class="mono" rows="9" value=${text} spellcheck=${false} onInput=${(/** @type {any} */ e) => setText(e.currentTarget.value)}></textarea>
       <label class="field-label" for="import-file">File<input id="import-file" type="file" onChange=${async (/** @type {any} */ e) => {
         const file = e.currentTarget.files[0];
-        if (file) setText(await file.text());
+        if (file) setText(decode(await file.arrayBuffer()));
       }} /></label>
       <${Message} text=${problem} />
       <div class="buttons end"><button type="button" class="quiet" onClick=${onClose}>Cancel</button>

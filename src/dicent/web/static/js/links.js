@@ -4,9 +4,18 @@
 export const analyseLink = (game, position) =>
   `#/analyse?${new URLSearchParams({ game, position }).toString()}`;
 
+/** @param {string} text */
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // typed by hand, and no game's id
+  }
+}
+
 /** @param {string} hash @returns {{page: string, id: string, query: URLSearchParams}} */
 export function readHash(hash) {
   const [path, query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
   const [page, id = ""] = path.split("/");
-  return { page: page || "play", id: decodeURIComponent(id), query: new URLSearchParams(query) };
+  return { page: page || "play", id: decoded(id), query: new URLSearchParams(query) };
 }

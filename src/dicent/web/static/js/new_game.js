@@ -5,7 +5,7 @@ import { Board } from "./board.js";
 import { keep, recall } from "./keep.js";
 import { Choice, Dot, Message, useLoaded } from "./parts.js";
 import { getStart } from "./positions.js";
-import { capital } from "./words.js";
+import { capital, COLOUR } from "./words.js";
 
 /** @typedef {import("./types.js").Option} Option */
 /** @typedef {import("./types.js").GameInfo} GameInfo */
@@ -100,14 +100,14 @@ export function NewGame() {
         </select>
       </label>
       <${Choice} legend="You play" name="sides" value=${sides} onChange=${setSides} choices=${[
-        ["MAX", html`<${Dot} side="MAX" />Blue, first`],
-        ["MIN", html`<${Dot} side="MIN" />Orange`],
+        ["MAX", html`<${Dot} side="MAX" />${COLOUR.MAX}, first`],
+        ["MIN", html`<${Dot} side="MIN" />${COLOUR.MIN}`],
         ["both", "Both"],
         ["none", "Neither"],
       ]} />
       <div class="fields">
-        ${sides !== "both" && strengths("strength", sides === "none" ? "Blue's strength" : "Opponent", level, setStrength)}
-        ${sides === "none" && strengths("second", "Orange's strength", rival, setSecond)}
+        ${sides !== "both" && strengths("strength", sides === "none" ? `${COLOUR.MAX}'s strength` : "Opponent", level, setStrength)}
+        ${sides === "none" && strengths("second", `${COLOUR.MIN}'s strength`, rival, setSecond)}
       </div>
       ${game.chance &&
       html`<${Choice} legend="Dice" name="dice" value=${dice} onChange=${setDice} choices=${[

@@ -17,12 +17,14 @@ import { COLOUR, percent, playerName, resultText } from "./words.js";
 /** @typedef {import("./types.js").Side} Side */
 /** @typedef {import("./types.js").Arrow} Arrow */
 
+const SLOW = "Getting ready; the first moves of a game may take a while.";
+
 /** @param {{id: string}} props */
 export function Play({ id }) {
   const [rollForMe, setRollForMe] = useKept("roll-for-me", false);
   const [showWin, setShowWin] = useKept("win-bar", false);
   const play = useGame(id, { rollForMe });
-  const { game, roller, busy, problem, setProblem, act } = play;
+  const { game, roller, busy, slow, problem, setProblem, act } = play;
   const [seen, setSeen] = useState(/** @type {number|null} */ (null)); // a step of the past that is looked at
   const [hint, setHint] = useState(/** @type {{at: number, arrow: Arrow|null, text: string}|null} */ (null));
   const [asking, setAsking] = useState(false);
@@ -69,14 +71,14 @@ export function Play({ id }) {
   const win = over && game.result !== null ? (game.result + 1) / 2 : firstWin(analysis.analysis);
   return html`<div class="page two">
     <div class="board-side">
-      <${PlayerLine} game=${game} side="MIN" busy=${busy} roller=${roller} />
+      <${PlayerLine} game=${game} side="MAX" busy=${busy} roller=${roller} />
       ${position.view
         ? html`<${Board} view=${position.view} actions=${mine ? actions : []} last=${lastSeen} arrows=${arrows}
             onEnter=${toRoll ? () => act("roll") : null}
             onAction=${mine && !busy ? (/** @type {any} */ action) => send(action.text) : undefined}
             label=${`Board, ${COLOUR[turn ?? ""] ? `${COLOUR[roller ?? turn ?? ""]} to play` : "the game is over"}`} />`
         : html`<${PlainPosition} text=${position.position} />`}
-      <${PlayerLine} game=${game} side="MAX" busy=${busy} roller=${roller} />
+      <${PlayerLine} game=${game} side="MIN" busy=${busy} roller=${roller} />
       ${showWin && html`<${WinBar} win=${win} exact=${over || (analysis.analysis?.proved ?? false)} />`}
     </div>
     <div class="side">
@@ -84,7 +86,7 @@ export function Play({ id }) {
         <${TurnDie} game=${game} position=${position} live=${live} roller=${roller} onRoll=${toRoll ? press : null} />
         <div class="turn-words">
           <p class="status">${live ? statusText(game, roller, busy) : over && at === steps ? resultText(game.result, game.ended) : `After step ${at}`}</p>
-          <p class="status-more">${live && hint?.at === steps ? hint.text : over && at === steps ? "" : live ? helpText(game, roller, mine, rollForMe) : "Looking back"}</p>
+          <p class="status-more">${live && hint?.at === steps ? hint.text : over && at === steps ? "" : live ? (slow ? SLOW : helpText(game, roller, mine, rollForMe)) : "Looking back"}</p>
         </div>
         ${game.dice === "hand" && !over && html`<${Faces} faces=${facesOf(game)} enabled=${live && turn === "CHANCE" && !busy} onChoose=${send} label="What the die shows" />`}
       </section>
@@ -93,7 +95,8 @@ export function Play({ id }) {
       <${Message} text=${problem} onClose=${() => setProblem(null)} />
       <div class="buttons">
         ${over
-          ? html`<a class="button primary" href=${`#/review/${game.id}`}>Review</a><a class="button quiet" href="#/play">New game</a>`
+          ? html`<a class="button primary" href=${`#/review/${game.id}`}>Review</a><a class="button quiet" href="#/play">New game</a>
+              ${humans.length > 0 && html`<button type="button" class="quiet" disabled=${Boolean(busy)} onClick=${() => act("take-back")}>Take back</button>`}`
           : html`
               <button type="button" class="quiet" disabled=${!mine || Boolean(busy)} onClick=${askHint}>Hint</button>
               <button type="button" class="quiet" disabled=${Boolean(busy) || !humans.length || !canTakeBack(game)} onClick=${() => act("take-back")}>Take back</button>
@@ -135,7 +138,8 @@ function resigner(game, roller, humans) {
 }
 
 /** @param {Game} game */
-const canTakeBack = (game) => game.history.some((past) => past.player !== "CHANCE" && isHuman(game, past.player));
+const canTakeBack = (game) =>
+  game.history.some((past) => (past.player === "CHANCE" ? game.dice === "hand" : isHuman(game, past.player)));
 
 /** @param {Game} game */
 const usesDice = (game) => game.position.outcomes.length > 0 || game.history.some((past) => past.player === "CHANCE");
@@ -157,7 +161,8 @@ function statusText(game, roller, busy) {
 function helpText(game, roller, mine, rollForMe) {
   if (game.position.to_play === "CHANCE") {
     if (game.dice === "hand") return "Roll your die and choose what it shows.";
-    return isHuman(game, roller) && !rollForMe ? "Press the die, or Enter on the board." : "";
+    if (!isHuman(game, roller) || rollForMe) return "";
+    return game.position.view ? "Press the die, or Enter on the board." : "Press the die.";
   }
   if (!mine) return "";
   if (game.position.actions.some((action) => action.from)) return "Pieces that can move have a ring.";
@@ -215,7 +220,7 @@ function ActionButtons({ position, onAction }) {
 /** @param {{game: Game, onStep: (text: string) => Promise<any>, enabled: boolean}} props */
 function TypedStep({ game, onStep, enabled }) {
   const [text, setText] = useState("");
-  const rolls = game.position.to_play === "CHANCE";
+  const rolls = game.position.to_play === "CHANCE" && game.dice === "hand";
   async function submit(/** @type {Event} */ event) {
     event.preventDefault();
     if (text.trim() && (await onStep(text.trim()))) setText("");

@@ -58,14 +58,3 @@ export async function getArrows(game, position, steps) {
   }
   return arrows;
 }
-
-/**
- * Who is about to roll: the player who has to move after any roll.
- * @param {Position} position @returns {Promise<import("./types.js").Side|null>}
- */
-export async function getRoller(position) {
-  if (position.to_play !== "CHANCE") return null;
-  if (position.roller !== undefined) return position.roller;
-  const next = await afterStep(position.game, position.position, position.outcomes[0].text);
-  return next.to_play === "MAX" || next.to_play === "MIN" ? next.to_play : null;
-}

@@ -25,11 +25,11 @@ export function Scene({ game, review, at, onGo, small = false }) {
   const arrows = here && moment ? comparison(here, moment) : [];
   const win = review ? (at > 0 ? review.moments[at - 1]?.win.MAX : review.start_win?.MAX) : null;
   return html`<div class="board-side ${small ? "small" : ""}">
-    <${SideLine} game=${game} side="MIN" review=${review} />
+    <${SideLine} game=${game} side="MAX" review=${review} />
     ${position?.view
       ? html`<${Board} view=${position.view} last=${last} arrows=${arrows} label=${`Board after ${at} steps`} />`
       : html`<${PlainPosition} text=${text} />`}
-    <${SideLine} game=${game} side="MAX" review=${review} />
+    <${SideLine} game=${game} side="MIN" review=${review} />
     ${review && html`<${WinBar} win=${win ?? null} />`}
     <div class="under-board steps">
       <${Stepper} at=${at} most=${game.steps.length} onGo=${onGo} />

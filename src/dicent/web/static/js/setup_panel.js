@@ -60,7 +60,7 @@ export function SetUp({ game, position, onDone, onCancel }) {
         </div>
       </section>
       <${Choice} legend="To play" name="mover" value=${draft.mover} onChange=${(/** @type {string} */ mover) => setDraft({ ...draft, mover })}
-        choices=${[["1", html`<${Dot} side="MAX" />Blue`], ["2", html`<${Dot} side="MIN" />Orange`]]} />
+        choices=${[["1", html`<${Dot} side="MAX" />${COLOUR.MAX}`], ["2", html`<${Dot} side="MIN" />${COLOUR.MIN}`]]} />
       ${draft.die !== null && html`<div class="labelled"><span class="label">Die</span>
         <${Faces} faces=${["-", ...writer.faces]} chosen=${draft.die} onChoose=${(/** @type {string} */ die) => setDraft({ ...draft, die })} label="Die; the dash means that it is to be rolled" /></div>`}
       <label class="field-label" for="draft">Its text<input id="draft" class="mono" readonly value=${text} /></label>

@@ -12,7 +12,7 @@ export {};
 /** @typedef {{text: string, p: number}} Outcome */
 /**
  * @typedef {{game: string, position: string, to_play: Side|"CHANCE"|null, result: number|null, ply: number,
- *   roller?: Side|null, view: View|null, actions: Action[], outcomes: Outcome[]}} Position
+ *   roller: Side|null, view: View|null, actions: Action[], outcomes: Outcome[]}} Position
  */
 /** @typedef {{step: string, player: Side|"CHANCE", position: string}} Past */
 /**

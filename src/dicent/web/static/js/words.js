@@ -3,7 +3,7 @@
 /** @typedef {import("./types.js").Side} Side */
 
 /** @type {Record<string, string>} */
-export const COLOUR = { MAX: "Blue", MIN: "Orange", CHANCE: "Chance" };
+export const COLOUR = { MAX: "Red", MIN: "Blue", CHANCE: "Chance" };
 
 /** The server's texts name sides as programs do. @param {string|null|undefined} text */
 export const inColours = (text) =>
