@@ -51,6 +51,7 @@ INPUT_SHAPE = (3 * PIECES + 2, SIZE, SIZE)
 MAX_PLIES = 8 * SIZE + (PIECES if MIRRORED else 2 * PIECES if PLACED else 0)
 NUM_SYMMETRIES = 16
 WHOLE_PLANES = True
+EQUAL_OUTCOMES = True
 REFLECT, SWAP, RENUMBER_MAX, RENUMBER_MIN = 1, 2, 4, 8  # bits of a symmetry's number
 
 # Tables by side (0 for MAX, 1 for MIN): home cells, and where each step leads from each cell.

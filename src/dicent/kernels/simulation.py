@@ -11,7 +11,7 @@ import numpy as np
 
 from . import rules
 from .constants import CHANCE, NONE
-from .generator import uniform
+from .generator import MOST_FINE, fine_draw, uniform
 from .jit import copy, i64, inline, jit
 from .matches import STUFFED
 from .tree import FULL, TERMINAL, fill_node, ply_after, resolve, tree_of
@@ -84,6 +84,8 @@ def visit_child(t, y, node, edge, settings, work):
 def roll_edge(t, node, rng):
     """An outcome by its probability."""
     first = i64(t.first_edge[node])
+    if rules.EQUAL_OUTCOMES and t.num_edges[node] == rules.NUM_OUTCOMES <= MOST_FINE:
+        return first + fine_draw(rng, rules.NUM_OUTCOMES)
     u = uniform(rng)
     total = 0.0
     edge = first
