@@ -43,14 +43,13 @@ def simulate(t, c, y, m, exploration, settings, work):
     c.path[m, 0] = node
     c.length[m] = 1
     while t.kind[node] != TERMINAL and c.length[m] < c.path.shape[1]:
-        opened = t.first_edge[node] == NONE
-        if opened and open_node(t, y, node, settings, c.d_seed[m], work) == FULL:
+        if y.through[node] == 0 and t.kind[node] != CHANCE and node != c.root[m]:
+            break  # it gets edges at its second visit, which few nodes ever see
+        if t.first_edge[node] == NONE and open_node(t, y, node, settings, c.d_seed[m], work) == FULL:
             give_up(c, m)
             return
         if t.kind[node] == CHANCE:
             edge = roll_edge(t, node, c.rng[m])
-        elif opened and node != c.root[m]:
-            break
         else:
             edge = select(t, y, node, exploration, c.rng[m])
         child = visit_child(t, y, node, edge, settings, work)
