@@ -125,6 +125,13 @@ def test_chance_must_make_sense(edited: Edit, function: str, problem: str, old: 
     assert_reported(breach(edited("dice_nim", (old, new))), function, problem)
 
 
+def test_outcomes_that_are_called_equal_must_be(edited: Edit) -> None:
+    says = ("NUM_OUTCOMES = 6", "EQUAL_OUTCOMES = True\nNUM_OUTCOMES = 6")
+    assert dicent.check_game(dicent.load(edited("dice_nim", says)), positions=50)
+    path = edited("dice_nim", says, (CHANCES, "p[o] = (o + 1) / 21"))
+    assert_reported(breach(path), "outcomes", "EQUAL_OUTCOMES is True")
+
+
 def test_two_outcomes_must_not_lead_to_the_same_state(edited: Edit) -> None:
     """The encoding is blameless here, so the message must not send the author there."""
     assert_reported(breach(edited("dice_nim", (ROLLS, "s[DIE] = 1 + o % 5"))), "apply_outcome", "5")

@@ -130,6 +130,8 @@ class CheckedRules:
             self.fail("outcomes", cells, f"gave the probabilities {p}, not all positive")
         if abs(sum(p) - 1) > 1e-9:
             self.fail("outcomes", cells, f"gave probabilities that sum to {sum(p):g}, not to 1")
+        if self.module.EQUAL_OUTCOMES and (len(p) < self.game.num_outcomes or max(p) - min(p) > 1e-9):
+            self.fail("outcomes", cells, f"gave the probabilities {p}, but EQUAL_OUTCOMES is True")
         return p
 
     def after(self, function: str, cells: Cells, choice: int) -> Cells:

@@ -58,6 +58,7 @@ CONSTANTS: dict[str, object] = {
     "MAX_PLIES": 0,
     "NUM_SYMMETRIES": 1,
     "WHOLE_PLANES": False,
+    "EQUAL_OUTCOMES": False,
     "PRESETS": {},
 }
 
@@ -244,8 +245,9 @@ def _check_sizes(module: ModuleType, path: Path) -> None:
     whole("NUM_OUTCOMES", 0)
     whole("MAX_PLIES", 0)
     whole("NUM_SYMMETRIES", 1)
-    if not isinstance(module.WHOLE_PLANES, bool):
-        raise GameError(f"{path}: WHOLE_PLANES is {module.WHOLE_PLANES!r}, not True or False")
+    for name in ("WHOLE_PLANES", "EQUAL_OUTCOMES"):
+        if not isinstance(getattr(module, name), bool):
+            raise GameError(f"{path}: {name} is {getattr(module, name)!r}, not True or False")
     shape = module.INPUT_SHAPE
     if not (isinstance(shape, tuple) and len(shape) == 3 and all(type(n) is int and n > 0 for n in shape)):
         raise GameError(f"{path}: INPUT_SHAPE is {shape!r}, not (channels, height, width)")

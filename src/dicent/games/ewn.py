@@ -51,6 +51,7 @@ INPUT_SHAPE = (3 * PIECES + 2, SIZE, SIZE)
 MAX_PLIES = 8 * SIZE + (PIECES if MIRRORED else 2 * PIECES if PLACED else 0)
 NUM_SYMMETRIES = 16
 WHOLE_PLANES = True
+EQUAL_OUTCOMES = True
 REFLECT, SWAP, RENUMBER_MAX, RENUMBER_MIN = 1, 2, 4, 8  # bits of a symmetry's number
 
 # Tables by side (0 for MAX, 1 for MIN): home cells, and where each step leads from each cell.
@@ -64,6 +65,11 @@ for _cell in range(CELLS):
         if _r < SIZE and _c < SIZE:
             STEP[0, _cell, _direction] = _r * SIZE + _c
             STEP[1, CELLS - 1 - _cell, _direction] = CELLS - 1 - (_r * SIZE + _c)
+# The same for speed: how many steps a cell has, their directions first; an action's piece and target.
+NUM_STEPS = (STEP != OFF).sum(axis=2)
+DIRECTIONS = np.argsort(STEP == OFF, axis=2, kind="stable")
+PIECE = np.repeat(np.arange(PIECES), 3)
+TO = np.tile(STEP, PIECES)
 
 
 def stand_ins(present, rolled):
@@ -139,12 +145,11 @@ def legal_actions(s, out):
 
 
 def add_steps(s, side, piece, out, n):
-    """Append a piece's steps to the `n` actions in `out`; a step off the board is written over."""
+    """Append a piece's steps to the `n` actions in `out`; those off the board come last, and do not count."""
     cell = int(s[PIECES * side + piece])
-    for direction in range(3):
-        out[n] = 3 * piece + direction
-        n += STEP[side, cell, direction] != OFF
-    return n
+    for i in range(3):
+        out[n + i] = 3 * piece + DIRECTIONS[side, cell, i]
+    return n + NUM_STEPS[side, cell]
 
 
 def placements(s, side, out):
@@ -175,8 +180,8 @@ def apply_action(s, a):
     mover = int(s[MOVER])
     side = 0 if mover == MAX else 1
     mine, theirs = PIECES * side, PIECES * (1 - side)
-    piece = a // 3
-    to = STEP[side, int(s[mine + piece]), a - 3 * piece]
+    piece = PIECE[a]
+    to = TO[side, int(s[mine + piece]), a]
     captured = remove(s, to)
     s[mine + piece] = OFF if to == HOLE_CELL else to
     if to == TARGET[side] or (captured and not any_left(s, theirs)):

@@ -11,6 +11,7 @@ GOLDEN = u64(0x9E3779B97F4A7C15)  # odd, 2**64 divided by the golden ratio
 FIRST = u64(0xBF58476D1CE4E5B9)  # the two multipliers of SplitMix64
 SECOND = u64(0x94D049BB133111EB)
 ONE = u64(1)
+MOST_FINE = 1 << 11  # for `fine_draw`: 53 bits times this are 64
 
 
 @inline
@@ -42,6 +43,12 @@ def bits(rng):
 def draw(rng, n):
     """A random whole number from 0 to n - 1, for n below 2**32 (bias below n / 2**32)."""
     return i64(((bits(rng) >> u64(32)) * u64(n)) >> u64(32))
+
+
+@inline
+def fine_draw(rng, n):
+    """A random whole number from 0 to n - 1, for n up to MOST_FINE: floor(n * uniform(rng))."""
+    return i64(((bits(rng) >> u64(11)) * u64(n)) >> u64(53))
 
 
 @inline

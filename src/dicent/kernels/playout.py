@@ -2,13 +2,18 @@
 
 from . import rules
 from .constants import CHANCE, CHOICE, DEAL, DICE, ONGOING
-from .generator import draw, open_stream, uniform
+from .generator import MOST_FINE, draw, fine_draw, open_stream, uniform
 from .jit import copy, inline, jit
 
 
 @inline
 def sample_outcome(s, p, rng):
-    """Roll chance at `s`: inverse of the cumulative probability, one draw from `rng`."""
+    """Roll chance at `s`: inverse of the cumulative probability, one draw from `rng`.
+
+    For a die the same in whole numbers: it may differ by rounding, once in about 10 ** 15 rolls.
+    """
+    if rules.EQUAL_OUTCOMES and rules.NUM_OUTCOMES <= MOST_FINE:
+        return fine_draw(rng, rules.NUM_OUTCOMES)
     n = rules.outcomes(s, p)
     u = uniform(rng)
     total = 0.0

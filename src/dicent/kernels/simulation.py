@@ -2,7 +2,7 @@
 
 These trees are true trees: a state reached by two paths has two nodes, each with statistics of its
 own. Children are made when they are first visited. A chance node has an edge for each outcome, and a
-simulation samples its way through it.
+simulation samples its way through it. What simulations call is `inline`, as `uct.py` says.
 """
 
 from typing import NamedTuple
@@ -11,7 +11,7 @@ import numpy as np
 
 from . import rules
 from .constants import CHANCE, NONE
-from .generator import uniform
+from .generator import MOST_FINE, fine_draw, uniform
 from .jit import copy, i64, inline, jit
 from .matches import STUFFED
 from .tree import FULL, TERMINAL, fill_node, ply_after, resolve, tree_of
@@ -34,7 +34,7 @@ def statistics_of(statistics, m):
     return Statistics(statistics.total[m], statistics.through[m], statistics.edge[m], statistics.noise[m])
 
 
-@jit
+@inline
 def open_node(t, y, node, settings, d_seed, work):
     """Give `node` its edges, without children; returns FULL without room for them."""
     s = t.state[node]
@@ -61,7 +61,7 @@ def open_node(t, y, node, settings, d_seed, work):
     return 0
 
 
-@jit
+@inline
 def visit_child(t, y, node, edge, settings, work):
     """The node that `edge` leads to, made if this is the first visit; FULL without room."""
     if t.child[edge] == NONE:
@@ -84,6 +84,8 @@ def visit_child(t, y, node, edge, settings, work):
 def roll_edge(t, node, rng):
     """An outcome by its probability."""
     first = i64(t.first_edge[node])
+    if rules.EQUAL_OUTCOMES and t.num_edges[node] == rules.NUM_OUTCOMES <= MOST_FINE:
+        return first + fine_draw(rng, rules.NUM_OUTCOMES)
     u = uniform(rng)
     total = 0.0
     edge = first
@@ -107,7 +109,7 @@ def give_up(c, m):
     c.length[m] = 0
 
 
-@jit
+@inline
 def credit(t, c, y, m, value):
     """Add what a simulation found to every edge and node of its path."""
     for i in range(c.length[m]):

@@ -142,7 +142,7 @@ def new_node(t, s, ply, slot, settings):
     return node
 
 
-@jit
+@inline
 def fill_node(t, node, s, ply, settings):
     """Write state `s` and its labels into a node that is not expanded."""
     copy(t.state[node], s)
