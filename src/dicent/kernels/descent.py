@@ -11,7 +11,7 @@ that it has expanded.
 """
 
 from .constants import CHANCE, NONE
-from .jit import jit
+from .jit import inline, jit
 from .leaf import OUTSIDE
 from .matches import DONE, SEARCHING, STUFFED, WAITING
 from .tree import FULL, TERMINAL, backup, expand, explore_edge, sample_edge, tree_of
@@ -25,7 +25,7 @@ def advance(trees, c, first, last, unbounded, settings, work, steps):
             search(tree_of(trees, m), c, m, unbounded, settings, work, steps)
 
 
-@jit
+@inline
 def search(t, c, m, unbounded, settings, work, steps):
     """descent_iteration, again and again; each step of the loop is a state on the path."""
     completion = settings.completion
@@ -86,7 +86,7 @@ def search(t, c, m, unbounded, settings, work, steps):
         push(c, m, t.child[edge])
 
 
-@jit
+@inline
 def is_finished(t, c, m, completion):
     """Is everything known, or the budget spent? The root is expanded whatever the budget."""
     root = c.root[m]
@@ -99,14 +99,14 @@ def is_finished(t, c, m, completion):
     return is_spent(t, c, m) or c.depth[m] >= c.max_depth[m] or c.patience[m] == 0
 
 
-@jit
+@inline
 def is_spent(t, c, m):
     """Are as many nodes or evaluations used as there may be?"""
     nodes = c.nodes[m] + (t.nodes[0] - c.before[m] if c.length[m] > 0 else 0)
     return nodes >= c.max_nodes[m] or c.evaluations[m] >= c.max_evaluations[m]
 
 
-@jit
+@inline
 def push(c, m, node):
     """Go down to `node`."""
     c.path[m, c.length[m]] = node
@@ -122,7 +122,7 @@ def settle(trees, c, first, last, completion):
         back_up_path(tree_of(trees, m), c, m, completion)
 
 
-@jit
+@inline
 def back_up_path(t, c, m, completion):
     """New values for the states on the path, from its end to the root."""
     for i in range(c.length[m] - 1, -1, -1):
@@ -130,7 +130,7 @@ def back_up_path(t, c, m, completion):
             backup(t, c.path[m, i], completion)
 
 
-@jit
+@inline
 def end_iteration(t, c, m, completion):
     """Back up the values along the path, from its end to the root, and count what was added."""
     back_up_path(t, c, m, completion)

@@ -118,7 +118,7 @@ def find(t, s, ply):
     return i64(t.slots[find_slot(t, s, ply)])
 
 
-@jit
+@inline
 def find_or_add(t, s, ply, settings):
     """The node of state `s` at a ply, made if there is none; FULL without room for it."""
     slot = find_slot(t, s, ply)
@@ -127,7 +127,7 @@ def find_or_add(t, s, ply, settings):
     return new_node(t, s, ply, slot, settings)
 
 
-@jit
+@inline
 def new_node(t, s, ply, slot, settings):
     """A node for state `s`, found through `slot`; FULL without room for it.
 
@@ -184,7 +184,7 @@ def equal(a, b):
     return True
 
 
-@jit
+@inline
 def expand(t, node, leaves, settings, d_seed, work):
     """Give `node` its children. Returns how many of them are new and go on, or FULL and does nothing.
 
@@ -206,7 +206,7 @@ def expand(t, node, leaves, settings, d_seed, work):
     return value_children(t, node, leaves, settings, work)
 
 
-@jit
+@inline
 def add_edges(t, node, n, settings, d_seed, work):
     """Edges from `node` by its actions or outcomes, which `work` holds."""
     chance = t.kind[node] == CHANCE
@@ -232,7 +232,7 @@ def add_edges(t, node, n, settings, d_seed, work):
         t.visits[first + i] = 0
 
 
-@jit
+@inline
 def value_children(t, node, leaves, settings, work):
     """Value the new children of `node`, or list them in `leaves`; returns how many there are."""
     new = 0
@@ -300,7 +300,7 @@ def better(t, a, b, sign, completion, count):
     return 0
 
 
-@jit
+@inline
 def best_edge(t, node, completion):
     """The best action by (c, v, n), the first of equals."""
     first = i64(t.first_edge[node])
@@ -312,7 +312,7 @@ def best_edge(t, node, completion):
     return best
 
 
-@jit
+@inline
 def explore_edge(t, node, completion, rng):
     """The action to go down by: the best of the unresolved, the less visited of equals, then any.
 
@@ -336,7 +336,7 @@ def explore_edge(t, node, completion, rng):
     return best
 
 
-@jit
+@inline
 def sample_edge(t, node, completion, rng):
     """An outcome by its probability; with completion among the unresolved ones."""
     first = i64(t.first_edge[node])
