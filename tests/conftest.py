@@ -1,4 +1,5 @@
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,6 +11,13 @@ import dicent.games
 torch.set_num_threads(1)  # tests run side by side, and threads that wait for each other are slow then
 GAMES = Path(dicent.games.__file__).parent
 Edit = Callable[..., Path]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ctrl_c_of_the_session() -> None:
+    """Ctrl-C works in tests, also where they were started in the background and it is ignored."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)
