@@ -35,7 +35,7 @@ WARM_UP = 0.4  # of the time, not counted: the first matches all begin at once
 def bare(game, seconds=2.0):
     """The compiled network by itself, its inputs on the device, for each size of batch."""
     module = dicent.ResidualNetwork(game.input_shape, width=96)
-    network = Network(copy.deepcopy(module), "cuda", threads=4, compiled=True)
+    network = Network(copy.deepcopy(module), "cuda", compiled=True)
     states = np.stack([game.initial_state(seed).cells for seed in range(512)])
     difference = np.abs(network.evaluate(game, states) - Network(module).evaluate(game, states)).max()
     print(f"half precision differs from float32 on a CPU by {difference:.1e} at the most", flush=True)

@@ -53,9 +53,8 @@ def analyse(
     if not every > 0:
         raise DicentError(f"--every is {every}, it must be above 0")
     who = find_player(player or default_player(), made, any_text=True)
-    limits = {"time": time, "nodes": nodes, "evaluations": evaluations, "depth": depth}
-    given = {name: value for name, value in limits.items() if value is not None}
-    limit = dicent.Limit(**given) if given else who.budget  # type: ignore[arg-type]
+    nothing = time is None and nodes is None and evaluations is None and depth is None
+    limit = who.budget if nothing else dicent.Limit(time, nodes, evaluations, depth)
     found = _analyses(who, state, limit, every)
     if stream:
         for facts in found:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -174,9 +175,9 @@ class _Search(Job):
         self.engine.finish(self, {"id": self.query.id, **answer})
         return False
 
+    @abstractmethod
     def _work(self) -> dict[str, Any] | None:
         """Search for a slice; the last answer, if there is one by now."""
-        raise NotImplementedError
 
     def _begin(self) -> tuple[Player, Limit]:
         """Find out what is asked; each error names its field."""

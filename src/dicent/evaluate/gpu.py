@@ -69,7 +69,8 @@ class GpuNetwork:
 
     def __init__(self, module: nn.Module, game: Game, compiled: bool) -> None:
         self.module, self.game = module, game
-        self.half = copy.deepcopy(module).half().to(memory_format=LAST)  # type: ignore[call-overload]
+        self.half = copy.deepcopy(module).half()
+        self.half.to(memory_format=LAST)  # type: ignore[call-overload]  # not in torch's stubs
         self.judge = compile_function(_judge) if compiled else _judge
         self.policy = getattr(self.half, "policy", None)
         self.dtype = plane_type(game)

@@ -37,7 +37,7 @@ class Learner:
         self.game, self.batch, self.symmetric, self.device = game, batch, symmetric, device
         on_gpu = device != "cpu"
         if on_gpu:
-            self.module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+            self.module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # not in torch's stubs
         rate = torch.tensor(1e-3, device=device) if on_gpu else 1e-3  # graphs read it where it is
         self.optimizer = torch.optim.Adam(
             self.module.parameters(), lr=rate, weight_decay=weight_decay, fused=True, capturable=on_gpu

@@ -83,11 +83,12 @@ class Player:
         """Raise an error unless the player can play this game."""
         if isinstance(self.search, OpenSpielMcts):
             self.search.require(game)
-        if self.game is None or self.game == game.name:
+        network = self.network
+        if network is None or self.game is None or self.game == game.name:
             return
         try:
             learned = make(self.game)
-            same = learned == game or _rules(learned) == _rules(game)
+            same = learned == game or (not network.has_policy and _rules(learned) == _rules(game))
         except GameError:
             same = False
         if not same:
@@ -95,9 +96,12 @@ class Player:
 
 
 def _rules(game: Game) -> tuple[Any, ...]:
-    """What a network must have learned to know a game: all but how it is set up."""
+    """What a network of values must have learned to know a game: all but how it is set up.
+
+    Placing pieces needs more actions, which only a policy minds.
+    """
     options = {name: value for name, value in game.options.items() if name != "setup"}
-    return game.name.partition(":")[0], options, game.input_shape, game.num_actions
+    return game.name.partition(":")[0], options, game.input_shape
 
 
 LIMITS = {"time": "number", "nodes": "count", "evaluations": "count", "depth": "count"}

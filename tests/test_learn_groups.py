@@ -1,0 +1,186 @@
+"""Groups of matches that play side by side, and matches that begin after random plies."""
+
+import itertools
+import json
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import dicent
+from dicent import Config, Limit, Piece, State
+from dicent.evaluate.base import Evaluator, Values
+from dicent.evaluate.network import Network, shared_out
+from dicent.evaluate.network_file import shipped
+from dicent.game import Cells, Game
+from dicent.learn import components
+from dicent.learn.components import Numbers, Threads
+from dicent.learn.groups import SideBySide
+from dicent.learn.selection import Ordinal
+from dicent.learn.self_play import SelfPlay
+
+NIM = dicent.make("dice-nim")
+EWN = dicent.make("ewn")
+
+
+class Zero(Evaluator):
+    """Judges all states alike, until it breaks."""
+
+    left = 10**9
+
+    def evaluate(self, game: Game, states: Cells) -> Values:
+        self.left -= 1
+        if self.left < 0:
+            raise RuntimeError("the device is gone")
+        return np.zeros(len(states))
+
+
+def self_play(evaluator: Evaluator, game: Game, numbers: Numbers, **settings: int) -> SelfPlay:
+    play = SelfPlay(
+        dicent.Descent(evaluator), game, 4, Limit(evaluations=10), Ordinal(), numbers, seed=2, **settings
+    )
+    play.deal()
+    return play
+
+
+def pieces_of(state: State) -> tuple[Piece, ...]:
+    view = EWN.view(state)
+    assert view is not None
+    return view.pieces
+
+
+def side_by_side(evaluator: Evaluator, count: int) -> SideBySide:
+    return SideBySide([self_play(evaluator, NIM, Numbers(i, count)) for i in range(count)])
+
+
+def test_groups_side_by_side_share_out_the_numbers_of_matches() -> None:
+    groups, found = side_by_side(Zero(), 3), []
+    try:
+        while len(found) < 60:
+            found += groups.play_on(0.5)
+    finally:
+        groups.close()
+    numbers = sorted(match.number for match in found)
+    assert len(set(numbers)) == len(numbers)
+    assert set(range(15)) <= set(numbers)  # no group is left behind
+    # A match depends on its number and nothing else.
+    alone = self_play(Zero(), NIM, Numbers(0, 1))
+    same = {}
+    while not set(range(15)) <= set(same):
+        alone.advance()
+        alone.value_waiting()
+        same |= {match.number: match for match in alone.play_on(0.5)}
+    for match in found:
+        if match.number < 15:
+            assert (match.chosen == same[match.number].chosen).all()
+            assert (match.data.values == same[match.number].data.values).all()
+
+
+def test_nothing_moves_while_groups_are_paused() -> None:
+    groups = side_by_side(Zero(), 3)
+    try:
+        groups.play_on(0.5)
+        with groups.paused():
+            counts = [play.evaluations for play in groups.plays]
+            threading.Event().wait(0.2)
+            assert [play.evaluations for play in groups.plays] == counts
+        while [play.evaluations for play in groups.plays] == counts:
+            groups.play_on(0.5)
+    finally:
+        groups.close()
+
+
+def test_what_goes_wrong_in_a_group_is_told_and_all_end() -> None:
+    usual, evaluator = sys.getswitchinterval(), Zero()
+    evaluator.left = 20
+    groups = side_by_side(evaluator, 3)
+    with pytest.raises(RuntimeError, match="the device is gone"):
+        list(map(groups.play_on, itertools.repeat(0.5)))
+    groups.close()
+    assert not any(thread.is_alive() for thread in groups.threads)
+    assert sys.getswitchinterval() == usual
+
+
+def test_a_run_with_groups_side_by_side_learns_and_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(components.Threads, "choose", staticmethod(lambda c, d: Threads(c.groups, 1, 1)))
+    config = Config(
+        game="dice-nim", matches=40, at_once=12, groups=3, matches_per_update=8, hidden=16, measurements=0
+    )
+    dicent.train(config, tmp_path)
+    dicent.train(config.replace(matches=80), tmp_path)
+    rows = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    assert rows[-1]["matches"] >= 80
+    assert rows[-1]["phase"] >= 5
+    assert [row["phase"] for row in rows] == sorted({row["phase"] for row in rows})
+
+
+def test_half_of_the_matches_begin_after_random_plies() -> None:
+    play = self_play(Zero(), EWN, Numbers(0, 1), random_plies=20)
+    found = []
+    while len(found) < 60:
+        play.advance()
+        play.value_waiting()
+        found += play.play_on(0.5)
+    starts = [EWN.state(match.start) for match in found]
+    assert all(start.result is None for start in starts)
+    left = [len(pieces_of(start)) for start in starts]
+    assert len(set(left)) > 3  # some had captures
+    assert 20 < left.count(12) < 58  # fresh ones, and those after a few plies
+    for match in found:  # records can be replayed from there
+        state = EWN.state(match.start)
+        for choice in match.chosen.tolist():
+            state = state.apply_outcome(choice) if state.is_chance else state.apply(choice)
+        assert state.result == match.result
+
+
+def test_without_random_plies_every_match_begins_at_a_start() -> None:
+    play = self_play(Zero(), EWN, Numbers(0, 1))
+    assert all(len(pieces_of(EWN.state(cells))) == 12 for cells in play.games.start)
+
+
+# Networks beside it
+
+
+def test_batches_are_shared_out_only_inside() -> None:
+    torch.manual_seed(1)
+    network = Network(dicent.DenseNetwork(EWN.input_shape, hidden=8))
+    states = np.stack([EWN.initial_state(seed).cells for seed in range(200)])
+    before, usual = network.evaluate(EWN, states), torch.get_num_threads()
+    with shared_out([network], 3):
+        assert (network.threads, torch.get_num_threads()) == (3, 1)
+        assert network.evaluate(EWN, states) == pytest.approx(before, abs=1e-6)
+    assert (network.threads, torch.get_num_threads()) == (1, usual)
+
+
+@pytest.mark.parametrize(
+    ("game", "name"),
+    [
+        ("ewn", "net-official"),
+        ("ewn:setup=mirrored", "net-official"),
+        ("ewn:size=4,pieces=3", None),
+        ("ewn:hole=true", None),
+        ("dice-nim", None),
+    ],
+)
+def test_shipped_networks_know_their_game(game: str, name: str | None) -> None:
+    assert shipped(dicent.make(game)) == name
+
+
+def test_a_network_plays_other_set_ups_of_its_game_and_no_other_rules() -> None:
+    player = dicent.parse_player("greedy:net-official")
+    player.require(dicent.make("ewn:setup=alternate"))
+    for game in ("ewn-paper", "ewn:hole=true", "ewn:size=4,pieces=3"):
+        with pytest.raises(dicent.PlayerError, match="has learned ewn"):
+            player.require(dicent.make(game))
+    assert dicent.play_match(player, "random", "ewn:setup=mirrored", 2).games == 2
+
+
+def test_numbers_go_on_from_where_they_were() -> None:
+    numbers = Numbers(1, 3)
+    assert list(itertools.islice(numbers, 3)) == [1, 4, 7]
+    assert numbers.next == 10
