@@ -4,6 +4,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -128,6 +129,18 @@ def test_games_are_found(library: Library) -> None:
     assert found(text="'; DROP TABLE games; --") == []
     games, total = library.search(first=1, most=1)
     assert ([facts.id for facts in games], total) == ([ids[2]], 3)
+
+
+def test_what_changed_last_comes_first_whatever_the_clock_says(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = add(library)  # by the true clock, long after
+    for hour in (12, 12, 11):  # it stands still, then goes back
+        monkeypatch.setattr("dicent.library._now", lambda hour=hour: datetime(2000, 1, 1, hour, tzinfo=UTC))
+        second = add(library)
+        assert library.search()[0][0].id == second
+        library.append(library.get(first), str(len(library.get(first).steps) + 1))
+        assert library.search()[0][0].id == first
 
 
 def test_reviews_are_of_the_game_as_it_is(library: Library) -> None:

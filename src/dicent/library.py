@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -120,10 +120,10 @@ class Library:
             return [self._add(record, "hand") for record in records]
 
     def _add(self, record: Record, dice: str) -> str:
-        id, now = secrets.token_hex(8), _now()
+        id = secrets.token_hex(8)
         ended = None if record.result is None else "played"
         end = record.seed, record.result, ended
-        row = (id, record.game, record.start, *record.players, dice, *end, now, now)
+        row = (id, record.game, record.start, *record.players, dice, *end, _text(_now()), self._stamp())
         self._file.execute(f"INSERT INTO games ({FACTS}) VALUES (?,?,?,?,?,?,?,?,?,?,?)", row)
         steps = [(id, number, step) for number, step in enumerate(record.steps)]
         self._file.executemany("INSERT INTO steps VALUES (?,?,?)", steps)
@@ -258,10 +258,17 @@ class Library:
 
     def _set(self, id: str, result: int | None, ended: str | None) -> None:
         """Write down how a game stands after a change; what was said about it before is forgotten."""
-        self._file.execute(
-            "UPDATE games SET result = ?, ended = ?, changed = ? WHERE id = ?", (result, ended, _now(), id)
-        )
+        row = (result, ended, self._stamp(), id)
+        self._file.execute("UPDATE games SET result = ?, ended = ?, changed = ? WHERE id = ?", row)
         self._file.execute("DELETE FROM reviews WHERE game = ?", (id,))
+
+    def _stamp(self) -> str:
+        """The time, but later than every change before: two may fall into one tick of the clock."""
+        now = _now()
+        (last,) = self._file.execute("SELECT max(changed) FROM games").fetchone()
+        if last is not None:
+            now = max(now, datetime.fromisoformat(last) + timedelta(microseconds=1))
+        return _text(now)
 
     @contextmanager
     def _change(self) -> Iterator[None]:
@@ -315,5 +322,9 @@ def _literal(text: str) -> str:
     return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _text(time: datetime) -> str:
+    return time.isoformat(timespec="microseconds").replace("+00:00", "Z")
