@@ -7,9 +7,8 @@ import pytest
 import torch
 
 import dicent
-from dicent import DicentError
 from dicent.binding import bind
-from dicent.evaluate.gpu import SIZES, pieces, usable_gpu
+from dicent.evaluate.gpu import usable_gpu
 from dicent.evaluate.network import Network
 from dicent.learn.data import Dataset, values_only
 from dicent.learn.learner import Learner
@@ -79,14 +78,6 @@ def network(game: dicent.Game, **settings: object) -> torch.nn.Module:
     return dicent.ResidualNetwork(game.input_shape, filters=8, blocks=1, hidden=16, **settings)
 
 
-@pytest.mark.parametrize("n", [1, 5, 1023, 1024, 1025, 5000, 12_000, 20_000, 100_000])
-def test_pieces_hold_every_state_and_little_else(n: int) -> None:
-    found = pieces(n)
-    assert sum(found) >= n
-    assert sum(found) - n < SIZES[0] or sum(found) <= n / 0.75
-    assert set(found) <= set(SIZES)
-
-
 @pytest.mark.parametrize("name", ["ewn", "ewn:setup=alternate", "tic-tac-toe", "connect-four"])
 @pytest.mark.parametrize("compiled", [True, False])
 def test_bytes_hold_what_planes_hold(name: str, compiled: bool) -> None:
@@ -111,47 +102,6 @@ def test_fractions_are_not_called_whole(tmp_path: Path) -> None:
     file.write_text(FRACTIONS.replace("NUM_ACTIONS = 2", "NUM_ACTIONS = 2\nWHOLE_PLANES = 1"))
     with pytest.raises(dicent.GameError, match="WHOLE_PLANES is 1, not True or False"):
         dicent.load(file)
-
-
-class Small:
-    """Stands for a GPU with room for 40 states."""
-
-    asked: list[int]
-
-    def __init__(self) -> None:
-        self.asked = []
-
-    def forward(self, states: np.ndarray) -> tuple[np.ndarray, None]:
-        if len(states) > 40:
-            raise torch.cuda.OutOfMemoryError
-        self.asked.append(len(states))
-        return states[:, 0].astype(np.float64), None
-
-
-def test_out_of_memory_halves_the_batch_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    game = dicent.make("ewn")
-    judge, gpu = Network(network(game)), Small()
-    judge.device = "cuda"
-    monkeypatch.setattr(judge, "on_gpu", lambda game: gpu)
-    states = states_of(game, 100)
-    assert (judge.evaluate(game, states) == states[:, 0]).all()
-    assert gpu.asked == [25] * 4
-    judge.evaluate(game, states)
-    assert gpu.asked[4:] == [25] * 4  # it has learned how much there is room for
-
-
-def test_a_gpu_without_any_room_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    game = dicent.make("ewn")
-    judge = Network(network(game))
-    judge.device = "cuda"
-
-    class Full(Small):
-        def forward(self, states: np.ndarray) -> tuple[np.ndarray, None]:
-            raise torch.cuda.OutOfMemoryError
-
-    monkeypatch.setattr(judge, "on_gpu", lambda game: Full())
-    with pytest.raises(DicentError, match="no memory left: use device=cpu"):
-        judge.evaluate(game, states_of(game, 100))
 
 
 def test_a_broken_gpu_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

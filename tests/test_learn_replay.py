@@ -34,7 +34,7 @@ def run(replay: Replay, sizes: list[int], phases: int, per_phase: int = 1) -> li
     used, number = [], 0
     for phase in range(phases):
         for _ in range(per_phase):
-            replay.add(match(number, sizes[number % len(sizes)]), np.random.default_rng(number))
+            replay.add(match(number, sizes[number % len(sizes)]), (number,))
             number += 1
         used.append(rows(replay.sample(np.random.default_rng(1000 + phase))))
     return used

@@ -194,14 +194,21 @@ def remember_root(t, c, games, m):
 
 
 @jit
-def tree_data(trees, m, determinized, states, values):
-    """The expanded and the finished states of a match's tree, with their values; returns how many.
+def tree_data(trees, members, determinized, states, values, ends):
+    """The states that are learned of the trees of `members`, with their values; each one's end at `ends`."""
+    n = 0
+    for i in range(len(members)):
+        n = add_tree(tree_of(trees, members[i]), determinized, states, values, n)
+        ends[i] = n
+
+
+@jit
+def add_tree(t, determinized, states, values, n):
+    """Append the expanded and the finished states of a tree, with their values; returns how many there are.
 
     Where chance is resolved by d, a chance state has the value of the state that d leads to, and it
     counts only if that one does (the paper's set D_d).
     """
-    t = tree_of(trees, m)
-    n = 0
     for node in range(t.nodes[0]):
         if t.kind[node] != TERMINAL and t.first_edge[node] == NONE:
             continue

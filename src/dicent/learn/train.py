@@ -180,7 +180,7 @@ class Training:
 
     def _take(self, match: Finished) -> None:
         """Remember a match that has ended."""
-        self.replay.add(match.data, np.random.default_rng([self.config.seed, match.number]))
+        self.replay.add(match.data, (self.config.seed, match.number))
         self.status.matches += 1
         self.since_update += 1
         self.results.extend((value, match.result) for value in match.root_values.tolist())
@@ -224,9 +224,9 @@ class Training:
         """Wait for the phase under way, and let self-play use what it has learned."""
         if self.learning is None:
             return
-        with self.groups.paused():  # what was asked before is judged by the network of then
-            loss, seconds = self.learning.result()
-            self.evaluator.load(self.learner.module.state_dict())
+        loss, seconds = self.learning.result()
+        self.groups.before_new_network()
+        self.evaluator.load(self.learner.module.state_dict())
         self.learning = None
         status = self.status
         status.phases += 1
