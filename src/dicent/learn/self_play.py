@@ -174,10 +174,7 @@ class SelfPlay:
         """Select and play an action for each of `members`; returns the results, ONGOING for most."""
         group, n = self.group, len(members)
         if self.layered and self.data == "tree":
-            for m in members:
-                self.kept[m].append(self._layer_data(int(m)))
-                if self.search.determinized and self.games.ply[m] == 0:
-                    self.kept[m] += self._first_chance(int(m))
+            group.in_threads(lambda first, last, work: self._keep_layers(members[first:last], work), n)
         edges, values, visits = self._edges[:n], self._values[:n], self._visits[:n]
         counts, draws, results = self._counts[:n], self._draws[:n], self._results[:n]
         kept = group.tree, group.matches, self.games
@@ -246,7 +243,7 @@ class SelfPlay:
             value = 0.0 if end.result is None else self.search.evaluator.terminal.value(end, plies)
             return values_only(roots, np.full(plies, value, np.float32))
         kept, self.kept[m] = self.kept[m], []
-        merged = deepest_of_each([*kept, self._end_data(m, plies)])
+        merged = deepest_of_each([*kept, self._end_data(m, plies)], self.group.bound)
         return self._resolve_jumped(m, merged, work) if self.search.determinized else merged.data
 
     def _tree_data(self, members: Any) -> list[Dataset]:
@@ -290,19 +287,26 @@ class SelfPlay:
         data = values_only(start.cells[None].copy(), tree.value[m, root : root + 1])
         return [Searched(data, np.zeros(1, np.int64), self.group.extra.depth[m : m + 1].copy())]
 
-    def _layer_data(self, m: int) -> Searched:
-        tree, layers, work = self.group.tree, self.group.extra, self.group.works[0]
-        most = int(tree.nodes[m] + tree.edges[m])
+    def _keep_layers(self, members: Any, work: Any) -> None:
+        """Keep what the searches of a move have found."""
+        tree, layers = self.group.tree, self.group.extra
+        most = int(tree.nodes[members].sum() + tree.edges[members].sum())
         states = np.empty((most, self.game.state_size), self.game.state_dtype)
-        values = np.empty(most, np.float32)
+        values, ends = np.empty(most, np.float32), np.empty(len(members), np.int64)
         plies, left = np.empty((2, most), np.int64)
-        kernel = self.group.bound.kernel("self_play.layer_data")
-        n = kernel(
-            *(tree, layers.start, layers.depth, m, self.search.determinized, work),
-            *(states, values, plies, left),
+        kernel = self.group.bound.kernel("layers.layer_data")
+        kernel(
+            *(tree, layers.start, layers.depth, members, self.search.determinized, work),
+            *(states, values, plies, left, ends),
         )
+        n = int(ends[-1])
         data = values_only(states[:n].copy(), values[:n].copy())
-        return Searched(data, plies[:n].copy(), left[:n].copy())
+        found = Searched(data, plies[:n].copy(), left[:n].copy())
+        parts = itertools.pairwise([0, *ends.tolist()])
+        for m, (first, last) in zip(members.tolist(), parts, strict=True):
+            self.kept[m].append(found.part(first, last))
+            if self.search.determinized and self.games.ply[m] == 0:
+                self.kept[m] += self._first_chance(m)
 
     # Matches in flight, for checkpoints
 
