@@ -1,5 +1,6 @@
 """The network and its learner on a GPU. What needs one is left out where there is none."""
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -111,6 +112,22 @@ def test_a_broken_gpu_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch, "ones", broken)
     assert usable_gpu() == "the GPU does not work: CUDA error: device-side assert"
+
+
+def test_without_a_gpu_networks_run_on_the_cpu_and_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dicent.evaluate.gpu.usable_gpu", lambda: "there is no GPU that torch can use")
+    game = dicent.make("ewn")
+    states = states_of(game, 10)
+    with pytest.warns(UserWarning, match="no GPU that torch can use: the network runs on the CPU"):
+        network_of_player = dicent.parse_player("greedy:net-official,device=cuda").network
+    assert network_of_player is not None
+    expected = dicent.load_network("net-official").evaluate(game, states)
+    assert (network_of_player.evaluate(game, states) == expected).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert dicent.load_network("net-official", "auto").device == "cpu"
+    with pytest.raises(dicent.DicentError, match="no device 'tpu'; possible are auto, cpu, cuda"):
+        dicent.parse_player("greedy:net-official,device=tpu")
 
 
 # With a GPU

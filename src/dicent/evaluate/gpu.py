@@ -24,6 +24,7 @@ from dicent.game import Cells, Game
 
 SIZES = (1024, 2048, 4096, 6144, 8192, 12288, 16384)  # states to a graph
 STAGES = 4  # batches under way: judged, next on the device, being filled, being read
+DEVICES = ("auto", "cpu", "cuda")
 LAST = torch.channels_last
 
 T = TypeVar("T")
@@ -189,6 +190,16 @@ def compile_function(function: Any) -> Any:
         return function(*arguments)
 
     return call
+
+
+def choose_device(wanted: str) -> tuple[str, str]:
+    """The device to use, "cpu" or "cuda"; and what is wrong with the GPU where one was asked for in vain."""
+    if wanted not in DEVICES:
+        raise DicentError(f"there is no device {wanted!r}; possible are {', '.join(DEVICES)}")
+    if wanted == "cpu":
+        return "cpu", ""
+    wrong = usable_gpu()
+    return ("cpu", wrong if wanted == "cuda" else "") if wrong else ("cuda", "")
 
 
 def usable_gpu() -> str:

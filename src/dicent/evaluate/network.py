@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -33,7 +34,8 @@ class Network(PolicyEvaluator):
     It runs in float32 on a CPU and in half precision on a GPU. On a CPU a batch is shared out evenly to
     `threads`, each of which judges up to `largest` states at once; torch's own threads are another thing. On
     a GPU `compiled` takes a quarter of a minute, and makes it about twice as fast; the states of several
-    threads that ask at once are judged together, in batches for which there is memory.
+    threads that ask at once are judged together, in batches for which there is memory. `device` is cpu, cuda,
+    or auto; without a GPU that works it is the CPU.
     """
 
     description: Description | None = None  # of a network that comes from a file
@@ -46,8 +48,8 @@ class Network(PolicyEvaluator):
         threads: int = 1,
         compiled: bool = False,
     ) -> None:
-        self.module = module.to(device).eval()
-        self.device = device
+        self.device = "cpu" if device == "cpu" else _usable(device)
+        self.module = module.to(self.device).eval()
         self.largest = largest
         self.threads = threads
         self.compiled = compiled
@@ -122,6 +124,16 @@ class Network(PolicyEvaluator):
                 self._on_gpu[game] = twin = GpuNetwork(self.module, game, self.compiled)
                 weakref.finalize(self, twin.close)
         return self._on_gpu[game]
+
+
+def _usable(device: str) -> str:
+    """The device, or the CPU where it cannot be had."""
+    from dicent.evaluate.gpu import choose_device  # which takes its time to import
+
+    found, wrong = choose_device(device)
+    if wrong:
+        warnings.warn(f"{wrong}: the network runs on the CPU, slower", stacklevel=3)
+    return found
 
 
 @contextlib.contextmanager

@@ -21,6 +21,7 @@ import numpy as np
 import torch
 
 from dicent.errors import DicentError
+from dicent.evaluate.gpu import choose_device
 from dicent.evaluate.network import Network
 from dicent.evaluate.network_file import find_network
 from dicent.learn import checkpoint, components
@@ -90,9 +91,9 @@ class Training:
             raise DicentError("a run needs a budget: minutes, matches or evaluations")
         self.config, self.folder, self.own, self.watch, self.stop = config, run, own, watch, stop
         self.game = components.make_game(config)
-        self.device, message = components.choose_device(config)
-        if message:
-            run.warn(message)
+        self.device, wrong = choose_device(config.device)
+        if wrong:
+            run.warn(f"{wrong}: training goes on the CPU, slower")
         self.threads = Threads.choose(config, self.device)
         self._torch_threads = torch.get_num_threads()
         torch.set_num_threads(1)
