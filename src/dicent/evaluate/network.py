@@ -74,6 +74,13 @@ class Network(PolicyEvaluator):
         if self.device != "cpu":
             self.on_gpu(game).prepare()
 
+    def close(self) -> None:
+        """Give back what it has of a GPU; the next evaluation takes it again."""
+        with self._lock:
+            for twin in self._on_gpu.values():
+                twin.close()
+            self._on_gpu.clear()
+
     def evaluate(self, game: Game, states: Cells) -> Values:
         """The values [B] of states [B, S]."""
         return self._forward(game, states)[0]

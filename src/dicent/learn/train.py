@@ -167,6 +167,7 @@ class Training:
         """End the threads, and give torch its own back."""
         self._learner_thread.shutdown()
         self.groups.close()
+        self.evaluator.close()
         torch.set_num_threads(self._torch_threads)
 
     def _turn(self) -> None:
