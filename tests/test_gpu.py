@@ -165,30 +165,43 @@ def test_a_gpu_judges_games_whose_planes_hold_fractions(tmp_path: Path) -> None:
     assert on_gpu.evaluate(game, states) == pytest.approx(expected, abs=3e-3)
 
 
+def learned(num_actions: int) -> Dataset:
+    game, rng = dicent.make("ewn"), np.random.default_rng(2)
+    data = values_only(states_of(game, 500), rng.uniform(-1, 1, 500).astype(np.float32))
+    if num_actions:
+        return Dataset(data.states, data.values, rng.dirichlet(np.ones(18), 500).astype(np.float32))
+    return data
+
+
+def learner_on(device: str, num_actions: int, data: Dataset) -> Learner:
+    game = dicent.make("ewn")
+    learner = Learner(network(game, num_actions=num_actions), game, batch=128, device=device)
+    learner.warm_up(data)
+    return learner
+
+
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=needs_gpu)])
+@pytest.mark.parametrize("num_actions", [0, 18])
+def test_a_learner_goes_on_from_what_another_saved(device: str, num_actions: int) -> None:
+    data = learned(num_actions)
+    first, other = (learner_on(device, num_actions, data) for _ in range(2))
+    for i in range(3):
+        first.phase(data, 1e-3, np.random.default_rng(i))
+    saved = first.save()
+    loss = first.phase(data, 1e-3, np.random.default_rng(9))
+    other.load(saved)
+    assert other.phase(data, 1e-3, np.random.default_rng(9)) == pytest.approx(loss, abs=1e-4)
+    assert first.steps == other.steps == 16
+
+
 @needs_gpu
 @pytest.mark.parametrize("num_actions", [0, 18])
 def test_a_gpu_learns_as_a_cpu(num_actions: int) -> None:
-    game = dicent.make("ewn")
-    states, rng = states_of(game, 500), np.random.default_rng(2)
-    values = rng.uniform(-1, 1, 500).astype(np.float32)
-    data = values_only(states, values)
-    if num_actions:
-        policies = rng.dirichlet(np.ones(18), 500).astype(np.float32)
-        data = Dataset(states, values, policies)
-    learned = {}
+    data, losses = learned(num_actions), {}
     for device in ("cpu", "cuda"):
-        learner = Learner(network(game, num_actions=num_actions), game, batch=128, device=device)
-        learner.warm_up(data)
-        losses = [learner.phase(data, 1e-3, np.random.default_rng(i)) for i in range(3)]
-        halfway = learner.save()
-        other = Learner(network(game, num_actions=num_actions), game, batch=128, device=device)
-        other.warm_up(data)
-        other.load(halfway)
-        losses += [one.phase(data, 1e-3, np.random.default_rng(9)) for one in (learner, other)]
-        assert losses[3] == pytest.approx(losses[4], abs=1e-4)
-        assert learner.steps == 16
-        learned[device] = losses
-    assert learned["cuda"] == pytest.approx(learned["cpu"], rel=0.02)
+        learner = learner_on(device, num_actions, data)
+        losses[device] = [learner.phase(data, 1e-3, np.random.default_rng(i)) for i in range(5)]
+    assert losses["cuda"] == pytest.approx(losses["cpu"], rel=0.02)
 
 
 @needs_gpu
