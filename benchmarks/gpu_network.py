@@ -93,11 +93,8 @@ def ceilings(game):
     print("states  compiled for a size  for all sizes  with copies", flush=True)
     found = {}
     for size in SIZES:
-        found[size] = [
-            bare(game, size, half, False),
-            bare(game, size, half, None),
-            staged(network, game, size),
-        ]
+        rates = [bare(game, size, half, function) for function in (for_a_size, for_all_sizes)]
+        found[size] = [*rates, staged(network, game, size)]
         print(f"{size:6}  " + "  ".join(f"{rate / 1e6:.2f}" for rate in found[size]), flush=True)
     network.on_gpu(game).close()
     return {size: max(rates[:2]) for size, rates in found.items()}

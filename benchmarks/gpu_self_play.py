@@ -34,10 +34,10 @@ def timed(owner, names, spent):
     """Add up the seconds that methods take."""
 
     def wrap(name, call):
-        def wrapper(*arguments):
+        def wrapper(*arguments, **named):
             begin = time.perf_counter()
             try:
-                return call(*arguments)
+                return call(*arguments, **named)
             finally:
                 spent[name] += time.perf_counter() - begin
                 spent[f"{name}, times"] += 1
@@ -87,7 +87,7 @@ def main():
     parser.add_argument("out", type=Path)
     parser.add_argument("--seconds", type=float, default=40.0)
     parser.add_argument("cases", nargs="*", default=CASES)
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     ceiling = max(ceilings(dicent.make("ewn")).values())
     spent = defaultdict(float)
     timed(SelfPlay, ("value_waiting", "play_on", "advance", "_finish_all"), spent)

@@ -22,7 +22,7 @@ from dicent.errors import DicentError
 from dicent.evaluate.batches import Answer, Batches
 from dicent.game import Cells, Game
 
-SIZES = (1024, 2048, 4096, 6144, 8192, 12288, 16384)  # states to a graph
+SIZES = (64, 256, 1024, 2048, 4096, 6144, 8192, 12288, 16384)  # states to a graph
 STAGES = 4  # batches under way: judged, next on the device, being filled, being read
 DEVICES = ("auto", "cpu", "cuda")
 LAST = torch.channels_last
