@@ -1,46 +1,116 @@
-"""How fast the paper's network is on a GPU by itself, in several ways, in states a second."""
+"""How fast the paper's network is on a GPU by itself, in millions of states a second.
+
+    python benchmarks/gpu_network.py
+
+The inputs are on the GPU already, but for the last column, which is the network as self-play uses it: planes
+from pinned memory, values back, two batches at once.
+"""
 
 import copy
 import time
+from functools import partial
 
+import numpy as np
 import torch
 
 import dicent
+from dicent.evaluate.gpu import LAST, SIZES, _judge
+from dicent.evaluate.network import Network
 
-BATCH = 12288
+SECONDS = 1.0
 
 
-def speed(function, planes, seconds=1.5):
-    with torch.no_grad():
-        for _ in range(3):
-            function(planes)
+def speed(step, states, seconds=SECONDS):
+    """States a second, where `step` judges so many."""
+    for _ in range(3):
+        step()
+    torch.cuda.synchronize()
+    begin, done = time.perf_counter(), 0
+    while time.perf_counter() - begin < seconds:
+        for _ in range(10):
+            step()
         torch.cuda.synchronize()
-        begin, done = time.perf_counter(), 0
-        while time.perf_counter() - begin < seconds:
-            for _ in range(10):
-                function(planes)
-            torch.cuda.synchronize()
-            done += 10 * len(planes)
+        done += 10 * states
     return done / (time.perf_counter() - begin)
+
+
+def as_graph(function, module, planes):
+    """One call of a function, recorded."""
+    stream, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
+    with torch.no_grad(), torch.cuda.stream(stream):
+        for _ in range(3):
+            function(module, planes)
+        stream.synchronize()
+        with torch.cuda.graph(graph, stream=stream):
+            function(module, planes)
+    return graph.replay
+
+
+def for_a_size(module, planes):  # a function of its own: what is compiled belongs to the code
+    return _judge(module, planes)
+
+
+def for_all_sizes(module, planes):
+    return _judge(module, planes)
+
+
+def bare(game, size, module, function):
+    """The compiled network, recorded, with batches of `size`."""
+    planes = torch.randint(0, 2, (size, *game.input_shape), dtype=torch.uint8, device="cuda")
+    if function is for_all_sizes:
+        torch._dynamo.maybe_mark_dynamic(planes, 0)
+    torch.backends.cudnn.benchmark = True
+    compiled = torch.compile(function, dynamic=False if function is for_a_size else None)
+    return speed(as_graph(compiled, module, planes), size)
+
+
+def staged(network, game, size):
+    """The same with copies there and back, by two stages in turn."""
+    gpu = network.on_gpu(game)
+    stages = gpu.stages[:2]
+    done = [None, None]
+
+    def step():
+        for i, stage in enumerate(stages):
+            if done[i] is not None:
+                done[i].synchronize()
+            done[i] = gpu.batches.call(lambda stage=stage: stage.send(size))
+
+    return speed(step, 2 * size)
+
+
+def ceilings(game):
+    """The bare network's speed for each size of batch; all ways beside each other are printed."""
+    module = dicent.ResidualNetwork(game.input_shape, width=96)
+    network = Network(copy.deepcopy(module), "cuda", compiled=True)
+    states = np.stack([game.initial_state(seed).cells for seed in range(512)])
+    difference = np.abs(network.evaluate(game, states) - Network(module).evaluate(game, states)).max()
+    print(f"half precision differs from float32 on a CPU by {difference:.1e} at the most", flush=True)
+    begin = time.perf_counter()
+    network.prepare(game)
+    print(f"compiled and recorded in {time.perf_counter() - begin:.1f} s", flush=True)
+    half = copy.deepcopy(module).cuda().half().to(memory_format=LAST)
+    print("states  compiled for a size  for all sizes  with copies", flush=True)
+    found = {}
+    for size in SIZES:
+        rates = [bare(game, size, half, function) for function in (for_a_size, for_all_sizes)]
+        found[size] = [*rates, staged(network, game, size)]
+        print(f"{size:6}  " + "  ".join(f"{rate / 1e6:.2f}" for rate in found[size]), flush=True)
+    network.on_gpu(game).close()
+    return {size: max(rates[:2]) for size, rates in found.items()}
 
 
 def main():
     game = dicent.make("ewn")
-    planes = torch.rand(BATCH, *game.input_shape, device="cuda").round()
-    last = torch.channels_last
+    planes = torch.rand(SIZES[-1], *game.input_shape, device="cuda").round()
     for width in (None, 96):
         module = dicent.ResidualNetwork(game.input_shape, width=width).cuda().eval()
-        half = copy.deepcopy(module).half().to(memory_format=last)
-        halved = planes.half().to(memory_format=last)
-        print(f"width {width}: float32 {speed(module, planes):,.0f}", flush=True)
-        with torch.autocast("cuda", torch.float16):
-            print(f"width {width}: autocast {speed(module, planes):,.0f}", flush=True)
-        print(f"width {width}: half, channels last {speed(half, halved):,.0f}", flush=True)
-        try:
-            compiled = torch.compile(half, mode="max-autotune-no-cudagraphs")
-            print(f"width {width}: half, compiled {speed(compiled, halved):,.0f}", flush=True)
-        except Exception as error:
-            print(f"width {width}: cannot compile: {str(error)[:200]}", flush=True)
+        half = copy.deepcopy(module).half().to(memory_format=LAST)
+        halved = planes.half().to(memory_format=LAST)
+        with torch.no_grad():
+            rates = [speed(partial(*pair), len(planes)) / 1e6 for pair in ((module, planes), (half, halved))]
+        print(f"width {width}: float32 {rates[0]:.2f}, half {rates[1]:.2f}", flush=True)
+    ceilings(game)
 
 
 if __name__ == "__main__":

@@ -7,70 +7,37 @@ duplication of almost nothing leaves learning out.
 """
 
 import argparse
-import copy
 import json
 import time
 from collections import defaultdict
 from pathlib import Path
 
-import numpy as np
-import torch
+from gpu_network import ceilings
 from sweep import parse
 
 import dicent
-from dicent.evaluate.gpu import SIZES, GpuNetwork
-from dicent.evaluate.network import Network
+from dicent.evaluate.batches import Batches
+from dicent.evaluate.gpu import SIZES, GpuStage
 from dicent.learn.learner import Learner
 from dicent.learn.self_play import SelfPlay
 from dicent.learn.train import Training
 
 CASES = (
-    "alone:at_once=24576,groups=12,duplication=1e-9,evaluations_per_move=150",
-    "learning:at_once=16384,groups=12,matches_per_update=512,batch=8192,evaluations_per_move=150",
+    "alone:at_once=24576,groups=16,duplication=1e-9,evaluations_per_move=150",
+    "learning:at_once=16384,groups=16,matches_per_update=512,batch=8192,evaluations_per_move=150",
     "one-match:preset=paper,device=cuda,width=96",
 )
 WARM_UP = 0.4  # of the time, not counted: the first matches all begin at once
-
-
-def bare(game, seconds=2.0):
-    """The compiled network by itself, its inputs on the device, for each size of batch."""
-    module = dicent.ResidualNetwork(game.input_shape, width=96)
-    network = Network(copy.deepcopy(module), "cuda", compiled=True)
-    states = np.stack([game.initial_state(seed).cells for seed in range(512)])
-    difference = np.abs(network.evaluate(game, states) - Network(module).evaluate(game, states)).max()
-    print(f"half precision differs from float32 on a CPU by {difference:.1e} at the most", flush=True)
-    network.prepare(game)
-    speeds = {}
-    for size in SIZES:
-        graph = network.on_gpu(game).graphs[size].recorded
-        torch.cuda.synchronize()
-        begin, done = time.perf_counter(), 0
-        while time.perf_counter() - begin < seconds:
-            for _ in range(10):
-                graph.replay()
-            torch.cuda.synchronize()
-            done += 10 * size
-        speeds[size] = done / (time.perf_counter() - begin)
-        print(f"bare network, batches of {size}: {speeds[size] / 1e6:.2f} M/s", flush=True)
-    begin, done = time.perf_counter(), 0
-    batch = np.resize(states, (SIZES[-1], states.shape[1]))
-    while time.perf_counter() - begin < seconds:
-        network.evaluate(game, batch)
-        done += len(batch)
-    print(
-        f"encoded, sent and judged, one after the other: {done / (time.perf_counter() - begin) / 1e6:.2f} M/s"
-    )
-    return max(speeds.values())
 
 
 def timed(owner, names, spent):
     """Add up the seconds that methods take."""
 
     def wrap(name, call):
-        def wrapper(*arguments):
+        def wrapper(*arguments, **named):
             begin = time.perf_counter()
             try:
-                return call(*arguments)
+                return call(*arguments, **named)
             finally:
                 spent[name] += time.perf_counter() - begin
                 spent[f"{name}, times"] += 1
@@ -79,6 +46,18 @@ def timed(owner, names, spent):
 
     for name in names:
         setattr(owner, name, wrap(name, getattr(owner, name)))
+
+
+def counted(spent):
+    """Count the rows of graphs, filled or not."""
+    send = GpuStage.send
+
+    def wrapper(self, count):
+        spent["rows filled"] += count
+        spent["rows"] += next(size for size in SIZES if size >= count)
+        return send(self, count)
+
+    GpuStage.send = wrapper
 
 
 def self_play(folder, seconds, spent, **settings):
@@ -108,12 +87,13 @@ def main():
     parser.add_argument("out", type=Path)
     parser.add_argument("--seconds", type=float, default=40.0)
     parser.add_argument("cases", nargs="*", default=CASES)
-    given = parser.parse_args()
-    ceiling = bare(dicent.make("ewn"))
+    given = parser.parse_intermixed_args()
+    ceiling = max(ceilings(dicent.make("ewn")).values())
     spent = defaultdict(float)
     timed(SelfPlay, ("value_waiting", "play_on", "advance", "_finish_all"), spent)
     timed(Training, ("_take", "_finish_phase", "_learn", "_housekeeping"), spent)
-    timed(GpuNetwork, ("_send",), spent)
+    timed(Batches, ("_send", "_take", "_write", "_read"), spent)
+    counted(spent)
     timed(Learner, ("phase",), spent)
     found = {"bare": ceiling}
     for case in given.cases:
@@ -123,7 +103,8 @@ def main():
         print(
             f"{name}: {row['evaluations'] / 1e6:.3f} M evaluations/s, {row['evaluations'] / ceiling:.0%} of "
             f"the bare network; {row['matches']:.0f} matches/s, {row['learned'] / 1e6:.2f} M states "
-            f"learned/s, {row['evaluations'] * given.seconds / max(1, spent['_send, times']):.0f} to a batch",
+            f"learned/s, {spent['rows filled'] / max(1, spent['_send, times']):.0f} to a batch, "
+            f"{spent['rows filled'] / max(1, spent['rows']):.0%} of its rows filled",
             flush=True,
         )
         print("   seconds:", {key: round(value, 1) for key, value in spent.items()}, flush=True)

@@ -163,9 +163,10 @@ class Browser:
         wait_for(clicked, f"a click on {selector} {words!r}")
 
     def write(self, selector: str, text: str) -> None:
-        field = self.see(selector)
-        field.clear()
-        field.send_keys(text)
+        """Write over what a field holds, by keys: pages hear nothing of `clear`, and would put it back."""
+        from selenium.webdriver.common.keys import Keys
+
+        self.see(selector).send_keys(Keys.CONTROL + "a", Keys.NULL, text)
 
     def choose(self, selector: str, value: str) -> None:
         """Choose from a list; its entries have values that need not be attributes."""

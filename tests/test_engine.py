@@ -420,7 +420,7 @@ def test_ids_and_queries_in_flight(workers: Workers) -> None:
     talk.ask(id="more", **NIM)
     assert f"{GUESTS.in_flight} queries are in flight" in talk.last("more")["error"]
     assert talk.get(query="terminate")["terminated"] == list(range(GUESTS.in_flight))
-    assert talk.engine.wait(20)
+    assert talk.engine.wait(120)
     talk.answers.clear()
     talk.ask(id=0, **NIM, player="random")
     assert "action" in talk.last(0)

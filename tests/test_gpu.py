@@ -1,5 +1,6 @@
 """The network and its learner on a GPU. What needs one is left out where there is none."""
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -7,9 +8,8 @@ import pytest
 import torch
 
 import dicent
-from dicent import DicentError
 from dicent.binding import bind
-from dicent.evaluate.gpu import SIZES, pieces, usable_gpu
+from dicent.evaluate.gpu import usable_gpu
 from dicent.evaluate.network import Network
 from dicent.learn.data import Dataset, values_only
 from dicent.learn.learner import Learner
@@ -79,14 +79,6 @@ def network(game: dicent.Game, **settings: object) -> torch.nn.Module:
     return dicent.ResidualNetwork(game.input_shape, filters=8, blocks=1, hidden=16, **settings)
 
 
-@pytest.mark.parametrize("n", [1, 5, 1023, 1024, 1025, 5000, 12_000, 20_000, 100_000])
-def test_pieces_hold_every_state_and_little_else(n: int) -> None:
-    found = pieces(n)
-    assert sum(found) >= n
-    assert sum(found) - n < SIZES[0] or sum(found) <= n / 0.75
-    assert set(found) <= set(SIZES)
-
-
 @pytest.mark.parametrize("name", ["ewn", "ewn:setup=alternate", "tic-tac-toe", "connect-four"])
 @pytest.mark.parametrize("compiled", [True, False])
 def test_bytes_hold_what_planes_hold(name: str, compiled: bool) -> None:
@@ -113,47 +105,6 @@ def test_fractions_are_not_called_whole(tmp_path: Path) -> None:
         dicent.load(file)
 
 
-class Small:
-    """Stands for a GPU with room for 40 states."""
-
-    asked: list[int]
-
-    def __init__(self) -> None:
-        self.asked = []
-
-    def forward(self, states: np.ndarray) -> tuple[np.ndarray, None]:
-        if len(states) > 40:
-            raise torch.cuda.OutOfMemoryError
-        self.asked.append(len(states))
-        return states[:, 0].astype(np.float64), None
-
-
-def test_out_of_memory_halves_the_batch_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    game = dicent.make("ewn")
-    judge, gpu = Network(network(game)), Small()
-    judge.device = "cuda"
-    monkeypatch.setattr(judge, "on_gpu", lambda game: gpu)
-    states = states_of(game, 100)
-    assert (judge.evaluate(game, states) == states[:, 0]).all()
-    assert gpu.asked == [25] * 4
-    judge.evaluate(game, states)
-    assert gpu.asked[4:] == [25] * 4  # it has learned how much there is room for
-
-
-def test_a_gpu_without_any_room_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    game = dicent.make("ewn")
-    judge = Network(network(game))
-    judge.device = "cuda"
-
-    class Full(Small):
-        def forward(self, states: np.ndarray) -> tuple[np.ndarray, None]:
-            raise torch.cuda.OutOfMemoryError
-
-    monkeypatch.setattr(judge, "on_gpu", lambda game: Full())
-    with pytest.raises(DicentError, match="no memory left: use device=cpu"):
-        judge.evaluate(game, states_of(game, 100))
-
-
 def test_a_broken_gpu_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("CUDA error: device-side assert\nmore")
@@ -161,6 +112,22 @@ def test_a_broken_gpu_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch, "ones", broken)
     assert usable_gpu() == "the GPU does not work: CUDA error: device-side assert"
+
+
+def test_without_a_gpu_networks_run_on_the_cpu_and_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dicent.evaluate.gpu.usable_gpu", lambda: "there is no GPU that torch can use")
+    game = dicent.make("ewn")
+    states = states_of(game, 10)
+    with pytest.warns(UserWarning, match="no GPU that torch can use: the network runs on the CPU"):
+        network_of_player = dicent.parse_player("greedy:net-official,device=cuda").network
+    assert network_of_player is not None
+    expected = dicent.load_network("net-official").evaluate(game, states)
+    assert (network_of_player.evaluate(game, states) == expected).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert dicent.load_network("net-official", "auto").device == "cpu"
+    with pytest.raises(dicent.DicentError, match="no device 'tpu'; possible are auto, cpu, cuda"):
+        dicent.parse_player("greedy:net-official,device=tpu")
 
 
 # With a GPU
@@ -198,30 +165,43 @@ def test_a_gpu_judges_games_whose_planes_hold_fractions(tmp_path: Path) -> None:
     assert on_gpu.evaluate(game, states) == pytest.approx(expected, abs=3e-3)
 
 
+def learned(num_actions: int) -> Dataset:
+    game, rng = dicent.make("ewn"), np.random.default_rng(2)
+    data = values_only(states_of(game, 500), rng.uniform(-1, 1, 500).astype(np.float32))
+    if num_actions:
+        return Dataset(data.states, data.values, rng.dirichlet(np.ones(18), 500).astype(np.float32))
+    return data
+
+
+def learner_on(device: str, num_actions: int, data: Dataset) -> Learner:
+    game = dicent.make("ewn")
+    learner = Learner(network(game, num_actions=num_actions), game, batch=128, device=device)
+    learner.warm_up(data)
+    return learner
+
+
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=needs_gpu)])
+@pytest.mark.parametrize("num_actions", [0, 18])
+def test_a_learner_goes_on_from_what_another_saved(device: str, num_actions: int) -> None:
+    data = learned(num_actions)
+    first, other = (learner_on(device, num_actions, data) for _ in range(2))
+    for i in range(3):
+        first.phase(data, 1e-3, np.random.default_rng(i))
+    saved = first.save()
+    loss = first.phase(data, 1e-3, np.random.default_rng(9))
+    other.load(saved)
+    assert other.phase(data, 1e-3, np.random.default_rng(9)) == pytest.approx(loss, abs=1e-4)
+    assert first.steps == other.steps == 16
+
+
 @needs_gpu
 @pytest.mark.parametrize("num_actions", [0, 18])
 def test_a_gpu_learns_as_a_cpu(num_actions: int) -> None:
-    game = dicent.make("ewn")
-    states, rng = states_of(game, 500), np.random.default_rng(2)
-    values = rng.uniform(-1, 1, 500).astype(np.float32)
-    data = values_only(states, values)
-    if num_actions:
-        policies = rng.dirichlet(np.ones(18), 500).astype(np.float32)
-        data = Dataset(states, values, policies)
-    learned = {}
+    data, losses = learned(num_actions), {}
     for device in ("cpu", "cuda"):
-        learner = Learner(network(game, num_actions=num_actions), game, batch=128, device=device)
-        learner.warm_up(data)
-        losses = [learner.phase(data, 1e-3, np.random.default_rng(i)) for i in range(3)]
-        halfway = learner.save()
-        other = Learner(network(game, num_actions=num_actions), game, batch=128, device=device)
-        other.warm_up(data)
-        other.load(halfway)
-        losses += [one.phase(data, 1e-3, np.random.default_rng(9)) for one in (learner, other)]
-        assert losses[3] == pytest.approx(losses[4], abs=1e-4)
-        assert learner.steps == 16
-        learned[device] = losses
-    assert learned["cuda"] == pytest.approx(learned["cpu"], rel=0.02)
+        learner = learner_on(device, num_actions, data)
+        losses[device] = [learner.phase(data, 1e-3, np.random.default_rng(i)) for i in range(5)]
+    assert losses["cuda"] == pytest.approx(losses["cpu"], rel=0.02)
 
 
 @needs_gpu

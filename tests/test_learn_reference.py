@@ -4,6 +4,7 @@ The loop below follows method.md, sections 2 to 4 and 6, with dictionaries for S
 numbers from the same streams. Values lie on states and not on edges, as everywhere in Dicent.
 """
 
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -254,9 +255,9 @@ class Recorded(SmoothReplay):
         super().__init__(config.replay_matches, config.duplication)
         self.datasets: list[Dataset] = []
 
-    def add(self, data: Dataset, rng: np.random.Generator) -> None:
+    def add(self, data: Dataset, seed: Sequence[int]) -> None:
         self.datasets.append(data)
-        super().add(data, rng)
+        super().add(data, seed)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import dicent
 from dicent import DicentError
+from dicent.binding import bind
 from dicent.learn.data import Dataset, Searched, concatenate, deepest_of_each, values_only
 from dicent.learn.replay import PlainReplay, Replay, SmoothReplay
 
@@ -34,7 +36,7 @@ def run(replay: Replay, sizes: list[int], phases: int, per_phase: int = 1) -> li
     used, number = [], 0
     for phase in range(phases):
         for _ in range(per_phase):
-            replay.add(match(number, sizes[number % len(sizes)]), np.random.default_rng(number))
+            replay.add(match(number, sizes[number % len(sizes)]), (number,))
             number += 1
         used.append(rows(replay.sample(np.random.default_rng(1000 + phase))))
     return used
@@ -244,6 +246,9 @@ def test_a_memory_of_nothing_is_refused(make: type[Replay], size: int, duplicati
 # Datasets
 
 
+BOUND = bind(dicent.make("dice-nim"))
+
+
 def search(items: list[tuple[int, int, int, int]]) -> Searched:
     """A search that found (state, ply, left, value)."""
     states, plies, left, values = (np.array([item[i] for item in items], np.int64) for i in range(4))
@@ -254,21 +259,22 @@ def search(items: list[tuple[int, int, int, int]]) -> Searched:
 def test_the_deepest_search_of_a_state_counts_and_of_equals_the_last() -> None:
     first = search([(1, 0, 3, 10), (2, 0, 2, 20), (3, 0, 1, 30), (1, 0, 1, 11)])
     later = search([(2, 0, 2, 21), (3, 0, 2, 31), (1, 0, 2, 12), (4, 0, 0, 40)])
-    kept = deepest_of_each([first, later]).data
+    kept = deepest_of_each([first, later], BOUND).data
     found = dict(zip(kept.states[:, 0].tolist(), kept.values.tolist(), strict=True))
     assert found == {1: 10, 2: 21, 3: 31, 4: 40}
 
 
 def test_a_state_counts_once_for_each_ply() -> None:
-    kept = deepest_of_each([search([(1, 4, 3, 10), (1, 6, 1, 20), (1, 6, 2, 30)])]).data
+    kept = deepest_of_each([search([(1, 4, 3, 10), (1, 6, 1, 20), (1, 6, 2, 30)])], BOUND).data
     assert kept.values.tolist() == [10, 30]
 
 
 Items = list[tuple[int, int, int, int]]
 
 
+@pytest.mark.parametrize("compiled", [True, False])
 @given(
-    st.lists(
+    searches=st.lists(
         st.lists(
             st.tuples(st.integers(-3, 3), st.integers(0, 2), st.integers(0, 5), st.integers(-100, 100)),
             min_size=1,
@@ -277,8 +283,9 @@ Items = list[tuple[int, int, int, int]]
         max_size=4,
     )
 )
-def test_the_deepest_search_counts_as_in_a_dictionary(searches: list[Items]) -> None:
-    kept = deepest_of_each([search(items) for items in searches]).data
+def test_the_deepest_search_counts_as_in_a_dictionary(compiled: bool, searches: list[Items]) -> None:
+    bound = bind(dicent.make("dice-nim"), compiled)
+    kept = deepest_of_each([search(items) for items in searches], bound).data
     best: dict[tuple[int, int], tuple[int, int]] = {}
     for state, ply, left, value in (item for items in searches for item in items):
         if left >= best.get((state, ply), (0, 0))[0]:

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import warnings
 from collections.abc import Callable
 
 import tyro
@@ -41,7 +42,11 @@ def _run(arguments: list[str]) -> None:
 def _guarded(command: Callable[[], object]) -> int:
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     try:
-        command()
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda message, *_: console.print(
+                f"[bold yellow]warning:[/] {escape(str(message))}"
+            )
+            command()
     except DicentError as error:
         console.print(f"[bold red]error:[/] {escape(str(error))}")
         return 1

@@ -1,17 +1,17 @@
 """A network on a GPU: in half precision, compiled, as CUDA graphs, fed from pinned memory.
 
-Threads encode their states in bytes and queue them. One thread sends whatever has queued up as one batch,
-while the batch before is judged, in pieces of a few sizes, for each of which there is a graph.
+Threads encode their states in bytes, straight into the memory that the GPU reads (`batches.py`). To judge a
+batch is one call: its graph copies the planes to the GPU, runs the network and copies the values back. Each
+stage has a stream of its own, so that the copies of one batch overlap with the work on another.
 """
 
 from __future__ import annotations
 
+import contextlib
 import copy
-import queue
-import threading
 import warnings
-from collections import deque
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -19,49 +19,15 @@ from torch import Tensor, nn
 
 from dicent.binding import bind
 from dicent.errors import DicentError
+from dicent.evaluate.batches import Answer, Batches
 from dicent.game import Cells, Game
 
-SIZES = (1024, 4096, 8192, 16384)  # states to a graph
-WORTH = 0.75  # the share of a graph that must be filled before smaller ones do better
-IN_FLIGHT = 2  # batches: one is judged, one waits on the device
+SIZES = (64, 256, 1024, 2048, 4096, 6144, 8192, 12288, 16384)  # states to a graph
+STAGES = 4  # batches under way: judged, next on the device, being filled, being read
+DEVICES = ("auto", "cpu", "cuda")
 LAST = torch.channels_last
 
-
-class Graph(NamedTuple):
-    """The network recorded for one size of batch."""
-
-    planes: Tensor  # [size, C, H, W]
-    values: Tensor  # [size]
-    logits: Tensor | None  # [size, A]
-    recorded: torch.cuda.CUDAGraph
-
-
-class Slot(NamedTuple):
-    """Room for one thread's states on their way, in pinned memory."""
-
-    planes: Tensor  # [n, C, H, W]
-    values: Tensor  # [n]
-    logits: Tensor | None  # [n, A]
-
-
-class Request:
-    """States that are to be judged."""
-
-    def __init__(self, slot: Slot, count: int) -> None:
-        self.slot, self.count = slot, count
-        self.sent = threading.Event()
-        self.done: torch.cuda.Event | None = None
-        self.error: BaseException | None = None
-
-
-class Stage(NamedTuple):
-    """Room on the device for a batch."""
-
-    planes: Tensor
-    values: Tensor
-    logits: Tensor | None
-    arrived: torch.cuda.Event
-    done: torch.cuda.Event
+T = TypeVar("T")
 
 
 class GpuNetwork:
@@ -72,176 +38,129 @@ class GpuNetwork:
         self.half = copy.deepcopy(module).half()
         self.half.to(memory_format=LAST)  # type: ignore[call-overload]  # not in torch's stubs
         self.judge = compile_function(_judge) if compiled else _judge
-        self.policy = getattr(self.half, "policy", None)
-        self.dtype = plane_type(game)
-        self.graphs: dict[int, Graph] = {}
-        self.slots: list[Slot] = []  # free ones
-        self.stages: list[Stage] = []
-        self.flying: deque[Stage] = deque()
-        self.work, self.copies = torch.cuda.Stream(priority=-1), torch.cuda.Stream()
-        self.lock = threading.Lock()
-        self.queue: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
+        self.encode = bind(game).kernel("encoding.encode_batch")
+        self.stages = [GpuStage(self) for _ in range(STAGES)]
+        self.loads = torch.cuda.Stream()
+        self.batches = Batches(self.stages)
         self.load()
-        threading.Thread(target=self._serve, daemon=True).start()
 
     def close(self) -> None:
         """End the thread that sends batches."""
-        self.queue.put(None)
+        self.batches.close()
 
     def load(self) -> None:
         """Take over the weights of the module; batches sent before are judged by the old ones."""
-        with self.lock, torch.no_grad():
-            self.work.wait_stream(torch.cuda.current_stream())
-            with torch.cuda.stream(self.work):
-                pairs = zip(self.half.state_dict().values(), self.module.state_dict().values(), strict=True)
-                for mine, theirs in pairs:
-                    mine.copy_(theirs)
-            self.work.synchronize()
+        here = torch.cuda.current_stream()
+        done: torch.cuda.Event = self.batches.call(lambda: self._load(here))
+        done.synchronize()
+
+    def _load(self, changed: torch.cuda.Stream) -> torch.cuda.Event:
+        self.loads.wait_stream(changed)
+        for stage in self.stages:
+            self.loads.wait_stream(stage.stream)
+        with torch.no_grad(), torch.cuda.stream(self.loads):
+            mine, theirs = (list(m.state_dict().values()) for m in (self.half, self.module))
+            torch._foreach_copy_(mine, theirs)
+            done = torch.cuda.Event(blocking=True)
+            done.record(self.loads)
+        for stage in self.stages:
+            stage.stream.wait_event(done)
+        return done
 
     def prepare(self) -> None:
-        """Compile and record every size."""
-        with self.lock:
+        """Compile and record every size that there is memory for."""
+
+        def record() -> None:
             for size in SIZES:
-                self._graph(size)
+                for stage in self.stages:
+                    if size <= self.batches.most:
+                        stage.graph(size)
 
-    def forward(self, states: Cells) -> tuple[Any, Any]:
+        self._within_memory(lambda: self.batches.call(record))
+
+    def forward(self, states: Cells) -> Answer:
         """Values [B] and logits [B, A], or None, of states [B, S]."""
-        n = len(states)
-        slot = self._slot(n)
-        encode = bind(self.game).kernel("encoding.encode_batch")
-        encode(np.ascontiguousarray(states), slot.planes.numpy()[:n])
-        request = Request(slot, n)
-        self.queue.put(request)
-        request.sent.wait()
-        if request.error is not None:
-            raise request.error
-        assert request.done is not None
-        request.done.synchronize()
-        values = slot.values[:n].numpy().astype(np.float64)
-        logits = None if slot.logits is None else slot.logits[:n].numpy().copy()
-        with self.lock:
-            self.slots.append(slot)
-        return values, logits
+        states = np.ascontiguousarray(states)
 
-    def _slot(self, n: int) -> Slot:
-        """A free slot with room for n states."""
-        with self.lock:
-            while self.slots:
-                slot = self.slots.pop()
-                if len(slot.planes) >= n:
-                    return slot
-        room = 1 << max(8, (n + n // 4).bit_length())
-        return Slot(*self._tensors(room, pin_memory=True))
+        def write(first: int, last: int, planes: Any) -> None:
+            self.encode(states[first:last], planes)
 
-    def _tensors(self, room: int, **where: Any) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Planes, values, and logits where there is a policy."""
-        planes = torch.empty((room, *self.game.input_shape), dtype=self.dtype, **where)
-        logits = None if self.policy is None else torch.empty(room, self.policy.out_features, **where)
-        return planes, torch.empty(room, **where), logits
+        return self._within_memory(lambda: self.batches.judge(len(states), write))
 
-    # The thread that sends
-
-    def _serve(self) -> None:
-        """Send what is queued, as long as there is anybody."""
+    def _within_memory(self, work: Callable[[], T]) -> T:
+        """Do something by batches that are small enough for the memory there is."""
         while True:
-            request = self.queue.get()
-            if len(self.flying) >= IN_FLIGHT:  # meanwhile more may queue up
-                self.flying.popleft().done.synchronize()
-            requests, total = [], 0
-            while request is not None:
-                requests.append(request)
-                total += request.count
-                if total >= SIZES[-1] or self.queue.empty():
-                    break
-                request = self.queue.get()
+            most = self.batches.most
             try:
-                if requests:
-                    with self.lock, torch.no_grad():
-                        self._send(requests, total)
-            except Exception as error:
-                for one in requests:
-                    one.error = error
-            for one in requests:
-                one.sent.set()
-            if request is None:
-                return
+                return work()
+            except torch.cuda.OutOfMemoryError:
+                if most <= SIZES[0]:
+                    raise DicentError("the GPU has no memory left: use device=cpu") from None
+                self.batches.most = min(self.batches.most, most // 2)  # unless another thread was faster
+                torch.cuda.empty_cache()
 
-    def _send(self, requests: list[Request], total: int) -> None:
-        """Judge the states of several requests as one batch."""
-        stage = self._stage(total)
-        offsets = np.cumsum([0, *(one.count for one in requests)]).tolist()
-        with torch.cuda.stream(self.copies):
-            for one, first in zip(requests, offsets, strict=False):
-                there = stage.planes[first : first + one.count]
-                there.copy_(one.slot.planes[: one.count], non_blocking=True)
-            stage.arrived.record(self.copies)
-        with torch.cuda.stream(self.work):
-            self.work.wait_event(stage.arrived)
-            self._judge_pieces(stage, total)
-            for one, first in zip(requests, offsets, strict=False):
-                some = slice(first, first + one.count)
-                one.slot.values[: one.count].copy_(stage.values[some], non_blocking=True)
-                if one.slot.logits is not None and stage.logits is not None:
-                    one.slot.logits[: one.count].copy_(stage.logits[some], non_blocking=True)
-            stage.done.record(self.work)
-        for one in requests:
-            one.done = stage.done
-        self.flying.append(stage)
 
-    def _judge_pieces(self, stage: Stage, total: int) -> None:
-        first = 0
-        for size in pieces(total):
-            graph, last = self._graph(size), min(total, first + size)
-            graph.planes[: last - first].copy_(stage.planes[first:last])
-            graph.recorded.replay()
-            stage.values[first:last].copy_(graph.values[: last - first])
-            if graph.logits is not None and stage.logits is not None:
-                stage.logits[first:last].copy_(graph.logits[: last - first])
-            first = last
+class GpuStage:
+    """Pinned memory for a batch, and graphs that read it and write there what the network says."""
 
-    def _stage(self, total: int) -> Stage:
-        """Room on the device that no batch in flight uses. Its `done` is recorded once for each batch."""
-        flying = [stage.planes.data_ptr() for stage in self.flying]
-        for stage in self.stages:
-            if len(stage.planes) >= total and stage.planes.data_ptr() not in flying:
-                return stage._replace(done=torch.cuda.Event(blocking=True))
-        torch.cuda.synchronize()  # nothing in flight may use what goes
-        self.flying.clear()
-        self.stages.clear()
-        for _ in range(IN_FLIGHT + 1):
-            events = torch.cuda.Event(), torch.cuda.Event(blocking=True)
-            self.stages.append(Stage(*self._tensors(total + total // 4, device="cuda"), *events))
-        return self.stages[0]
+    def __init__(self, network: GpuNetwork) -> None:
+        self.network = network
+        shape, dtype = network.game.input_shape, plane_type(network.game)
+        policy = getattr(network.half, "policy", None)
+        self.inputs = torch.empty((SIZES[-1], *shape), dtype=dtype, pin_memory=True)
+        self.outputs = [torch.empty(SIZES[-1], pin_memory=True)]
+        if policy is not None:
+            self.outputs.append(torch.empty((SIZES[-1], policy.out_features), pin_memory=True))
+        self.planes, self.values = self.inputs.numpy(), self.outputs[0].numpy()
+        self.logits = self.outputs[1].numpy() if policy is not None else None
+        self.stream = torch.cuda.Stream(priority=-1)
+        self.pool = torch.cuda.graph_pool_handle()  # for all graphs: they never run at the same time
+        self.graphs: dict[int, torch.cuda.CUDAGraph] = {}
 
-    def _graph(self, size: int) -> Graph:
-        """The network recorded for a batch of `size`; held by the lock."""
+    def send(self, count: int) -> torch.cuda.Event:
+        """Begin to judge the first `count` rows."""
+        graph = self.graph(next(size for size in SIZES if size >= count))
+        done = torch.cuda.Event(blocking=True)
+        with torch.cuda.stream(self.stream):
+            graph.replay()
+            done.record(self.stream)
+        return done
+
+    def graph(self, size: int) -> torch.cuda.CUDAGraph:
+        """What judges `size` rows."""
         if size not in self.graphs:
-            planes = torch.zeros((size, *self.game.input_shape), dtype=self.dtype, device="cuda")
-            torch.cuda.synchronize()
-            with torch.no_grad(), torch.cuda.stream(self.work):
+            graph = torch.cuda.CUDAGraph()
+            with torch.no_grad(), torch.cuda.stream(self.stream):
                 for _ in range(2):  # compiles, and chooses algorithms
-                    self.judge(self.half, planes)
-                self.work.synchronize()
-                graph = torch.cuda.CUDAGraph()
-                with torch.cuda.graph(graph, stream=self.work, capture_error_mode="thread_local"):
-                    values, logits = self.judge(self.half, planes)
-            self.graphs[size] = Graph(planes, values, logits, graph)
+                    self._judge(size)
+                self.stream.synchronize()
+                record(graph, lambda: self._judge(size), self.pool)
+            self.graphs[size] = graph
         return self.graphs[size]
+
+    def _judge(self, size: int) -> None:
+        planes = self.inputs[:size].to("cuda", non_blocking=True)
+        torch._dynamo.maybe_mark_dynamic(planes, 0)  # to be compiled once for all sizes
+        for here, there in zip(self.outputs, self.network.judge(self.network.half, planes), strict=False):
+            here[:size].copy_(there, non_blocking=True)
+
+
+def record(graph: torch.cuda.CUDAGraph, work: Callable[[], object], pool: Any) -> None:
+    """Record what `work` asks of the current stream."""
+    # torch.cuda.graph would do the same, and collect garbage each time
+    graph.capture_begin(pool, capture_error_mode="thread_local")
+    try:
+        work()
+    except BaseException:
+        with contextlib.suppress(RuntimeError):
+            graph.capture_end()
+        raise
+    graph.capture_end()
 
 
 def plane_type(game: Game) -> torch.dtype:
     """What planes are sent in: bytes where the game says that these are enough."""
     return torch.uint8 if game.whole_planes else torch.float32
-
-
-def pieces(n: int) -> list[int]:
-    """The sizes of graphs that judge n states, with little room left over."""
-    found = []
-    while n > 0:
-        size = next((s for s in reversed(SIZES) if n >= WORTH * s), SIZES[0])
-        found.append(size)
-        n -= size
-    return found
 
 
 def _judge(module: nn.Module, planes: Tensor) -> tuple[Tensor, Tensor | None]:
@@ -251,10 +170,10 @@ def _judge(module: nn.Module, planes: Tensor) -> tuple[Tensor, Tensor | None]:
 
 
 def compile_function(function: Any) -> Any:
-    """A function compiled for each size; as it is, where that cannot be done."""
+    """A function compiled; as it is, where that cannot be done."""
     torch.backends.cudnn.benchmark = True  # does as well as torch's own tuning, in a tenth of the time
     torch._dynamo.config.recompile_limit = 256  # sizes times networks
-    compiled = torch.compile(function, dynamic=False)
+    compiled = torch.compile(function)
     failed = False
 
     def call(*arguments: Any) -> Any:
@@ -271,6 +190,16 @@ def compile_function(function: Any) -> Any:
         return function(*arguments)
 
     return call
+
+
+def choose_device(wanted: str) -> tuple[str, str]:
+    """The device to use, "cpu" or "cuda"; and what is wrong with the GPU where one was asked for in vain."""
+    if wanted not in DEVICES:
+        raise DicentError(f"there is no device {wanted!r}; possible are {', '.join(DEVICES)}")
+    if wanted == "cpu":
+        return "cpu", ""
+    wrong = usable_gpu()
+    return ("cpu", wrong if wanted == "cuda" else "") if wrong else ("cuda", "")
 
 
 def usable_gpu() -> str:

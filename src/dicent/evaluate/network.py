@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -30,10 +31,11 @@ SMALLEST = 32  # states that are worth a thread
 class Network(PolicyEvaluator):
     """A torch module that maps planes [B, C, H, W] to values [B], or to values and logits [B, A].
 
-    It runs in float32 on a CPU and in half precision on a GPU. `largest` is the largest batch that goes
-    through it at once; it is halved where a GPU has no memory for it. On a CPU a batch is shared out evenly
-    to `threads`; torch's own threads are another thing. On a GPU `compiled` takes a quarter of a minute, and
-    makes it about twice as fast; batches of several threads that ask at once are judged together.
+    It runs in float32 on a CPU and in half precision on a GPU. On a CPU a batch is shared out evenly to
+    `threads`, each of which judges up to `largest` states at once; torch's own threads are another thing. On
+    a GPU `compiled` takes a quarter of a minute, and makes it about twice as fast; the states of several
+    threads that ask at once are judged together, in batches for which there is memory. `device` is cpu, cuda,
+    or auto; without a GPU that works it is the CPU.
     """
 
     description: Description | None = None  # of a network that comes from a file
@@ -42,13 +44,13 @@ class Network(PolicyEvaluator):
         self,
         module: torch.nn.Module,
         device: str = "cpu",
-        largest: int | None = None,
+        largest: int = 16384,
         threads: int = 1,
         compiled: bool = False,
     ) -> None:
-        self.module = module.to(device).eval()
-        self.device = device
-        self.largest = largest or (16384 if device == "cpu" else 1 << 17)
+        self.device = "cpu" if device == "cpu" else _usable(device)
+        self.module = module.to(self.device).eval()
+        self.largest = largest
         self.threads = threads
         self.compiled = compiled
         self._pool: ThreadPoolExecutor | None = None
@@ -72,6 +74,13 @@ class Network(PolicyEvaluator):
         if self.device != "cpu":
             self.on_gpu(game).prepare()
 
+    def close(self) -> None:
+        """Give back what it has of a GPU; the next evaluation takes it again."""
+        with self._lock:
+            for twin in self._on_gpu.values():
+                twin.close()
+            self._on_gpu.clear()
+
     def evaluate(self, game: Game, states: Cells) -> Values:
         """The values [B] of states [B, S]."""
         return self._forward(game, states)[0]
@@ -84,7 +93,9 @@ class Network(PolicyEvaluator):
         return values, logits
 
     def _forward(self, game: Game, states: Cells) -> tuple[Values, Any]:
-        shares = self.threads if self.device == "cpu" else 1
+        if self.device != "cpu":
+            return self.on_gpu(game).forward(states)
+        shares = self.threads
         size = min(self.largest, max(SMALLEST, -(-len(states) // shares)))
         parts = [states[first : first + size] for first in range(0, len(states), size)]
         if len(parts) == 1 or shares == 1:
@@ -103,15 +114,6 @@ class Network(PolicyEvaluator):
     def _forward_part(self, game: Game, states: Cells) -> tuple[Values, Any]:
         import torch
 
-        if self.device != "cpu":
-            try:
-                return self.on_gpu(game).forward(states)
-            except torch.cuda.OutOfMemoryError:
-                torch.cuda.empty_cache()
-                if len(states) <= SMALLEST:
-                    raise DicentError("the GPU has no memory left: use device=cpu") from None
-                self.largest = len(states) // 2
-                return self._forward(game, states)
         planes = np.empty((len(states), *game.input_shape), np.float32)
         bind(game).kernel("encoding.encode_batch")(np.ascontiguousarray(states), planes)
         with torch.no_grad():
@@ -129,6 +131,16 @@ class Network(PolicyEvaluator):
                 self._on_gpu[game] = twin = GpuNetwork(self.module, game, self.compiled)
                 weakref.finalize(self, twin.close)
         return self._on_gpu[game]
+
+
+def _usable(device: str) -> str:
+    """The device, or the CPU where it cannot be had."""
+    from dicent.evaluate.gpu import choose_device  # which takes its time to import
+
+    found, wrong = choose_device(device)
+    if wrong:
+        warnings.warn(f"{wrong}: the network runs on the CPU, slower", stacklevel=3)
+    return found
 
 
 @contextlib.contextmanager

@@ -63,8 +63,8 @@ def network_bytes(module: torch.nn.Module, description: Description) -> bytes:
     return bytes(save(weights, {KEY: json.dumps(header)}))
 
 
-def load_network(path: str | Path, device: str = "cpu", threads: int = 1) -> Network:
-    """The network in a file, or the latest of a run folder, ready to evaluate; `threads` as in `Network`."""
+def load_network(path: str | Path, device: str = "cpu", threads: int = 1, compiled: bool = False) -> Network:
+    """The network in a file, or the latest of a run folder, ready to evaluate; the rest as in `Network`."""
     from safetensors import SafetensorError, safe_open
 
     from dicent.nets import build
@@ -85,7 +85,7 @@ def load_network(path: str | Path, device: str = "cpu", threads: int = 1) -> Net
         if isinstance(error, NetworkFileError):
             raise
         raise NetworkFileError(f"{file} is no network of ours, or damaged: {error}") from error
-    network = Network(module, device, threads=threads)
+    network = Network(module, device, threads=threads, compiled=compiled)
     network.description = description
     network.terminal, network.gain_map = description.terminal, description.gain_map
     return network

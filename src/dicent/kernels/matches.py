@@ -65,6 +65,18 @@ def begin(trees, c, members, states, plies, keep, settings):
 
 
 @jit
+def line_up(c, offsets):
+    """Where the leaves of each member begin in a batch; returns how many wait, and how many have ended."""
+    waiting = 0
+    ended = 0
+    for m in range(len(offsets)):
+        offsets[m] = waiting
+        waiting += c.waiting[m]
+        ended += c.status[m] == DONE
+    return waiting, ended
+
+
+@jit
 def gather(trees, c, first, last, offsets, states):
     """Copy the states of the waiting leaves of matches `first` to `last` into the batch `states`."""
     for m in range(first, last):

@@ -194,14 +194,21 @@ def remember_root(t, c, games, m):
 
 
 @jit
-def tree_data(trees, m, determinized, states, values):
-    """The expanded and the finished states of a match's tree, with their values; returns how many.
+def tree_data(trees, members, determinized, states, values, ends):
+    """The states that are learned of the trees of `members`, with their values; each one's end at `ends`."""
+    n = 0
+    for i in range(len(members)):
+        n = add_tree(tree_of(trees, members[i]), determinized, states, values, n)
+        ends[i] = n
+
+
+@jit
+def add_tree(t, determinized, states, values, n):
+    """Append the expanded and the finished states of a tree, with their values; returns how many there are.
 
     Where chance is resolved by d, a chance state has the value of the state that d leads to, and it
     counts only if that one does (the paper's set D_d).
     """
-    t = tree_of(trees, m)
-    n = 0
     for node in range(t.nodes[0]):
         if t.kind[node] != TERMINAL and t.first_edge[node] == NONE:
             continue
@@ -214,50 +221,6 @@ def tree_data(trees, m, determinized, states, values):
         copy(states[n], t.state[node])
         values[n] = t.value[source]
         n += 1
-    return n
-
-
-@jit
-def layer_data(trees, starts, depth, m, determinized, work, states, values, plies, left):
-    """The same for a tree of layers: what is backed up, and the finished states down to that depth.
-
-    `plies` say which ply each state is of, `left` how many plies were searched below it. Where chance is
-    resolved by d, its states are not in the tree: they come up again along the edges.
-    """
-    t = tree_of(trees, m)
-    inner = starts[m, depth[m]]
-    n = 0
-    layer = 0
-    for node in range(starts[m, depth[m] + 1]):
-        while node == starts[m, layer + 1]:
-            layer += 1
-        expanded = node < inner and t.first_edge[node] != NONE
-        if not expanded and t.kind[node] != TERMINAL:
-            continue
-        copy(states[n], t.state[node])
-        values[n] = t.value[node]
-        plies[n] = t.ply[node]
-        left[n] = depth[m] - layer
-        n += 1
-        if determinized and expanded and t.kind[node] != CHANCE:
-            n = add_jumped(t, node, inner, depth[m] - layer - 1, work, states, values, plies, left, n)
-    return n
-
-
-@jit
-def add_jumped(t, node, inner, rest, work, states, values, plies, left, n):
-    """Append the chance states that lie between a decision and those of its children that are learned."""
-    for edge in range(t.first_edge[node], t.first_edge[node] + t.num_edges[node]):
-        child = t.child[edge]
-        if t.kind[child] == TERMINAL or (child < inner and t.first_edge[child] != NONE):
-            copy(work.state, t.state[node])
-            rules.apply_action(work.state, t.choice[edge])
-            if rules.result(work.state) == ONGOING and rules.to_play(work.state) == CHANCE:
-                copy(states[n], work.state)
-                values[n] = t.value[child]
-                plies[n] = t.ply[child]
-                left[n] = rest
-                n += 1
     return n
 
 

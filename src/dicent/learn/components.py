@@ -12,7 +12,6 @@ from torch import nn
 
 from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator
-from dicent.evaluate.gpu import usable_gpu
 from dicent.evaluate.network import Network
 from dicent.evaluate.terminal_value import TerminalValue, terminal_value
 from dicent.game import Game
@@ -148,16 +147,6 @@ def make_game(config: Config) -> Game:
     if config.search == "puct" and config.terminal != "gain":
         raise DicentError("puct learns the result of matches: terminal must be gain")
     return game
-
-
-def choose_device(config: Config) -> tuple[str, str]:
-    """The device to use, and a message where it is not the one asked for."""
-    if config.device == "cpu":
-        return "cpu", ""
-    wrong = usable_gpu()
-    if not wrong:
-        return "cuda", ""
-    return "cpu", "" if config.device == "auto" else f"{wrong}: training goes on the CPU, slower"
 
 
 @dataclass(frozen=True)

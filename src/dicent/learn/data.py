@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dicent.binding import Bound
 from dicent.game import Cells
+from dicent.kernels.constants import NONE
 
 
 @dataclass(frozen=True)
@@ -61,18 +63,21 @@ class Searched:
     plies: npt.NDArray[np.int64]
     left: npt.NDArray[np.int64]
 
+    def part(self, first: int, last: int) -> Searched:
+        """The states from `first` up to `last`, in the same memory."""
+        data = Dataset(*(array[first:last] for array in self.data.arrays))
+        return Searched(data, self.plies[first:last], self.left[first:last])
 
-def deepest_of_each(searches: Sequence[Searched]) -> Searched:
+
+def deepest_of_each(searches: Sequence[Searched], bound: Bound) -> Searched:
     """Each state of a ply once, with the value of the search that looked deepest, the last of equals."""
     data = concatenate([one.data for one in searches])
     plies = np.concatenate([one.plies for one in searches])
     left = np.concatenate([one.left for one in searches])
-    order = np.argsort(left, kind="stable")
-    rows = np.concatenate([data.states, plies.astype(data.states.dtype)[:, None]], axis=1)[order]
-    keys = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
-    _, latest = np.unique(keys[::-1], return_index=True)
-    chosen = np.sort(order[len(keys) - 1 - latest])
-    return Searched(data.take(chosen), plies[chosen], left[chosen])
+    slots, chosen = np.full(1 << (2 * len(data)).bit_length(), NONE), np.zeros(len(data), np.bool_)
+    bound.kernel("layers.deepest")(data.states, plies, left, slots, chosen)
+    rows = np.flatnonzero(chosen)
+    return Searched(data.take(rows), plies[rows], left[rows])
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -9,7 +10,7 @@ from torch import Tensor, nn
 
 from dicent.binding import bind
 from dicent.errors import DicentError
-from dicent.evaluate.gpu import LAST, compile_function, plane_type
+from dicent.evaluate.gpu import LAST, compile_function, plane_type, record
 from dicent.game import Cells, Game
 
 SLOTS = 3  # batches on their way
@@ -17,9 +18,10 @@ SMALLEST = 64  # states that a GPU must have memory for
 
 
 class Slot(NamedTuple):
-    """A batch on its way, in pinned memory."""
+    """A batch on its way: pinned memory, and a graph that reads it and adds up the gradients."""
 
     tensors: list[Tensor]  # planes, values, policies, weights
+    gradients: torch.cuda.CUDAGraph
     done: torch.cuda.Event
 
 
@@ -34,6 +36,7 @@ class GpuStep:
         self.piece = batch
         self.actions = game.num_actions if getattr(module, "policy", None) is not None else 0
         self.loss = compile_function(_loss)
+        self.encode = bind(game).kernel("encoding.encode_batch")
         self.stream = torch.cuda.Stream()
         self.total = torch.zeros((), device="cuda")  # of the losses
         self.next_slot = 0
@@ -44,8 +47,7 @@ class GpuStep:
         with torch.cuda.stream(self.stream):
             for first in range(0, len(images), self.piece):
                 some = slice(first, first + self.piece)
-                self._send(images[some], values[some], policies[some], len(images))
-                self.gradients.replay()
+                self._add(images[some], values[some], policies[some], len(images))
             self.update.replay()
 
     def set_rate(self, rate: float) -> None:
@@ -60,19 +62,17 @@ class GpuStep:
             self.total.zero_()
         return total
 
-    def _send(self, images: Cells, values: Any, policies: Any, batch: int) -> None:
-        """Write a piece into the inputs of the graph; what is empty weighs nothing."""
+    def _add(self, images: Cells, values: Any, policies: Any, batch: int) -> None:
+        """Add up the gradients of a piece; rows that stay empty weigh nothing."""
         slot, n = self.slots[self.next_slot], len(images)
         self.next_slot = (self.next_slot + 1) % SLOTS
         slot.done.synchronize()
-        tensors = slot.tensors
-        bind(self.game).kernel("encoding.encode_batch")(images, tensors[0].numpy()[:n])
-        tensors[1][:n] = torch.from_numpy(values)
-        tensors[2][:n] = torch.from_numpy(policies)
-        tensors[3][:n] = 1.0 / batch
-        tensors[3][n:] = 0.0
-        for here, there in zip(tensors, self.inputs, strict=True):
-            there.copy_(here, non_blocking=True)
+        planes, *others = (tensor.numpy() for tensor in slot.tensors)
+        self.encode(images, planes[:n])
+        for array, rows in zip(others, (values, policies, 1.0 / batch), strict=True):
+            array[:n] = rows
+            array[n:] = 0.0
+        slot.gradients.replay()
         slot.done.record(self.stream)
 
     def _record(self) -> None:
@@ -94,10 +94,10 @@ class GpuStep:
             (self.piece,),
         )
         types = plane_type(self.game), torch.float32, torch.float32, torch.float32
-        self.inputs = [torch.zeros(s, dtype=t, device="cuda") for s, t in zip(shapes, types, strict=True)]
-        self.slots = [
+        slots = [
             Slot(
                 [torch.zeros(s, dtype=t, pin_memory=True) for s, t in zip(shapes, types, strict=True)],
+                torch.cuda.CUDAGraph(),
                 torch.cuda.Event(blocking=True),
             )
             for _ in range(SLOTS)
@@ -105,17 +105,18 @@ class GpuStep:
         before = [p.detach().clone() for p in self.module.parameters()]
         memory = [{k: t.clone() for k, t in s.items()} for s in self.optimizer.state.values()]
         torch.cuda.synchronize()
+        pool = torch.cuda.graph_pool_handle()  # for all graphs: they run one after the other
+        self.update = torch.cuda.CUDAGraph()
         with torch.cuda.stream(self.stream):
             for _ in range(3):
-                self._gradients()
+                self._gradients(slots[0])
                 self._update()
             self.stream.synchronize()
-            self.gradients, self.update = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
-            with torch.cuda.graph(self.gradients, stream=self.stream, capture_error_mode="thread_local"):
-                self._gradients()
-            with torch.cuda.graph(self.update, stream=self.stream, capture_error_mode="thread_local"):
-                self._update()
+            for slot in slots:
+                record(slot.gradients, partial(self._gradients, slot), pool)
+            record(self.update, self._update, pool)
             self.restore(before, memory)
+        self.slots = slots
 
     def restore(self, weights: list[Tensor], memory: list[dict[str, Tensor]]) -> None:
         """Put weights and what Adam remembers back in place, where the graphs look for them."""
@@ -128,8 +129,9 @@ class GpuStep:
             self.total.zero_()
             torch.cuda.synchronize()
 
-    def _gradients(self) -> None:
-        loss = self.loss(self.module, *self.inputs)
+    def _gradients(self, slot: Slot) -> None:
+        inputs = [tensor.to("cuda", non_blocking=True) for tensor in slot.tensors]
+        loss = self.loss(self.module, *inputs)
         torch.autograd.backward(loss)
         self.total.add_(loss.detach())
 

@@ -16,6 +16,8 @@ from dicent.learn.self_play import SelfPlay
 
 SWITCH = 0.0005  # seconds that a thread may keep others from Python: the one that feeds the GPU must not wait
 PATIENCE = 0.2  # seconds to wait for a group before the run looks after other things
+ENOUGH = 8  # a group plays on when one in so many of its searches has ended
+BACKLOG = 4  # times that a group may play on before the run has taken in what it finished
 
 
 class Groups(ABC):
@@ -30,6 +32,10 @@ class Groups(ABC):
     @abstractmethod
     def paused(self) -> contextlib.AbstractContextManager[None]:
         """Inside this context no group plays or waits for the network."""
+
+    @abstractmethod
+    def before_new_network(self) -> None:
+        """Get ready for other weights of the network."""
 
     @abstractmethod
     def close(self) -> None:
@@ -61,9 +67,13 @@ class TakingTurns(Groups):
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
         """See `Groups.paused`."""
+        self.before_new_network()
+        yield
+
+    def before_new_network(self) -> None:
+        """Let everybody have the answer of the network that they asked."""
         for play in self.plays:
             play.take_in()
-        yield
 
     def close(self) -> None:
         """End the thread of the network."""
@@ -78,7 +88,8 @@ class SideBySide(Groups):
         self.locks = [threading.Lock() for _ in plays]  # held by those that play
         self.open = threading.Event()  # they may play
         self.open.set()
-        self.finished: queue.SimpleQueue[list[Finished] | BaseException] = queue.SimpleQueue()
+        # Where learning does not keep up, the queue is full, and groups wait.
+        self.finished: queue.Queue[list[Finished] | BaseException] = queue.Queue(BACKLOG * len(plays))
         self.progress = 0.0
         self.usual_switch = sys.getswitchinterval()
         self.ending = False
@@ -119,11 +130,15 @@ class SideBySide(Groups):
             self._counted = time.monotonic()
             self.open.set()
 
+    def before_new_network(self) -> None:
+        """Nothing: batches keep the network that they were sent to."""
+
     def close(self) -> None:
         """End the threads of the groups."""
         self.ending = True
-        for thread in self.threads:
-            thread.join()
+        while any(thread.is_alive() for thread in self.threads):
+            with contextlib.suppress(queue.Empty):  # some may wait for room in the queue
+                self.finished.get(timeout=0.01)
         sys.setswitchinterval(self.usual_switch)
 
     def _count(self) -> None:
@@ -138,8 +153,9 @@ class SideBySide(Groups):
                 self.open.wait()
                 with lock:
                     play.advance()
-                    play.value_waiting()
-                    matches = play.play_on(self.progress)
+                    waited = play.value_waiting()
+                    enough = not waited or ENOUGH * play.group.ended >= play.group.size
+                    matches = play.play_on(self.progress) if enough else []
                 if matches:
                     self.finished.put(matches)
         except BaseException as error:

@@ -113,12 +113,12 @@ class Learner:
         return images
 
     def save(self) -> dict[str, Tensor]:
-        """Weights, and what Adam remembers of each."""
+        """Weights, and what Adam remembers of each; a copy, which further learning leaves as it is."""
         saved = {f"weight.{name}": t for name, t in self.module.state_dict().items()}
         for i, state in self.optimizer.state_dict()["state"].items():
             saved |= {f"adam.{i}.{name}": torch.as_tensor(t) for name, t in state.items()}
         saved["count"] = torch.tensor([self.steps, self.states])
-        return {name: t.detach().cpu().contiguous() for name, t in saved.items()}
+        return {name: t.detach().to("cpu", copy=True).contiguous() for name, t in saved.items()}
 
     def load(self, saved: dict[str, Tensor]) -> None:
         """Go on from what `save` gave."""

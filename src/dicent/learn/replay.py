@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,8 @@ class Replay(ABC):
     """A memory of datasets, one for each match."""
 
     @abstractmethod
-    def add(self, data: Dataset, rng: np.random.Generator) -> None:
-        """Remember what is to be learned of one more match."""
+    def add(self, data: Dataset, seed: Sequence[int]) -> None:
+        """Remember what is to be learned of one more match; what it draws for that, it draws by `seed`."""
 
     @abstractmethod
     def sample(self, rng: np.random.Generator) -> Dataset | None:
@@ -60,9 +61,9 @@ class SmoothReplay(Replay):
         self.ages: deque[int] = deque(maxlen=matches)  # matches that came since each, of those used so far
         self.new = 0  # matches since the last phase
 
-    def add(self, data: Dataset, rng: np.random.Generator) -> None:
+    def add(self, data: Dataset, seed: Sequence[int]) -> None:
         """See `Replay.add`."""
-        self.matches.append(data.take(rng.permutation(len(data))))
+        self.matches.append(data.take(np.random.default_rng(seed).permutation(len(data))))
         self.ages.append(0)
         self.new += 1
 
@@ -127,7 +128,7 @@ class PlainReplay(Replay):
         self.filled = self.next = 0
         self.new = 0.0  # draws that are due
 
-    def add(self, data: Dataset, rng: np.random.Generator) -> None:
+    def add(self, data: Dataset, seed: Sequence[int]) -> None:
         """See `Replay.add`."""
         if self.data is None:
             rows = np.zeros((self.capacity, data.states.shape[1]), data.states.dtype)
@@ -163,7 +164,7 @@ class PlainReplay(Replay):
         if not saved:
             return
         rows = Dataset(saved["states"], saved["values"], saved["policies"])
-        self.add(rows, np.random.default_rng(0))
+        self.add(rows, ())
         self.next, self.new = int(saved["place"][0]), float(saved["place"][1])
 
     @property

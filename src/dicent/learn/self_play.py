@@ -7,6 +7,7 @@ yields its dataset, and the next one is dealt in its place.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future
 from typing import Any
@@ -123,10 +124,11 @@ class SelfPlay:
         if len(states):
             self._asked = evaluation.submit(self.search.ask, self.game, states), offsets
 
-    def value_waiting(self) -> None:
-        """Ask the evaluator for whatever waits, and take in what it answers."""
-        self.evaluations += int(self.group.matches.waiting.sum())
-        self.group.value_waiting()
+    def value_waiting(self) -> int:
+        """Ask the evaluator for whatever waits, and take in what it answers; returns for how many states."""
+        count = self.group.value_waiting()
+        self.evaluations += count
+        return count
 
     def take_in(self) -> None:
         """Give the searches what the evaluator answers."""
@@ -172,10 +174,7 @@ class SelfPlay:
         """Select and play an action for each of `members`; returns the results, ONGOING for most."""
         group, n = self.group, len(members)
         if self.layered and self.data == "tree":
-            for m in members:
-                self.kept[m].append(self._layer_data(int(m)))
-                if self.search.determinized and self.games.ply[m] == 0:
-                    self.kept[m] += self._first_chance(int(m))
+            group.in_threads(lambda first, last, work: self._keep_layers(members[first:last], work), n)
         edges, values, visits = self._edges[:n], self._values[:n], self._visits[:n]
         counts, draws, results = self._counts[:n], self._draws[:n], self._results[:n]
         kept = group.tree, group.matches, self.games
@@ -200,16 +199,24 @@ class SelfPlay:
 
     def _finish_all(self, members: Any, results: Any) -> list[Finished]:
         """The matches that have ended, each with what is to be learned of it."""
+        if not len(members):
+            return []
         finished: list[Finished | None] = [None] * len(members)
 
         def part(first: int, last: int, work: Any) -> None:
+            some = members[first:last]
+            if self.data == "tree" and not self.layered:
+                data = self._tree_data(some)
+            else:
+                both = zip(some.tolist(), results[first:last].tolist(), strict=True)
+                data = [self._dataset(m, result, work) for m, result in both]
             for i in range(first, last):
-                finished[i] = self._finish(int(members[i]), int(results[i]), work)
+                finished[i] = self._finish(int(members[i]), int(results[i]), data[i - first])
 
         self.group.in_threads(part, len(members), least=1)
         return [match for match in finished if match is not None]
 
-    def _finish(self, m: int, result: int, work: Any) -> Finished:
+    def _finish(self, m: int, result: int, data: Dataset) -> Finished:
         games = self.games
         plies, steps = int(games.ply[m]), int(games.steps[m])
         return Finished(
@@ -219,11 +226,12 @@ class SelfPlay:
             start=games.start[m].copy(),
             chosen=games.chosen[m, :steps].copy(),
             root_values=games.value[m, :plies].copy(),
-            data=self._dataset(m, result, plies, work),
+            data=data,
         )
 
-    def _dataset(self, m: int, result: int, plies: int, work: Any) -> Dataset:
+    def _dataset(self, m: int, result: int, work: Any) -> Dataset:
         games = self.games
+        plies = int(games.ply[m])
         roots = games.root[m, :plies].copy()
         if self.data == "root":
             return values_only(roots, games.value[m, :plies].copy())
@@ -234,19 +242,20 @@ class SelfPlay:
             end = self.game.state(games.state[m])
             value = 0.0 if end.result is None else self.search.evaluator.terminal.value(end, plies)
             return values_only(roots, np.full(plies, value, np.float32))
-        if self.layered:
-            kept, self.kept[m] = self.kept[m], []
-            merged = deepest_of_each([*kept, self._end_data(m, plies)])
-            return self._resolve_jumped(m, merged, work) if self.search.determinized else merged.data
-        return self._tree_data(m)
+        kept, self.kept[m] = self.kept[m], []
+        merged = deepest_of_each([*kept, self._end_data(m, plies)], self.group.bound)
+        return self._resolve_jumped(m, merged, work) if self.search.determinized else merged.data
 
-    def _tree_data(self, m: int) -> Dataset:
+    def _tree_data(self, members: Any) -> list[Dataset]:
+        """What is learned of whole trees."""
         tree = self.group.tree
-        states = np.empty((int(tree.nodes[m]), self.game.state_size), self.game.state_dtype)
-        values = np.empty(len(states), np.float32)
+        states = np.empty((int(tree.nodes[members].sum()), self.game.state_size), self.game.state_dtype)
+        values, ends = np.empty(len(states), np.float32), np.empty(len(members), np.int64)
         kernel = self.group.bound.kernel("self_play.tree_data")
-        n = kernel(tree, m, self.search.determinized, states, values)
-        return values_only(states[:n].copy(), values[:n].copy())
+        kernel(tree, members, self.search.determinized, states, values, ends)
+        states, values = states[: ends[-1]].copy(), values[: ends[-1]].copy()
+        firsts = [0, *ends.tolist()]
+        return [values_only(states[a:b], values[a:b]) for a, b in itertools.pairwise(firsts)]
 
     def _end_data(self, m: int, plies: int) -> Searched:
         """The last state of a match, which chance may have led to beyond what was searched."""
@@ -278,19 +287,26 @@ class SelfPlay:
         data = values_only(start.cells[None].copy(), tree.value[m, root : root + 1])
         return [Searched(data, np.zeros(1, np.int64), self.group.extra.depth[m : m + 1].copy())]
 
-    def _layer_data(self, m: int) -> Searched:
-        tree, layers, work = self.group.tree, self.group.extra, self.group.works[0]
-        most = int(tree.nodes[m] + tree.edges[m])
+    def _keep_layers(self, members: Any, work: Any) -> None:
+        """Keep what the searches of a move have found."""
+        tree, layers = self.group.tree, self.group.extra
+        most = int(tree.nodes[members].sum() + tree.edges[members].sum())
         states = np.empty((most, self.game.state_size), self.game.state_dtype)
-        values = np.empty(most, np.float32)
+        values, ends = np.empty(most, np.float32), np.empty(len(members), np.int64)
         plies, left = np.empty((2, most), np.int64)
-        kernel = self.group.bound.kernel("self_play.layer_data")
-        n = kernel(
-            *(tree, layers.start, layers.depth, m, self.search.determinized, work),
-            *(states, values, plies, left),
+        kernel = self.group.bound.kernel("layers.layer_data")
+        kernel(
+            *(tree, layers.start, layers.depth, members, self.search.determinized, work),
+            *(states, values, plies, left, ends),
         )
+        n = int(ends[-1])
         data = values_only(states[:n].copy(), values[:n].copy())
-        return Searched(data, plies[:n].copy(), left[:n].copy())
+        found = Searched(data, plies[:n].copy(), left[:n].copy())
+        parts = itertools.pairwise([0, *ends.tolist()])
+        for m, (first, last) in zip(members.tolist(), parts, strict=True):
+            self.kept[m].append(found.part(first, last))
+            if self.search.determinized and self.games.ply[m] == 0:
+                self.kept[m] += self._first_chance(m)
 
     # Matches in flight, for checkpoints
 

@@ -21,6 +21,7 @@ import numpy as np
 import torch
 
 from dicent.errors import DicentError
+from dicent.evaluate.gpu import choose_device
 from dicent.evaluate.network import Network
 from dicent.evaluate.network_file import find_network
 from dicent.learn import checkpoint, components
@@ -90,9 +91,9 @@ class Training:
             raise DicentError("a run needs a budget: minutes, matches or evaluations")
         self.config, self.folder, self.own, self.watch, self.stop = config, run, own, watch, stop
         self.game = components.make_game(config)
-        self.device, message = components.choose_device(config)
-        if message:
-            run.warn(message)
+        self.device, wrong = choose_device(config.device)
+        if wrong:
+            run.warn(f"{wrong}: training goes on the CPU, slower")
         self.threads = Threads.choose(config, self.device)
         self._torch_threads = torch.get_num_threads()
         torch.set_num_threads(1)
@@ -166,6 +167,7 @@ class Training:
         """End the threads, and give torch its own back."""
         self._learner_thread.shutdown()
         self.groups.close()
+        self.evaluator.close()
         torch.set_num_threads(self._torch_threads)
 
     def _turn(self) -> None:
@@ -180,7 +182,7 @@ class Training:
 
     def _take(self, match: Finished) -> None:
         """Remember a match that has ended."""
-        self.replay.add(match.data, np.random.default_rng([self.config.seed, match.number]))
+        self.replay.add(match.data, (self.config.seed, match.number))
         self.status.matches += 1
         self.since_update += 1
         self.results.extend((value, match.result) for value in match.root_values.tolist())
@@ -224,9 +226,9 @@ class Training:
         """Wait for the phase under way, and let self-play use what it has learned."""
         if self.learning is None:
             return
-        with self.groups.paused():  # what was asked before is judged by the network of then
-            loss, seconds = self.learning.result()
-            self.evaluator.load(self.learner.module.state_dict())
+        loss, seconds = self.learning.result()
+        self.groups.before_new_network()
+        self.evaluator.load(self.learner.module.state_dict())
         self.learning = None
         status = self.status
         status.phases += 1

@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from dicent.errors import DicentError
+from dicent.evaluate.gpu import choose_device
 from dicent.evaluate.network import Network
 from dicent.evaluate.network_file import load_network, write_atomically
-from dicent.learn.components import choose_device
 from dicent.learn.run_folder import OPTIONAL, STATE
 from dicent.learn.status import Status
 from dicent.learn.train import train
@@ -219,7 +219,7 @@ class _Work:
         return self.folder / "runs" / run.name
 
     def _network(self, run: Run) -> Network:
-        device, _ = choose_device(self.scale.config(run))
+        device, _ = choose_device(self.scale.config(run).device)
         return load_network(self._path(run), device)
 
 

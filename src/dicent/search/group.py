@@ -58,6 +58,7 @@ class Group:
         self.states: list[State | None] = [None] * size
         self.threads = max(1, min(size, threads or os.cpu_count() or 1))
         self.works = [new_work(self.bound) for _ in range(self.threads)]
+        self.ended = 0  # members, when `waiting_states` was asked last
         self._steps_a_second = 10_000.0  # a cautious guess; it may double with each step
         self._steps = 0
         self._pool = (
@@ -162,17 +163,18 @@ class Group:
         for other in others:
             other.result()
 
-    def value_waiting(self) -> None:
-        """Ask the evaluator for whatever waits."""
+    def value_waiting(self) -> int:
+        """Ask the evaluator for whatever waits; returns for how many states."""
         states, offsets = self.waiting_states()
         if len(states):
             self.search.take_in(self, self.search.ask(self.game, states), offsets)
+        return len(states)
 
     def waiting_states(self) -> tuple[Any, Any]:
         """The states [B, S] that wait for values, and where those of each member begin."""
-        waiting = self.matches.waiting
-        offsets = np.cumsum(waiting) - waiting
-        states = np.empty((int(waiting.sum()), self.game.state_size), self.game.state_dtype)
+        offsets = np.empty(self.size, np.int64)
+        waiting, self.ended = self.bound.kernel("matches.line_up")(self.matches, offsets)
+        states = np.empty((waiting, self.game.state_size), self.game.state_dtype)
         gather = self.bound.kernel("matches.gather")
         if len(states):
             self.in_threads(
