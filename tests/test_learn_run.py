@@ -444,6 +444,15 @@ def test_without_replay_or_matches_a_run_goes_on_with_a_warning(file: str, tmp_p
     assert rows(tmp_path)[-1]["evaluations"] + 400 >= 4000
 
 
+def test_checkpoints_need_not_hold_replay_and_matches(tmp_path: Path) -> None:
+    config = TINY.replace(save_matches=False)
+    run_to(tmp_path, config, 12)
+    train(config, tmp_path, warn=pytest.fail)
+    assert rows(tmp_path)[-1]["matches"] >= 24
+    files = {path.name for path in checkpoints(tmp_path)[-1].iterdir()}
+    assert files == {"network.safetensors", "learner.safetensors", "state.json"}
+
+
 def test_strange_files_among_the_checkpoints_do_no_harm(tmp_path: Path) -> None:
     run_to(tmp_path, TINY, 12)
     (tmp_path / "checkpoints" / "notes.txt").write_text("mine")

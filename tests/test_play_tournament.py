@@ -86,6 +86,28 @@ def test_killed_at_random_moments_it_loses_and_repeats_no_game(
     assert again.ratings.elo == whole[1].ratings.elo
 
 
+def test_matches_at_once_are_the_same_matches(tmp_path: Path, whole: tuple[Path, TournamentResult]) -> None:
+    result = play_tournament(tmp_path, PLAYERS, "ewn", 12, seed=3, at_once=3)
+    assert [e.results for e in result.encounters] == [e.results for e in whole[1].encounters]
+    assert all_games(tmp_path) == all_games(whole[0])
+    assert (tmp_path / "results.txt").read_text() == (whole[0] / "results.txt").read_text()
+
+
+@pytest.mark.parametrize("problem", [KeyboardInterrupt, DicentError])
+def test_what_ends_one_of_the_matches_at_once_ends_all(
+    tmp_path: Path, whole: tuple[Path, TournamentResult], problem: type[BaseException]
+) -> None:
+    def progress(over: TournamentResult, pair: tuple[int, int], standing: Standing) -> None:
+        if pair == (0, 1) and standing.games >= 4:
+            raise problem("enough")
+
+    with pytest.raises(problem):
+        play_tournament(tmp_path, PLAYERS, "ewn", 12, seed=3, at_once=2, progress=progress)
+    assert 4 <= len(all_games(tmp_path)) < 36
+    play_tournament(tmp_path, PLAYERS, "ewn", 12, seed=3, at_once=2)
+    assert all_games(tmp_path) == all_games(whole[0])
+
+
 def test_it_can_grow_by_games_and_players_but_not_change(tmp_path: Path) -> None:
     play_tournament(tmp_path, PLAYERS[:2], "ewn", 4)
     before = all_games(tmp_path)

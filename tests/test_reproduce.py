@@ -3,14 +3,21 @@
 import dataclasses
 import json
 import math
+import runpy
 import signal
 import subprocess
 import sys
+import tarfile
+from collections import Counter
+from collections.abc import Callable
+from itertools import combinations
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+import safetensors.numpy
 
 import dicent
 from dicent import DicentError, Limit, ReproductionResult, Scale, reproduce
@@ -21,6 +28,7 @@ from dicent.play.tournament import Encounter, TournamentResult
 from dicent.reproduction import reproduce as module
 from dicent.reproduction.findings import AgainstAlphaZero, Claim, RoundRobin, Share, arms_of
 from dicent.reproduction.report import as_markdown, as_page, sections
+from dicent.reproduction.reproduce import Step
 from dicent.reproduction.result import Learned, Strength
 from dicent.reproduction.scale import ALPHAZERO, ARMS, SCALES, Arm
 from dicent.stats.welch import Part, student_quantile, welch_interval
@@ -158,11 +166,129 @@ def test_it_works_for_some_minutes_and_goes_on_later(tmp_path: Path) -> None:
     assert not result.finished
     assert result.learned == ()
     assert "not finished" in (tmp_path / "report.md").read_text()
-    over = iter([False, False, True, True, True])
-    work = module._Work(tmp_path, TINY, 0, lambda: next(over), lambda step: None, print)
+    left = iter([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
+    work = module._Work(tmp_path, TINY, 0, lambda: next(left), lambda step: None, print)
     with pytest.raises(KeyboardInterrupt):  # in the middle of the first run, which is saved
         work.do()
     assert list(tmp_path.glob("runs/*/checkpoints/*/state.json"))
+
+
+# In pieces, on machines that forget
+
+
+@pytest.fixture(scope="module")
+def piece() -> SimpleNamespace:
+    """The script `benchmarks/reproduce_piece.py`."""
+    path = Path(__file__).parent.parent / "benchmarks" / "reproduce_piece.py"
+    return SimpleNamespace(**runpy.run_path(str(path)))
+
+
+def stop_at(stage: str, done: float) -> Callable[[Step], None]:
+    def watch(step: Step) -> None:
+        if step.stage == stage and step.done >= done:
+            raise KeyboardInterrupt
+
+    return watch
+
+
+def networks_in(parts: list[Path]) -> list[str]:
+    names = []
+    for part in parts:
+        with tarfile.open(part) as tar:
+            names += [name for name in tar.getnames() if name.endswith("/network.safetensors")]
+    return names
+
+
+def test_it_goes_on_elsewhere_from_what_was_packed(
+    tmp_path: Path, whole: tuple[Path, ReproductionResult], piece: SimpleNamespace
+) -> None:
+    parts: list[Path] = []
+    for number, (stage, done) in enumerate([(module.LEARNING, 3.0), (module.ROUND_ROBIN, 4.5)]):
+        folder = tmp_path / str(number)
+        piece.unpack(parts, folder)
+        with pytest.raises(KeyboardInterrupt):
+            reproduce(folder, TINY, watch=stop_at(stage, done))
+        parts += piece.pack(folder, tmp_path / f"{number}.tar")
+    piece.unpack(parts, tmp_path / "last")  # the older parts come first, the newer files stay
+    assert not list(tmp_path.glob("last/**/replay.safetensors"))
+    assert facts(reproduce(tmp_path / "last", TINY)) == facts(whole[1])
+    assert all_games(tmp_path / "last") == all_games(whole[0])
+    assert len(networks_in(parts)) == 7  # each once
+    assert networks_in(piece.pack(tmp_path / "last", tmp_path / "none.tar")) == []
+    assert len(networks_in(piece.pack(tmp_path / "last", tmp_path / "all.tar", everything=True))) == 7
+
+
+def test_a_process_that_was_broken_off_goes_on_without_its_replay(
+    tmp_path: Path, piece: SimpleNamespace
+) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    left = iter([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
+    reproduce(here, TINY, minutes=0)
+    with pytest.raises(KeyboardInterrupt):
+        module._Work(here, TINY, 0, lambda: next(left), lambda step: None, print).do()
+    piece.unpack(piece.pack(here, tmp_path / "part.tar"), there)
+    said: list[str] = []
+    teller = piece.Teller(there)
+
+    def watch(step: Step) -> None:
+        teller.watch(step)
+        if step.done == 1 and step.text != "determinized-gain-1":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        reproduce(there, TINY, watch=watch, warn=said.append)
+    assert any("replay.safetensors is not there" in text for text in said)
+    (file,) = there.glob("runs/determinized-gain-1/checkpoints/*/*.safetensors")
+    assert file.name == "network.safetensors"  # what it has learned, and in half precision
+    assert {tensor.dtype for tensor in safetensors.numpy.load_file(file).values()} == {np.dtype(np.float16)}
+    dicent.load_network(there / "runs" / "determinized-gain-1")
+
+
+def test_parts_are_small_and_hold_every_file_once(tmp_path: Path, piece: SimpleNamespace) -> None:
+    rng, folder = np.random.default_rng(0), tmp_path / "folder"
+    folder.mkdir()
+    for i in range(6):
+        (folder / f"{i}.bin").write_bytes(rng.bytes(4 << 20))
+    (folder / ".lock").write_text("")
+    parts = piece.pack(folder, tmp_path / "out.tar")
+    assert [part.name for part in parts] == ["out-1.tar", "out-2.tar"]
+    assert all(part.stat().st_size < 16 << 20 for part in parts)
+    piece.unpack(parts, tmp_path / "again")
+    assert {p.name for p in (tmp_path / "again").iterdir()} == {p.name for p in folder.iterdir()} - {".lock"}
+
+
+@pytest.mark.parametrize("name", ["../outside", "a/../../outside", "link"])
+def test_what_is_unpacked_stays_inside_the_folder(tmp_path: Path, piece: SimpleNamespace, name: str) -> None:
+    with tarfile.open(tmp_path / "evil.tar", "w") as tar:
+        member = tarfile.TarInfo(name)
+        if name == "link":
+            member.type, member.linkname = tarfile.SYMTYPE, "/etc"
+        tar.addfile(member)
+    with pytest.raises((tarfile.FilterError, DicentError)):
+        piece.unpack([tmp_path / "evil.tar"], tmp_path / "folder")
+    assert not (tmp_path / "outside").exists()
+    assert not (tmp_path / "folder" / "link").exists()
+
+
+def test_a_process_that_cannot_end_in_time_waits_for_the_next_piece(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, now = [], 0.0
+
+    def train(config: object, path: Path, **_: object) -> None:
+        nonlocal now
+        begun.append(path.name)
+        now += 50.0
+
+    monkeypatch.setattr(module, "train", train)
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now))
+    for seconds, expected in ((0.0, 0), (10.0, 1), (99.0, 1), (101.0, 2), (149.0, 2)):
+        begun.clear()
+        end, scale = now + seconds, TINY.replace(seconds=45.0)
+        work = module._Work(tmp_path, scale, 0, lambda end=end: end - now, lambda step: None, print)
+        with pytest.raises(KeyboardInterrupt):
+            work.do()
+        assert len(begun) == expected
 
 
 def test_other_settings_are_refused(
@@ -227,6 +353,15 @@ def test_the_scale_paper_is_as_published() -> None:
     assert config.minutes == 30 * 24 * 60
     assert (scale.processes, scale.alphazero_processes, scale.games) == (4, 3, 4)
     assert (scale.play, scale.simulations) == (Limit(time=1.5), 1600)
+
+
+def test_the_scale_gpu_has_20_000_games_for_each_search() -> None:
+    scale = SCALES["gpu"]
+    ours = [run.arm.search for run in scale.runs(0) if run.arm != ALPHAZERO]
+    met = Counter(frozenset(pair) for pair in combinations(ours, 2))
+    for search in set(ours):
+        others = [count for pair, count in met.items() if search in pair and len(pair) == 2]
+        assert scale.games * sum(others) >= 20_000  # not even counting those against itself
 
 
 # Statistics

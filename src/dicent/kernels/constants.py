@@ -14,6 +14,5 @@ DICE = 1  # outcomes of chance
 CHOICE = 2  # random actions
 SEARCH = 3  # samples and ties inside a search
 RESOLVE = 4  # a determinization's outcomes
-NOISE = 5  # exploration at the root of a learning search
 
 NONE = -1  # no node, no edge, no action

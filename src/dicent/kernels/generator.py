@@ -4,7 +4,9 @@ So the draws of a game do not depend on threads, on other games, or on how games
 stream is an array `rng` of two unsigned 64-bit numbers: its key, and how often it was drawn from.
 """
 
-from .jit import i64, inline, u64
+import math
+
+from .jit import i64, inline, jit, u64
 
 MASK = u64(0xFFFFFFFFFFFFFFFF)
 GOLDEN = u64(0x9E3779B97F4A7C15)  # odd, 2**64 divided by the golden ratio
@@ -55,3 +57,32 @@ def fine_draw(rng, n):
 def uniform(rng):
     """A random float64 in [0, 1)."""
     return i64(bits(rng) >> u64(11)) * (1.0 / 9007199254740992.0)
+
+
+@inline
+def normal(rng):
+    """A random float64 with the standard normal distribution, by the method of Box and Muller."""
+    radius = math.sqrt(-2.0 * math.log(1.0 - uniform(rng)))
+    return radius * math.cos(2.0 * math.pi * uniform(rng))
+
+
+@jit
+def gamma(rng, alpha):
+    """A random float64 with the gamma distribution of shape `alpha` and scale 1; it may underflow to 0.
+
+    The method of Marsaglia and Tsang, "A simple method for generating gamma variables", 2000.
+    """
+    power = 1.0
+    shape = alpha
+    if alpha < 1.0:  # where the method does not hold: gamma(alpha) = gamma(alpha + 1) * u ** (1 / alpha)
+        power = math.exp(math.log(1.0 - uniform(rng)) / alpha)
+        shape = alpha + 1.0
+    d = shape - 1.0 / 3.0
+    c = 1.0 / math.sqrt(9.0 * d)
+    while True:
+        x = normal(rng)
+        root = 1.0 + c * x
+        v = root * root * root
+        u = 1.0 - uniform(rng)
+        if v > 0.0 and math.log(u) < 0.5 * x * x + d - d * v + d * math.log(v):
+            return power * d * v

@@ -10,10 +10,25 @@ import math
 import numpy as np
 
 from .constants import CHANCE, NONE
+from .generator import gamma
 from .jit import i64, jit
 from .matches import DONE, SEARCHING, STUFFED, WAITING
 from .simulation import credit, give_up, has_room, open_node, roll_edge, statistics_of, visit_child
 from .tree import FULL, TERMINAL, tree_of
+
+LEAST_NOISE = 1e-300  # so that weights never sum to 0, however small alpha is
+
+
+@jit
+def draw_noise(c, statistics, members, alpha):
+    """Draw the noise at the root of each of `members` [n] from its own random stream.
+
+    Gamma variates have a Dirichlet distribution once they are divided by their sum over the legal actions.
+    """
+    for i in range(len(members)):
+        m = members[i]
+        for action in range(statistics.noise.shape[1]):
+            statistics.noise[m, action] = max(LEAST_NOISE, gamma(c.rng[m], alpha))
 
 
 @jit

@@ -48,8 +48,15 @@ def save(training: Training) -> None:
     files = {
         FILE: network_bytes(training.learner.module, description(training)),
         "learner.safetensors": safetensors.torch.save(learner),
-        "replay.safetensors": safetensors.numpy.save(training.replay.save()),
     }
+    if training.config.save_matches:
+        files |= _matches(training)
+    training.folder.save(Checkpoint(state, files), status.phases, training.config.keep_checkpoints)
+
+
+def _matches(training: Training) -> dict[str, bytes]:
+    """The replay, and the matches in flight unless they are too large."""
+    files = {"replay.safetensors": safetensors.numpy.save(training.replay.save())}
     in_flight = [play.save() for play in training.plays]
     if sum(a.nbytes for arrays in in_flight for a in arrays.values()) <= MOST_IN_FLIGHT:
         named = {
@@ -60,7 +67,7 @@ def save(training: Training) -> None:
         files["matches.safetensors"] = safetensors.numpy.save(named)
     elif not training.saved:
         training.folder.warn("the matches in flight are too large for a checkpoint: a resume deals new ones")
-    training.folder.save(Checkpoint(state, files), status.phases, training.config.keep_checkpoints)
+    return files
 
 
 def description(training: Training) -> Description:

@@ -86,6 +86,7 @@ class Config:
     record_every: int = 100  # matches of which one is kept as a record
     checkpoint_seconds: float = 60.0
     keep_checkpoints: int = 3
+    save_matches: bool = True  # checkpoints hold replay and matches in flight; else a stop costs these
 
     def __post_init__(self) -> None:
         hints = get_type_hints(Config)
@@ -213,7 +214,7 @@ def _check_range(name: str, value: Any) -> None:
     if name in CHOICES and value not in CHOICES[name]:
         raise DicentError(f"{name} is {value!r}; possible are {', '.join(CHOICES[name])}")
     if (
-        name in ("completion", "symmetries", "waves", "overlap", "tensorboard")
+        name in ("completion", "symmetries", "waves", "overlap", "tensorboard", "save_matches")
         or isinstance(value, str)
         or value is None
     ):

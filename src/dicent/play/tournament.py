@@ -10,7 +10,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import threading
+import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -21,6 +25,7 @@ import numpy as np
 
 from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator
+from dicent.evaluate.network import Network, shared_out
 from dicent.evaluate.network_file import write_atomically
 from dicent.game import Game
 from dicent.play.match import game_of_match, play_match
@@ -30,6 +35,9 @@ from dicent.play.tournament_report import write_results
 from dicent.stats.ratings import Pairing, Ratings, fit_ratings
 
 FORMAT = 1
+WRITE_EVERY = (
+    5.0  # seconds between two looks at everything, each of which takes half a second with many players
+)
 
 
 @dataclass(frozen=True)
@@ -118,12 +126,14 @@ def play_tournament(
     threads: int | None = None,
     luck: Evaluator | str | None = None,
     progress: Progress | None = None,
+    at_once: int = 1,
 ) -> TournamentResult:
     """Let every player meet every other in a match of `games` games; or all of them one, the `gauntlet`.
 
     The folder keeps every game. Called again, the tournament goes on where it stopped; with more
     players or more games than before it grows. `progress` is told the matches that are over, the
-    numbers of the two that play, and how their match stands.
+    numbers of the two that play, and how their match stands. `at_once` matches share the `threads`: worth
+    it on a GPU, which judges the batches of several matches together.
     """
     folder = Path(folder)
     all_players = [as_player(p) for p in ([gauntlet] if gauntlet is not None else [])]
@@ -136,34 +146,101 @@ def play_tournament(
     if gauntlet is not None:
         pairs = [(0, j) for j in range(1, len(names))]
 
-    known: dict[tuple[int, int], Encounter] = {}
-    for i, j in pairs:
-        if (found := _read(folder, i, j, games)) is not None:
-            known[i, j] = found
+    threads = max(1, (threads or len(os.sched_getaffinity(0))) // at_once)
+    under_way = _Tournament(folder, all_players, game, games, seed, pairs, threads, luck, progress)
+    networks = [n for n in (*(player.network for player in all_players), luck) if isinstance(n, Network)]
+    with shared_out(networks, threads):  # once for all: matches at once would undo it for each other
+        under_way.play_all(at_once)
+    return under_way.result
 
-    def result() -> TournamentResult:
-        over = tuple(known[pair] for pair in pairs if pair in known)
-        return TournamentResult(game.name, names, seed, games, over, len(pairs))
 
-    for i, j in pairs:
-        if (i, j) in known:
-            continue
-        before = result()
+class _Tournament:
+    """A tournament under way."""
 
-        def show(standing: Standing, pair: tuple[int, int] = (i, j), over: TournamentResult = before) -> None:
-            if progress is not None:
-                progress(over, pair, standing)
+    def __init__(
+        self,
+        folder: Path,
+        players: list[Player],
+        game: Game,
+        games: int,
+        seed: int,
+        pairs: list[tuple[int, int]],
+        threads: int,
+        luck: Evaluator | str | None,
+        progress: Progress | None,
+    ) -> None:
+        self.folder, self.players, self.game, self.games, self.seed = folder, players, game, games, seed
+        self.pairs, self.threads, self.luck, self.progress = pairs, threads, luck, progress
+        self.known: dict[tuple[int, int], Encounter] = {}
+        for pair in pairs:
+            if (found := _read(folder, *pair, games)) is not None:
+                self.known[pair] = found
+        self.result = self._result()
+        self.lock = threading.Lock()  # of matches at once, one counts or reports
+        self.ending = False
+        self.written = 0.0  # when the results were
 
-        path = folder / "games" / f"{i}-{j}.jsonl"
-        match = play_match(
-            all_players[i], all_players[j], game, games, _seed(seed, i, j), threads, show, path, luck
-        )
-        known[i, j] = Encounter(i, j, match.to_dict(), tuple(match.results.tolist()))
-        content = {"facts": known[i, j].facts, "results": known[i, j].results}
-        write_atomically(folder / "matches" / f"{i}-{j}.json", json.dumps(content).encode())
-        write_results(folder, result())
-    write_results(folder, result())
-    return result()
+    def play_all(self, at_once: int) -> None:
+        """Play the matches that are left, and write the results, also where something ends it early."""
+        left = [pair for pair in self.pairs if pair not in self.known]
+        try:
+            if at_once == 1:
+                for pair in left:
+                    self._play(pair)
+            else:
+                self._play_side_by_side(left, at_once)
+        finally:
+            write_results(self.folder, self.result)
+
+    def _play_side_by_side(self, pairs: list[tuple[int, int]], at_once: int) -> None:
+        def play(pair: tuple[int, int]) -> None:
+            try:
+                self._play(pair)
+            except BaseException:  # what ends one of them ends all
+                self.ending = True
+                raise
+
+        with ThreadPoolExecutor(at_once) as pool:
+            matches = [pool.submit(play, pair) for pair in pairs]
+            try:
+                for match in as_completed(matches):
+                    match.result()
+            finally:
+                self.ending = True  # Ctrl-C comes to this thread
+                pool.shutdown(cancel_futures=True)
+
+    def _play(self, pair: tuple[int, int]) -> None:
+        i, j = pair
+        path, seed = self.folder / "games" / f"{i}-{j}.jsonl", _seed(self.seed, i, j)
+
+        def show(standing: Standing) -> None:
+            with self.lock:
+                if self.ending:
+                    raise KeyboardInterrupt
+                if self.progress is not None:
+                    self.progress(self.result, pair, standing)
+
+        a, b = self.players[i], self.players[j]
+        match = play_match(a, b, self.game, self.games, seed, self.threads, show, path, self.luck)
+        encounter = Encounter(i, j, match.to_dict(), tuple(match.results.tolist()))
+        with self.lock:
+            self._keep(pair, encounter)
+
+    def _keep(self, pair: tuple[int, int], encounter: Encounter) -> None:
+        """Write down a match that is over."""
+        self.known[pair] = encounter
+        self.result = self._result()
+        content = {"facts": encounter.facts, "results": encounter.results}
+        name = f"{encounter.first}-{encounter.second}.json"
+        write_atomically(self.folder / "matches" / name, json.dumps(content).encode())
+        if time.monotonic() - self.written >= WRITE_EVERY:
+            write_results(self.folder, self.result)
+            self.written = time.monotonic()
+
+    def _result(self) -> TournamentResult:
+        over = tuple(self.known[pair] for pair in self.pairs if pair in self.known)
+        names = tuple(player.name for player in self.players)
+        return TournamentResult(self.game.name, names, self.seed, self.games, over, len(self.pairs))
 
 
 def _check(names: tuple[str, ...], games: int) -> None:

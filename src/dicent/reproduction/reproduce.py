@@ -13,6 +13,8 @@ import contextlib
 import dataclasses
 import fcntl
 import json
+import math
+import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -29,6 +31,7 @@ from dicent.learn.train import train
 from dicent.play.player import Player
 from dicent.play.result import Standing
 from dicent.play.tournament import TournamentResult, play_tournament
+from dicent.registry import make
 from dicent.reproduction.report import write_report
 from dicent.reproduction.result import Learned, ReproductionResult, Strength
 from dicent.reproduction.scale import ALPHAZERO, GAME, Arm, Run, Scale, scale_of
@@ -76,18 +79,22 @@ def reproduce(
         seconds=seconds, processes=processes, alphazero_processes=alphazero_processes, games=games
     )
     folder = Path(folder)
-    end = None if minutes is None else time.monotonic() + 60 * minutes
+    end = math.inf if minutes is None else time.monotonic() + 60 * minutes
     with _locked(folder):
         _settle(folder, chosen, seed)
-        work = _Work(folder, chosen, seed, lambda: end is not None and time.monotonic() >= end, watch, warn)
+        work = _Work(folder, chosen, seed, lambda: end - time.monotonic(), watch, warn)
         try:
             work.do()
-        except KeyboardInterrupt:
-            if not work.is_over():
+        except KeyboardInterrupt as stop:
+            if not (isinstance(stop, _Over) or work.is_over()):
                 raise
         result = work.result()
         write_report(folder, result)
     return result
+
+
+class _Over(KeyboardInterrupt):
+    """The time is up."""
 
 
 class _Work:
@@ -98,12 +105,13 @@ class _Work:
         folder: Path,
         scale: Scale,
         seed: int,
-        is_over: Callable[[], bool],
+        seconds_left: Callable[[], float],
         watch: Callable[[Step], object],
         warn: Callable[[str], object],
     ) -> None:
         self.folder, self.scale, self.seed = folder, scale, seed
-        self.is_over, self.watch, self.warn = is_over, watch, warn
+        self.seconds_left, self.watch, self.warn = seconds_left, watch, warn
+        self.extra = -math.inf  # seconds that a process takes beside learning; not known before the first
         self.runs = scale.runs(seed)
         self.round_robin: TournamentResult | None = None
         self.against: list[TournamentResult] = []
@@ -122,6 +130,8 @@ class _Work:
         players = [Player(Expectiminimax(networks[r]), self.scale.play, r.name) for r in ours]
         judge = next(networks[run] for run in ours if run.arm == JUDGE)
         self._stop_when_over()
+        for network in networks.values():
+            network.prepare(make(GAME))  # one by one: a GPU records no two at the same time
         self.round_robin = self._play("round-robin", players, None, self.seed, judge, 0)
         rivals = [run for run in self.runs if run.arm == ALPHAZERO]
         for i, rival in enumerate(rivals):
@@ -132,21 +142,35 @@ class _Work:
                 self._play(f"alphazero/{rival.number}", players, gauntlet, rival.seed + 1, judge, i)
             )
 
+    def is_over(self) -> bool:
+        """Is the time up?"""
+        return self.seconds_left() <= 0
+
     def _stop_when_over(self) -> None:
         if self.is_over():
-            raise KeyboardInterrupt
+            raise _Over
 
     def _learn(self, i: int, run: Run) -> None:
-        """Let a process learn to its end; then it needs its replay no more."""
+        """Let a process learn to its end; then it needs its replay no more.
+
+        One that could not end in the time that is left waits for the next call, unless it is the first of
+        this one: whatever is broken off loses something.
+        """
         path = self._path(run)
         state = _last_state(path)
         if state is None or not state["finished"]:
+            learning = (self.scale.seconds or 0.0) - (state["seconds"] if state else 0.0)
+            if self.seconds_left() < learning + self.extra:
+                raise _Over
+            begin = time.monotonic()
 
             def show(status: Status) -> None:
                 self.watch(Step(LEARNING, i + min(1.0, status.progress), len(self.runs), run.name))
 
             self.watch(Step(LEARNING, i, len(self.runs), run.name))
             train(self.scale.config(run), path, watch=show, warn=self.warn, stop=self.is_over)
+            extra = time.monotonic() - begin - learning
+            self.extra = extra if math.isinf(self.extra) else min(self.extra, extra)
         for name in OPTIONAL:
             for file in path.glob(f"checkpoints/*/{name}"):
                 file.unlink()
@@ -173,7 +197,10 @@ class _Work:
 
         folder = self.folder / name
         games = self.scale.games
-        result = play_tournament(folder, players, GAME, games, seed, gauntlet, luck=judge, progress=show)
+        at_once = 1 if judge.device == "cpu" else len(os.sched_getaffinity(0))
+        result = play_tournament(
+            folder, players, GAME, games, seed, gauntlet, luck=judge, progress=show, at_once=at_once
+        )
         self.watch(Step(stage, (before + 1) * result.matches, tournaments * result.matches, "over"))
         return result
 

@@ -103,6 +103,7 @@ class Scale:
 
 KEPT = {"keep_checkpoints": 1, "record_every": 1000}  # many runs, so that each must be small
 TOGETHER = {"waves": False, "overlap": True}  # matches start and end when they like; learning beside them
+UNDISTURBED = {"measurements": 0, "save_matches": False}  # where seconds count, all of them go to learning
 SMALL = {"network": "residual", "filters": 16, "blocks": 2, "hidden": 128}
 FULL = {"network": "residual", "filters": 83, "blocks": 4, "hidden": 425}
 PADDED = {"width": 96, "device": "cuda"}  # what the GPU likes
@@ -153,34 +154,32 @@ SCALES = {
     "gpu": Scale(
         "gpu",
         processes=4,
-        alphazero_processes=4,
+        alphazero_processes=2,
         games=160,
-        play=Limit(evaluations=400),
-        simulations=400,
-        seconds=60.0,
+        play=Limit(evaluations=200),
+        simulations=200,
+        seconds=45.0,
         network={**FULL, **PADDED},
         descent={
             **KEPT,
             **TOGETHER,
-            "evaluations_per_move": 150,
-            "replay_matches": 2560,
-            "batch": 4096,
-            "at_once": 8192,
-            "groups": 16,
-            "matches_per_update": 256,
-            "measurements": 3,
-            "ladder_games": 200,
+            "evaluations_per_move": 60,
+            "replay_matches": 640,
+            "batch": 2048,
+            "at_once": 2048,  # few enough that hundreds are over after seconds, and learning can begin
+            "groups": 8,
+            "matches_per_update": 64,
+            **UNDISTURBED,
         },
         alphazero={
             **KEPT,
-            "evaluations_per_move": 150,
-            "replay_states": 4_000_000,
-            "batch": 4096,
-            "at_once": 8192,
+            "evaluations_per_move": 60,
+            "replay_states": 400_000,
+            "batch": 1024,
+            "at_once": 4096,
             "groups": 16,
-            "matches_per_update": 256,
-            "measurements": 3,
-            "ladder_games": 200,
+            "matches_per_update": 64,
+            **UNDISTURBED,
         },
     ),
     "paper": Scale(

@@ -36,23 +36,24 @@ class Puct(SimulationSearch):
             raise DicentError(
                 f"Puct needs an evaluator with a policy, and {type(evaluator).__name__} has none"
             )
-        if not (exploration >= 0 and 0 <= noise <= 1 and alpha > 0 and temperature >= 0):
+        if not (exploration >= 0 and 0 <= noise <= 1 and 0 < alpha < np.inf and temperature >= 0):
             raise DicentError(
-                "Puct: exploration is 0 or more, noise from 0 to 1, alpha positive, temperature 0 or more"
+                "Puct: exploration is 0 or more, noise from 0 to 1, alpha positive and finite, "
+                "temperature 0 or more"
             )
         self.policy = evaluator
         self.exploration, self.noise, self.alpha = float(exploration), float(noise), float(alpha)
         self.temperature = temperature
 
     def begin(self, group: Group, members: Any) -> None:
-        """Draw the root's noise."""
+        """Draw the root's noise, other noise for every move."""
         super().begin(group, members)
-        noise = self.statistics(group).noise
-        for m in members:
-            rng = np.random.default_rng(group.matches.rng[m].tolist())
-            noise[m] = rng.gamma(self.alpha, size=group.game.num_actions) + 1e-9
-            if self.noise > 0:
-                group.matches.rng[m, 1] += 1  # other noise for the next move, also where nobody rolls
+        if self.noise > 0:
+            statistics, draw = self.statistics(group), group.bound.kernel("puct.draw_noise")
+            group.in_threads(
+                lambda first, last, _: draw(group.matches, statistics, members[first:last], self.alpha),
+                len(members),
+            )
 
     def advance(self, group: Group, first: int, last: int, work: Any, steps: int) -> None:
         """Run the kernel on members `first` to `last`."""

@@ -1,0 +1,160 @@
+"""A piece of a reproduction of the paper, for a machine that is lent for some minutes and forgets everything.
+
+    python benchmarks/reproduce_piece.py FOLDER --scale gpu --minutes 8 --pack ONE.tar
+    python benchmarks/reproduce_piece.py FOLDER --scale gpu --minutes 8 --unpack ONE-*.tar --pack TWO.tar
+
+It needs no tyro. A process that has learned keeps nothing but its network, in half precision: that is how a
+GPU plays, and it can learn no more. `--pack` writes what another machine needs to go on, in parts of less
+than 16 MiB (ONE-1.tar, ONE-2.tar, ...). A network that earlier parts hold is left out, unless `--all` is
+given, so all parts of all pieces belong together. `--unpack` takes them in any order: of two files the newer
+one stays.
+"""
+
+import argparse
+import json
+import shutil
+import tarfile
+import time
+from pathlib import Path
+
+import dicent
+from dicent.errors import DicentError
+from dicent.evaluate.network_file import FILE, write_atomically
+from dicent.learn.run_folder import OPTIONAL, STATE
+from dicent.reproduction.report import sentence
+from dicent.reproduction.reproduce import LEARNING, Step
+
+PART = 15 << 20  # bytes of a part at the most, before its last few
+PACKED = "packed.json"  # networks that earlier parts hold
+EVERY = 10.0  # seconds between two lines about matches
+
+
+class Teller:
+    """Prints how far the work has come, and makes processes small as soon as they have learned."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.begin = time.monotonic()
+        self.told: tuple[str, int, str] | None = None
+        self.last = 0.0
+
+    def watch(self, step: Step) -> None:
+        if step.stage == LEARNING and step.done == int(step.done):
+            shrink(self.folder / "runs" / step.text)
+        now, news = time.monotonic(), (step.stage, int(step.done), step.text)
+        often = step.stage != LEARNING and step.text != "over" and now - self.last < EVERY
+        if news != self.told and not often:
+            self.told, self.last = news, now
+            self.say(f"{step.stage}, {news[1]} of {step.pieces} are over: {step.text}")
+
+    def say(self, text: str) -> None:
+        print(f"{time.monotonic() - self.begin:7.1f} s  {text}", flush=True)
+
+
+def shrink(run: Path) -> None:
+    """Leave a run that has learned nothing but its latest network, in half precision."""
+    states = sorted(run.glob(f"checkpoints/[0-9]*/{STATE}"))
+    if not states or not json.loads(states[-1].read_text())["finished"]:
+        return
+    *older, latest = (state.parent for state in states)
+    for checkpoint in older:
+        shutil.rmtree(checkpoint)
+    (latest / "learner.safetensors").unlink(missing_ok=True)
+    halve(latest / FILE)
+
+
+def halve(path: Path) -> None:
+    import torch
+    from safetensors import safe_open
+    from safetensors.torch import save
+
+    with safe_open(path, "pt") as file:
+        about = file.metadata()
+        weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    if any(tensor.dtype != torch.float16 for tensor in weights.values()):
+        halves = {name: tensor.half() for name, tensor in weights.items()}
+        write_atomically(path, bytes(save(halves, about)))
+
+
+def pack(folder: Path, out: Path, everything: bool = False) -> list[Path]:
+    """Write what another machine needs to go on; returns the parts."""
+    noted = folder / PACKED
+    before = json.loads(noted.read_text()) if noted.exists() and not everything else []
+    networks = [str(path.relative_to(folder)) for path in sorted(folder.glob(f"runs/*/checkpoints/*/{FILE}"))]
+    write_atomically(noted, json.dumps(networks, indent=1).encode())
+    names = [str(path.relative_to(folder)) for path in sorted(folder.rglob("*")) if path.is_file()]
+    names = [name for name in names if name not in before and is_needed(Path(name))]
+    parts: list[Path] = []
+    while names:
+        parts.append(out.with_name(f"{out.stem}-{len(parts) + 1}{out.suffix}"))
+        names = names[fill(parts[-1], folder, names) :]
+    return parts
+
+
+def is_needed(name: Path) -> bool:
+    """Replays can be filled anew; locks and files that were being written are of no use elsewhere."""
+    return name.name not in OPTIONAL and not any(part.startswith(".") for part in name.parts)
+
+
+def fill(part: Path, folder: Path, names: list[str]) -> int:
+    """Write the first of these files into a part; returns how many it took."""
+    with open(part, "wb") as file, tarfile.open(fileobj=file, mode="w:gz", compresslevel=1) as tar:
+        for count, name in enumerate(names):
+            if count and file.tell() + (folder / name).stat().st_size > PART:
+                return count
+            tar.add(folder / name, name)
+    return len(names)
+
+
+def unpack(parts: list[Path], folder: Path) -> None:
+    """Take over what parts hold; a file that is newer in the folder stays."""
+    for part in parts:
+        with tarfile.open(part) as tar:
+            members = tar.getmembers()
+            if not all(member.isreg() for member in members):
+                raise DicentError(f"{part} holds more than plain files: it is none of ours")
+            tar.extractall(folder, [m for m in members if is_news(m, folder)], filter="data")
+
+
+def is_news(member: tarfile.TarInfo, folder: Path) -> bool:
+    path = folder / member.name
+    return not path.exists() or member.mtime > path.stat().st_mtime
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--scale", default="gpu")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=float)
+    parser.add_argument("--games", type=int)
+    parser.add_argument("--minutes", type=float)
+    parser.add_argument("--unpack", type=Path, nargs="+", default=[], metavar="PART")
+    parser.add_argument("--pack", type=Path, metavar="OUT.tar")
+    parser.add_argument("--all", action="store_true", help="pack also what was packed before")
+    given = parser.parse_args(arguments)
+    teller = Teller(given.folder)
+    unpack(given.unpack, given.folder)
+    try:
+        result = dicent.reproduce(
+            given.folder,
+            given.scale,
+            seed=given.seed,
+            seconds=given.seconds,
+            games=given.games,
+            minutes=given.minutes,
+            watch=teller.watch,
+            warn=teller.say,
+        )
+        teller.say(f"{len(result.learned)} of {len(result.runs)} processes have learned")
+        for claim in result.claims:
+            print(sentence(claim))
+        teller.say("everything is done" if result.finished else "not finished: the same command goes on")
+    finally:
+        if given.pack:
+            for part in pack(given.folder, given.pack, given.all):
+                teller.say(f"packed {part}, {part.stat().st_size / 2**20:.1f} MiB")
+
+
+if __name__ == "__main__":
+    main()
