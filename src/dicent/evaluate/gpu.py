@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import threading
 import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -26,6 +27,8 @@ SIZES = (64, 256, 1024, 2048, 4096, 6144, 8192, 12288, 16384)  # states to a gra
 STAGES = 4  # batches under way: judged, next on the device, being filled, being read
 DEVICES = ("auto", "cpu", "cuda")
 LAST = torch.channels_last
+
+RECORDING = threading.RLock()  # one thread at a time records
 
 T = TypeVar("T")
 
@@ -130,7 +133,7 @@ class GpuStage:
         """What judges `size` rows."""
         if size not in self.graphs:
             graph = torch.cuda.CUDAGraph()
-            with torch.no_grad(), torch.cuda.stream(self.stream):
+            with RECORDING, torch.no_grad(), torch.cuda.stream(self.stream):
                 for _ in range(2):  # compiles, and chooses algorithms
                     self._judge(size)
                 self.stream.synchronize()

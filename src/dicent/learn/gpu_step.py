@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from dicent.binding import bind
 from dicent.errors import DicentError
-from dicent.evaluate.gpu import LAST, compile_function, plane_type, record
+from dicent.evaluate.gpu import LAST, RECORDING, compile_function, plane_type, record
 from dicent.game import Cells, Game
 
 SLOTS = 3  # batches on their way
@@ -79,7 +79,8 @@ class GpuStep:
         """Record the step, and leave weights and optimiser as they are."""
         while True:
             try:
-                return self._record_piece()
+                with RECORDING:
+                    return self._record_piece()
             except torch.cuda.OutOfMemoryError:
                 torch.cuda.empty_cache()
                 if self.piece <= SMALLEST:

@@ -35,9 +35,7 @@ from dicent.play.tournament_report import write_results
 from dicent.stats.ratings import Pairing, Ratings, fit_ratings
 
 FORMAT = 1
-WRITE_EVERY = (
-    5.0  # seconds between two looks at everything, each of which takes half a second with many players
-)
+WRITE_EVERY = 5.0  # seconds between two reports, each of which takes half a second with many players
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,6 @@ from dicent.learn.train import train
 from dicent.play.player import Player
 from dicent.play.result import Standing
 from dicent.play.tournament import TournamentResult, play_tournament
-from dicent.registry import make
 from dicent.reproduction.report import write_report
 from dicent.reproduction.result import Learned, ReproductionResult, Strength
 from dicent.reproduction.scale import ALPHAZERO, GAME, Arm, Run, Scale, scale_of
@@ -130,8 +129,6 @@ class _Work:
         players = [Player(Expectiminimax(networks[r]), self.scale.play, r.name) for r in ours]
         judge = next(networks[run] for run in ours if run.arm == JUDGE)
         self._stop_when_over()
-        for network in networks.values():
-            network.prepare(make(GAME))  # one by one: a GPU records no two at the same time
         self.round_robin = self._play("round-robin", players, None, self.seed, judge, 0)
         rivals = [run for run in self.runs if run.arm == ALPHAZERO]
         for i, rival in enumerate(rivals):
@@ -220,7 +217,7 @@ class _Work:
 
     def _network(self, run: Run) -> Network:
         device, _ = choose_device(self.scale.config(run).device)
-        return load_network(self._path(run), device)
+        return load_network(self._path(run), device, compiled=True)
 
 
 def _learned(run: Run, path: Path, state: dict[str, Any]) -> Learned:
