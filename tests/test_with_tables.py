@@ -1,6 +1,8 @@
 """Evaluators with tables: exact values in searches, what they prove, and what is refused."""
 
+import runpy
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -239,3 +241,43 @@ def test_a_network_from_a_file_can_be_measured(tmp_path: Path, capsys: pytest.Ca
     printed = capsys.readouterr().out
     assert "network.safetensors, by itself" in printed
     assert "greedy:" in printed
+
+
+# The rulers of benchmarks/exact_positions.py
+
+
+@pytest.fixture(scope="module")
+def rulers() -> Any:
+    path = Path(__file__).parent.parent / "benchmarks" / "exact_positions.py"
+    return SimpleNamespace(**runpy.run_path(str(path)))
+
+
+def test_rulers_know_the_truth_from_its_opposite(rulers: Any, tables: Tables) -> None:
+    game = make("ewn")
+    for positions in (rulers.recorded(game), rulers.drawn(game, 2)):
+        few = positions[np.isfinite(tables.values(positions))]
+        assert len(few) > 10
+        truth = rulers.measure(game, WithTables(RandomEvaluator(1), tables), tables, few)
+        assert [truth[key].mean for key in ("error", "best", "regret")] == [0, 1, 0]
+        wrong = rulers.measure(game, Opposite(tables), tables, few)
+        assert wrong["error"].mean == pytest.approx(2 * np.abs(tables.values(few)).mean())
+        assert wrong["best"].mean < 0.8
+        assert wrong["regret"].mean > 0.1
+
+
+def test_recorded_positions_are_worth_what_the_records_say(rulers: Any, tables: Tables) -> None:
+    told = 2 * np.array([record["p_win_to_move"] for record in rulers.records()]) - 1
+    found = tables.values(rulers.recorded(make("ewn")))
+    few = np.isfinite(found)
+    assert few.sum() == 18
+    assert found[few] == pytest.approx(told[few], abs=1e-5)
+
+
+class Opposite(dicent.Evaluator):
+    """Takes every win for a loss."""
+
+    def __init__(self, tables: Tables) -> None:
+        self.tables = tables
+
+    def evaluate(self, game: dicent.Game, states: Any) -> Any:
+        return -self.tables.values(states)

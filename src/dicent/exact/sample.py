@@ -50,7 +50,7 @@ def endgame_sample(
     for total in range(2, pieces + 1):
         for mine in range(max(1, total - facts.faces), min(facts.faces, total - 1) + 1):
             rng = np.random.default_rng([seed, mine, total - mine])
-            states = _random_endgames(game, mine, total - mine, rng)
+            states = random_endgames(game, mine, total - mine, rng)
             sample += _decisions(states, positions, _truth(game, tables), f"{mine} v {total - mine}")
     return sample
 
@@ -134,7 +134,7 @@ def _decisions(
     return list(found.values())
 
 
-def _random_endgames(game: Game, mine: int, theirs: int, rng: np.random.Generator) -> Iterator[State]:
+def random_endgames(game: Game, mine: int, theirs: int, rng: np.random.Generator) -> Iterator[State]:
     """Positions after a roll, all equally likely: labels, cells, the mover and the die."""
     module = game.rules.module
     faces, cells = int(module.PIECES), int(module.CELLS)
