@@ -65,7 +65,7 @@ class Process:
     def stop(self, how: int = signal.SIGKILL) -> int:
         self.client.close()
         self.process.send_signal(how)
-        return self.process.wait(30)
+        return self.process.wait(120)
 
 
 def post(client: httpx.Client, path: str, **content: Any) -> dict[str, Any]:

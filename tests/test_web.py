@@ -15,6 +15,7 @@ from websockets.sync.client import connect
 
 import dicent
 from dicent.play.record import Record
+from dicent.web.work import Work, is_at_work
 
 from .serving import Process, begin, free_port, go_on, post, served
 
@@ -360,6 +361,21 @@ def test_an_analysis_keeps_nobody_waiting(client: httpx.Client) -> None:
         began = time.monotonic()
         assert len(go_on(client, game)["steps"]) == 2
         assert time.monotonic() - began < 10  # seconds; the analyses would take minutes
+
+
+def test_a_server_that_ends_does_not_wait_for_what_nothing_can_break_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("dicent.web.work.PATIENCE", 0.1)
+    work, begun, over = Work(1), threading.Event(), threading.Event()
+    thinking = work.moves.submit(lambda: begun.set() or over.wait(60))
+    later = work.moves.submit(int)
+    assert begun.wait(60)
+    work.close()
+    assert is_at_work()
+    assert later.cancelled()
+    over.set()
+    assert thinking.result(60)
 
 
 def test_a_killed_server_loses_nothing(tmp_path: Path) -> None:

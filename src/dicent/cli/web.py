@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import webbrowser
 from pathlib import Path
 
@@ -37,6 +38,7 @@ def serve(
     """
     try:
         from dicent.web.server import Settings, serve
+        from dicent.web.work import is_at_work
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] == "dicent":
             raise
@@ -60,3 +62,6 @@ def serve(
 
     with contextlib.suppress(KeyboardInterrupt):  # the usual way to end it
         serve(settings, ready)
+    if is_at_work():  # on what nobody waits for any more; the library is closed
+        sys.stdout.flush()
+        os._exit(0)

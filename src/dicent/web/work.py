@@ -13,6 +13,8 @@ from typing import TypeVar
 from dicent.web.problems import ProblemError
 
 T = TypeVar("T")
+MOVES, REVIEWS = "dicent-moves", "dicent-reviews"  # names of threads
+PATIENCE = 3.0  # seconds to wait for what is under way when the server ends
 NICER = 10  # how far threads that nobody waits for step back behind those of moves
 
 
@@ -23,8 +25,8 @@ class Work:
         self.most = most  # moves and hints under way or waiting
         self.waiting = 0
         self.is_closed = False
-        self.moves = ThreadPoolExecutor(threads or max(2, os.cpu_count() or 1), "moves")
-        self.reviews = ThreadPoolExecutor(1, "reviews", initializer=step_back)
+        self.moves = ThreadPoolExecutor(threads or max(2, os.cpu_count() or 1), MOVES)
+        self.reviews = ThreadPoolExecutor(1, REVIEWS, initializer=step_back)
 
     async def move(self, search: Callable[[], T]) -> T:
         """Do something that a player waits for."""
@@ -37,10 +39,22 @@ class Work:
             self.waiting -= 1
 
     def close(self) -> None:
-        """Drop what has not begun, and wait for the rest; a review ends as soon as it sees `is_closed`."""
+        """Drop what has not begun, and wait a little for the rest; a review ends when it sees `is_closed`."""
         self.is_closed = True
         for pool in (self.moves, self.reviews):
-            pool.shutdown(cancel_futures=True)
+            pool.shutdown(wait=False, cancel_futures=True)
+        waiting = threading.Thread(target=self._wait, daemon=True)
+        waiting.start()
+        waiting.join(PATIENCE)  # native code may be compiled, which nothing can break off
+
+    def _wait(self) -> None:
+        for pool in (self.moves, self.reviews):
+            pool.shutdown()
+
+
+def is_at_work() -> bool:
+    """Is any thread of a server in this process alive?"""
+    return any(thread.name.startswith((MOVES, REVIEWS)) for thread in threading.enumerate())
 
 
 def step_back() -> None:
