@@ -1,6 +1,8 @@
 """Batches that many threads share: everybody gets their own answers, and no stage is ever lost."""
 
+import gc
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -8,9 +10,11 @@ import numpy as np
 import pytest
 import torch
 
+import dicent
 from dicent import DicentError
 from dicent.evaluate.batches import Batches
 from dicent.evaluate.gpu import SIZES, GpuNetwork
+from dicent.evaluate.network import Network
 
 WAIT = 60  # seconds after which a test counts as stuck
 
@@ -138,6 +142,50 @@ def test_what_goes_wrong_is_told_and_no_stage_is_lost(closing: Callable[[Batches
         batches.call(lambda: 1 // 0)
     with ThreadPoolExecutor(1) as pool:
         pool.submit(judge, batches, np.arange(50)).result(WAIT)
+
+
+def test_what_was_asked_before_the_end_is_answered() -> None:
+    batches, begun, go_on = Batches([Stage(8)]), threading.Event(), threading.Event()
+
+    def write(first: int, last: int, planes: np.ndarray) -> None:
+        begun.set()
+        assert go_on.wait(WAIT)
+        planes[:, 0, 0, 0] = 7
+
+    found: list[list[float]] = []
+    asking = threading.Thread(target=lambda: found.append(batches.judge(3, write)[0].tolist()), daemon=True)
+    asking.start()
+    assert begun.wait(WAIT)
+    batches.close()
+    batches.thread.join(0.2)
+    assert batches.thread.is_alive()  # there is something to send yet
+    go_on.set()
+    asking.join(WAIT)
+    assert found == [[14, 14, 14]]
+    batches.thread.join(WAIT)
+    assert not batches.thread.is_alive()
+
+
+def test_a_network_that_is_closed_keeps_nothing_of_the_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[weakref.ref[Gpu]] = []
+
+    def make(*_: object) -> Gpu:
+        gpu = Gpu(room=100)
+        made.append(weakref.ref(gpu))
+        return gpu
+
+    monkeypatch.setattr("dicent.evaluate.gpu.GpuNetwork", make)
+    game = dicent.make("dice-nim")
+    network = Network(dicent.DenseNetwork(game.input_shape, hidden=8))
+    network.device = "cuda"  # as it were
+    for _ in range(2):
+        thread = network.on_gpu(game).batches.thread
+        network.close()
+        thread.join(WAIT)
+        gc.collect()
+        assert not thread.is_alive()
+        assert made[-1]() is None
+    assert len(made) == 2
 
 
 class Gpu(GpuNetwork):

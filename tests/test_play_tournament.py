@@ -93,6 +93,14 @@ def test_matches_at_once_are_the_same_matches(tmp_path: Path, whole: tuple[Path,
     assert (tmp_path / "results.txt").read_text() == (whole[0] / "results.txt").read_text()
 
 
+@pytest.mark.parametrize(("players", "at_once"), [(PLAYERS, 0), (["random", "uct:time=0.1"], 2)])
+def test_matches_at_once_are_refused_where_they_make_no_sense(
+    tmp_path: Path, players: list[str], at_once: int
+) -> None:
+    with pytest.raises(DicentError, match="1 where a player's budget is in seconds"):
+        play_tournament(tmp_path, players, "ewn", 4, at_once=at_once)
+
+
 @pytest.mark.parametrize("problem", [KeyboardInterrupt, DicentError])
 def test_what_ends_one_of_the_matches_at_once_ends_all(
     tmp_path: Path, whole: tuple[Path, TournamentResult], problem: type[BaseException]

@@ -9,6 +9,7 @@ import importlib.util
 import os
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from statistics import median
 
 import numpy as np
@@ -103,11 +104,11 @@ def _scaling_rows(rounds: int, scale: float) -> Iterator[Row]:
     games = max(256, int(400_000 * scale))
     cores = os.cpu_count() or 1
     counts = sorted({1, *(n for n in (2, 4, 8, 16, 32, 64) if n <= cores), cores})
-    works: list[Callable[[], float]] = [
-        lambda n=n: float(playouts(ewn, games, seed=1, threads=n).plies.sum())  # type: ignore[misc]
-        for n in counts
-    ]
-    speeds = in_turn(rounds, *works)
+
+    def decisions(threads: int) -> float:
+        return float(playouts(ewn, games, seed=1, threads=threads).plies.sum())
+
+    speeds = in_turn(rounds, *(partial(decisions, n) for n in counts))
     for n, speed in zip(counts[1:], speeds[1:], strict=True):
         ratio = median(a / b for a, b in zip(speed, speeds[0], strict=True))
         yield Row(
@@ -118,6 +119,10 @@ def _scaling_rows(rounds: int, scale: float) -> Iterator[Row]:
         )
 
 
+def _perft_nodes(state: State, depth: int) -> float:
+    return float(sum(perft(state, depth).nodes))
+
+
 def _perft_rows(rounds: int, scale: float) -> Iterator[Row]:
     deep = 1 if scale >= 1 else 0
     positions: list[tuple[str, State, int]] = [
@@ -126,7 +131,7 @@ def _perft_rows(rounds: int, scale: float) -> Iterator[Row]:
     ]
     for title, state, depth in positions:
         perft(state, 1)
-        [speeds] = in_turn(rounds, lambda s=state, d=depth: float(sum(perft(s, d).nodes)))  # type: ignore[misc]
+        [speeds] = in_turn(rounds, partial(_perft_nodes, state, depth))
         yield Row(f"{title} perft, depth {depth}", median(speeds) / 1e6, "M nodes/s")
 
 

@@ -194,7 +194,7 @@ class Batches:
             batch = None
             with self.lock:
                 while not self.chores and (batch := self._next()) is None:
-                    if self.ending:
+                    if self.ending and self.open is None and not self.full:
                         return
                     self.work.wait()
             if self.chores:

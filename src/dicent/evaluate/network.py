@@ -56,6 +56,7 @@ class Network(PolicyEvaluator):
         self._pool: ThreadPoolExecutor | None = None
         self._pool_size = 0
         self._on_gpu: dict[Game, GpuNetwork] = {}
+        self._closers: list[weakref.finalize[[], Network]] = []  # of those, also if nobody calls `close`
         self._lock = threading.Lock()
 
     @property
@@ -77,8 +78,9 @@ class Network(PolicyEvaluator):
     def close(self) -> None:
         """Give back what it has of a GPU; the next evaluation takes it again."""
         with self._lock:
-            for twin in self._on_gpu.values():
-                twin.close()
+            for closer in self._closers:
+                closer()
+            self._closers.clear()
             self._on_gpu.clear()
 
     def evaluate(self, game: Game, states: Cells) -> Values:
@@ -95,7 +97,7 @@ class Network(PolicyEvaluator):
     def _forward(self, game: Game, states: Cells) -> tuple[Values, Any]:
         if self.device != "cpu":
             return self.on_gpu(game).forward(states)
-        shares = self.threads
+        shares = self.threads  # once: it may change meanwhile
         size = min(self.largest, max(SMALLEST, -(-len(states) // shares)))
         parts = [states[first : first + size] for first in range(0, len(states), size)]
         if len(parts) == 1 or shares == 1:
@@ -129,7 +131,7 @@ class Network(PolicyEvaluator):
                 from dicent.evaluate.gpu import GpuNetwork
 
                 self._on_gpu[game] = twin = GpuNetwork(self.module, game, self.compiled)
-                weakref.finalize(self, twin.close)
+                self._closers.append(weakref.finalize(self, twin.close))
         return self._on_gpu[game]
 
 

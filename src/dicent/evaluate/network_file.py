@@ -73,7 +73,8 @@ def load_network(path: str | Path, device: str = "cpu", threads: int = 1, compil
     try:
         with safe_open(file, "pt") as opened:
             header = json.loads((opened.metadata() or {})[KEY])
-            weights = {name: opened.get_tensor(name).float() for name in opened.keys()}  # noqa: SIM118
+            names = opened.keys()  # it is no mapping, and cannot be gone through itself
+            weights = {name: opened.get_tensor(name).float() for name in names}
         if header["format"] != FORMAT:
             raise NetworkFileError(f"{file} has format {header['format']}; this version reads {FORMAT}")
         module = build(header["network"], header["settings"])

@@ -126,7 +126,7 @@ class _Build:
             self.list.unlink(missing_ok=True)
             with open(self.path, "wb") as file:
                 os.posix_fallocate(file.fileno(), 0, size)  # fails now if there is no room, not later
-        self.data: Bytes = np.memmap(self.path, np.uint8, "r+", HEADER)
+        self.data = np.memmap(self.path, np.uint8, "r+", HEADER)
         if not self.done:
             self._take_over()
 
@@ -144,7 +144,7 @@ class _Build:
 
     def _note(self) -> None:
         """Write down which parts are done, after their values."""
-        self.data.flush()  # type: ignore[attr-defined]
+        self.data.flush()
         lines = [self.title, *sorted(self.done)]
         temporary = self.list.with_suffix(".tmp")
         temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")

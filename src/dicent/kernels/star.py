@@ -136,11 +136,7 @@ def one_ply(w, work, level):
     n = list_children(w, level)
     total, best, judged = 0.0, 2.0 * LEAST, 0
     for i in range(n):
-        copy(below, s)
-        if player == CHANCE:
-            rules.apply_outcome(below, i)
-        else:
-            rules.apply_action(below, w.actions[level, i])
+        make_child(w, level, i)
         result = rules.result(below)
         if result == ONGOING:
             judged += 1
@@ -174,11 +170,7 @@ def two_plies(w, work, level):
             return lower
         if narrow and upper <= w.alpha[level]:
             return upper
-        copy(below, s)
-        if player == CHANCE:
-            rules.apply_outcome(below, i)
-        else:
-            rules.apply_action(below, w.actions[level, i])
+        make_child(w, level, i)
         result = rules.result(below)
         v = float(result) if result != ONGOING else one_ply(w, work, level + 1)
         if player == CHANCE:

@@ -144,6 +144,10 @@ def play_tournament(
     if gauntlet is not None:
         pairs = [(0, j) for j in range(1, len(names))]
 
+    if at_once < 1 or (at_once > 1 and any(player.budget.time is not None for player in all_players)):
+        raise DicentError(
+            f"at_once is {at_once}; it must be 1 or more, and 1 where a player's budget is in seconds"
+        )
     threads = max(1, (threads or len(os.sched_getaffinity(0))) // at_once)
     under_way = _Tournament(folder, all_players, game, games, seed, pairs, threads, luck, progress)
     networks = [n for n in (*(player.network for player in all_players), luck) if isinstance(n, Network)]

@@ -61,9 +61,8 @@ class Group:
         self.ended = 0  # members, when `waiting_states` was asked last
         self._steps_a_second = 10_000.0  # a cautious guess; it may double with each step
         self._steps = 0
-        self._pool = (
-            ThreadPoolExecutor(self.threads - 1) if self.threads > 1 else None
-        )  # and the caller's own
+        others = self.threads - 1  # beside the caller's own thread
+        self._pool = ThreadPoolExecutor(others) if others else None
 
     def begin(
         self, m: int, state: State, limit: Limit, seed: int = 0, keep: bool = False, ply: int = 0
