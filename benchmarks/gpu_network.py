@@ -79,7 +79,7 @@ def staged(network, game, size):
     return speed(step, 2 * size)
 
 
-def ceilings(game):
+def ceilings(game, sizes=SIZES):
     """The bare network's speed for each size of batch; all ways beside each other are printed."""
     module = dicent.ResidualNetwork(game.input_shape, width=96)
     network = Network(copy.deepcopy(module), "cuda", compiled=True)
@@ -92,7 +92,7 @@ def ceilings(game):
     half = copy.deepcopy(module).cuda().half().to(memory_format=LAST)
     print("states  compiled for a size  for all sizes  with copies", flush=True)
     found = {}
-    for size in SIZES:
+    for size in sizes:
         rates = [bare(game, size, half, function) for function in (for_a_size, for_all_sizes)]
         found[size] = [*rates, staged(network, game, size)]
         print(f"{size:6}  " + "  ".join(f"{rate / 1e6:.2f}" for rate in found[size]), flush=True)

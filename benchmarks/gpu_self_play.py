@@ -1,5 +1,7 @@
 """How well self-play and learning fill a GPU, in one run: evaluations a second beside the bare network's.
 
+What the processor could do without a network is measured first, by searches that judge all states alike.
+
     python benchmarks/gpu_self_play.py OUT --seconds 40 more:at_once=32768,groups=8,duplication=1e-9
 
 A case is a name, a colon and settings that differ from the preset `gpu`, or from `preset=NAME`. A
@@ -7,27 +9,58 @@ duplication of almost nothing leaves learning out.
 """
 
 import argparse
+import itertools
 import json
+import os
 import time
 from collections import defaultdict
 from pathlib import Path
 
+import numpy as np
 from gpu_network import ceilings
 from sweep import parse
 
 import dicent
 from dicent.evaluate.batches import Batches
 from dicent.evaluate.gpu import SIZES, GpuStage
+from dicent.learn.groups import SideBySide
 from dicent.learn.learner import Learner
+from dicent.learn.selection import Ordinal
 from dicent.learn.self_play import SelfPlay
 from dicent.learn.train import Training
 
 CASES = (
-    "alone:at_once=24576,groups=16,duplication=1e-9,evaluations_per_move=150",
+    "alone:at_once=43008,groups=14,duplication=1e-9,evaluations_per_move=150",
     "learning:at_once=16384,groups=16,matches_per_update=512,batch=8192,evaluations_per_move=150",
     "one-match:preset=paper,device=cuda,width=96",
 )
 WARM_UP = 0.4  # of the time, not counted: the first matches all begin at once
+
+
+class Alike(dicent.Evaluator):
+    """Judges all states alike."""
+
+    def evaluate(self, game, states):
+        return np.zeros(len(states))
+
+
+def searching(game, threads, seconds=3.0):
+    """Evaluations a second of self-play that needs no network."""
+    search, limit = dicent.Descent(Alike()), dicent.Limit(evaluations=150)
+    plays = [
+        SelfPlay(search, game, 1024, limit, Ordinal(), itertools.count(i, threads)) for i in range(threads)
+    ]
+    for play in plays:
+        play.deal()
+    groups = SideBySide(plays)
+    seen = []
+    begin = time.monotonic()
+    while time.monotonic() - begin < seconds:
+        groups.play_on(0.5)
+        seen.append((time.monotonic(), sum(play.evaluations for play in plays)))
+    groups.close()
+    first = next(row for row in seen if row[0] - begin >= WARM_UP * seconds)
+    return (seen[-1][1] - first[1]) / (seen[-1][0] - first[0])
 
 
 def timed(owner, names, spent):
@@ -86,9 +119,14 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("out", type=Path)
     parser.add_argument("--seconds", type=float, default=40.0)
+    parser.add_argument("--sizes", type=int, nargs="*", default=SIZES)
     parser.add_argument("cases", nargs="*", default=CASES)
     given = parser.parse_intermixed_args()
-    ceiling = max(ceilings(dicent.make("ewn")).values())
+    game = dicent.make("ewn")
+    for threads in (1, max(1, (os.cpu_count() or 1) - 2)):
+        rate = searching(game, threads)
+        print(f"searches without a network, {threads} threads: {rate / 1e6:.2f} M evaluations/s", flush=True)
+    ceiling = max(ceilings(game, given.sizes).values())
     spent = defaultdict(float)
     timed(SelfPlay, ("value_waiting", "play_on", "advance", "_finish_all"), spent)
     timed(Training, ("_take", "_finish_phase", "_learn", "_housekeeping"), spent)

@@ -1,6 +1,6 @@
-"""Make a network that comes with Dicent, and its card, from a run.
+"""Make a network that comes with Dicent, and its card, from the networks that a run has kept.
 
-    python benchmarks/ship_network.py RUN net-official --machine "one H200" --games 4000
+    python benchmarks/ship_network.py net-official EARLY LATER LAST --machine "one H200" --games 4000
 
 The weights are cut to what they are without padding and kept in half precision. The card has the settings
 and the seed, how learning went, and what was measured here of the file as it is shipped.
@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 
 import dicent
-from dicent.evaluate.network_file import SHIPPED, find_network, network_bytes, write_atomically
+from dicent.evaluate.network_file import SHIPPED, network_bytes, write_atomically
 from dicent.nets.residual import ResidualNetwork
 
 
@@ -53,78 +53,93 @@ def percent(match):
     return f"{100 * match['score']:.1f} % ({100 * low:.1f} to {100 * high:.1f}) of {match['games']:,} games"
 
 
-def card(name, run, network, machine, games):
-    how = network.description.training
-    config = dicent.Config(**how["config"])
+def learned(description):
+    """Minutes, matches, evaluations and states, as a table's cells."""
+    how = description.training
+    return f"{how['seconds'] / 60:.1f} | {how['matches']:,} | {how['evaluations']:,} | {how['states']:,}"
+
+
+def exactness(path):
+    """Error of the win probability, and best moves one ply ahead, as a table's cells."""
+    rows = measured(["accuracy", f"greedy:{path}"])["rows"]
+    bare, ahead = (next(row for row in group if row["group"] == "all") for group in rows.values())
+    error, best = bare["error"], ahead["optimal"]
+    half, low, high = (error["high"] - error["low"]) / 2, 100 * best["low"], 100 * best["high"]
+    return f"{error['mean']:.3f} ± {half:.3f} | {100 * best['mean']:.1f} % ({low:.1f} to {high:.1f})"
+
+
+def against(player, opponent, game, games):
+    """A match's score, and that with the luck of the dice taken out."""
+    match = measured(["match", str(player), opponent, "--game", game, "--games", str(games)])
+    low, high = match["adjusted_interval"]
+    without = f"{100 * match['adjusted']:.1f} % ({100 * low:.1f} to {100 * high:.1f})"
+    return f"{percent(match)}; without luck {without}"
+
+
+def command(name, config):
+    """How to learn like this."""
     preset = "gpu" if config.device == "cuda" else "laptop"
     base = dicent.preset(preset)
     given = {k: v for k, v in vars(config).items() if v != getattr(base, k) and v is not None}
-    flags = " ".join(f"--{key.replace('_', '-')} {value}" for key, value in given.items())
-    rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    flags = [
+        (f"--{key}" if value else f"--no-{key}") if isinstance(value, bool) else f"--{key} {value}"
+        for key, value in ((k.replace("_", "-"), v) for k, v in given.items())
+    ]
+    return " ".join([f"$ dicent train {name} --preset {preset}", *flags])
+
+
+def card(name, snapshots, machine, games):
+    """What is to be known of a shipped network."""
+    description = dicent.load_network(name).description
+    game, how = description.game, description.training
+    minutes = f"{how['seconds'] / 60:.1f} minutes"
     lines = [
         f"# {name}",
         "",
-        f"Plays `{network.description.game}`. Learned from the rules alone, by self-play, in "
-        f"{how['seconds'] / 60:.1f} minutes on {machine}: {how['matches']:,} matches, {how['evaluations']:,} "
-        f"evaluations, {how['states']:,} states learned (each as often as it was used). Its values are "
-        "expected results: -1 to 1, for the player who moves first.",
+        f"Plays `{game}`. Learned from the rules alone, by self-play, in {minutes} on {machine}. Its values are expected results: -1 to 1, for the player who moves first.",
         "",
         "```console",
-        f"$ dicent train {name} --preset {preset} {flags}",
+        command(name, dicent.Config(**how["config"])),
         "```",
         "",
         "All settings are in the file's header. A budget in minutes does not give the same network twice.",
         "",
         "## While it learned",
         "",
-        "| minutes | matches | against random | against uct:1000 | error | best moves |",
+        "Error of the win probability, and best moves one ply ahead, at random endgames of up to four pieces",
+        "in which moves differ in worth (`dicent accuracy greedy:NET`). States count as often as they were",
+        "used.",
+        "",
+        "| minutes | matches | evaluations | states learned | error | best moves |",
         "|---|---|---|---|---|---|",
     ]
-    for row in rows:
-        if row["kind"] == "strength":
-            exact = row["exact"] or {"error": float("nan"), "best moves": float("nan")}
-            lines.append(
-                f"| {row['seconds'] / 60:.1f} | {row['matches']:,} | {100 * row['scores']['random']:.1f} % | "
-                f"{100 * row['scores']['uct:1000']:.1f} % | {exact['error']:.3f} | "
-                f"{100 * exact['best moves']:.1f} % |"
-            )
     lines += [
-        "",
-        f"Games: {config.ladder_games} to a number, three plies ahead. *Error* is that of the win "
-        "probability, *best moves* those played one ply ahead, both at exact endgame positions of up to four "
-        "pieces that are drawn at random.",
-        "",
-        "## As it is shipped",
-        "",
-        "| measured | result |",
-        "|---|---|",
+        f"| {learned(dicent.load_network(file).description)} | {exactness(file)} |" for file in snapshots
     ]
-    text = network.description.game
+    lines += ["", "## As it is shipped", "", "| measured | result |", "|---|---|"]
     for opponent in ("random", "uct:1000"):
-        match = measured(["match", name, opponent, "--game", text, "--games", str(games)])
-        low, high = match["adjusted_interval"]
-        lines.append(
-            f"| `dicent match {name} {opponent} --game {text} --games {games}` | {percent(match)}; luck "
-            f"adjusted {100 * match['adjusted']:.1f} % ({100 * low:.1f} to {100 * high:.1f}) |"
-        )
+        text = f"`dicent match {name} {opponent} --game {game} --games {games}`"
+        lines.append(f"| {text} | {against(name, opponent, game, games)} |")
+    error, best = exactness(name).split(" | ")
+    lines.append(f"| `dicent accuracy greedy:{name}` | error {error}, best moves {best} |")
     return "\n".join(lines) + "\n"
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("run", type=Path)
     parser.add_argument("name")
+    parser.add_argument("networks", type=Path, nargs="+", help="of one run; the last is shipped")
     parser.add_argument("--machine", required=True)
     parser.add_argument("--games", type=int, default=4000)
     given = parser.parse_args()
-    network = dicent.load_network(find_network(given.run))
+    network = dicent.load_network(given.networks[-1])
     plain = without_padding(network.module)
     check(network.module, plain, dicent.make(network.description.game))
     SHIPPED.mkdir(exist_ok=True)
     file = SHIPPED / f"{given.name}.safetensors"
     write_atomically(file, network_bytes(plain.half(), network.description))
     print(f"{file}: {file.stat().st_size / 1e6:.1f} MB", flush=True)
-    text = card(given.name, given.run, dicent.load_network(file), given.machine, given.games)
+    text = card(given.name, given.networks, given.machine, given.games)
     (SHIPPED / f"{given.name}.md").write_text(text, encoding="utf-8")
     print(text)
 

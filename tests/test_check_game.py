@@ -364,6 +364,16 @@ def test_rules_must_compile(edited: Edit, start: str) -> None:
     assert str(path) in message
 
 
+def test_a_scattered_game_must_not_be_over(edited: Edit) -> None:
+    over = ("(MAX if draw(rng, 2) == 0 else MIN), TO_ROLL, 0", "MAX, TO_ROLL, MIN")
+    assert_reported(breach(edited("ewn", over)), "scatter", "the game is over")
+
+
+def test_native_code_must_scatter_alike(edited: Edit) -> None:
+    wide = ("1 + draw(rng, PIECES)", "1 + draw(rng, PIECES + (int(s[MOVER]) << 64 > 0))")
+    assert breach(edited("ewn", wide)).startswith("scatter: native code draws other positions")
+
+
 def test_games_must_end(edited: Edit) -> None:
     message = breach(edited("dice_nim", (TAKES, "pass")), positions=2000)
     assert_reported(message, "result", "did not end")

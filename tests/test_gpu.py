@@ -14,6 +14,7 @@ from dicent.evaluate.network import Network
 from dicent.learn.data import Dataset, values_only
 from dicent.learn.learner import Learner
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.*:DeprecationWarning")  # of torch's own compiler
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 
 FRACTIONS = """

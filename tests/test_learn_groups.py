@@ -1,4 +1,4 @@
-"""Groups of matches that play side by side, and matches that begin after random plies."""
+"""Groups of matches that play side by side, and matches that begin anywhere."""
 
 import itertools
 import json
@@ -18,6 +18,7 @@ from dicent.evaluate.network_file import shipped
 from dicent.game import Cells, Game
 from dicent.learn import components
 from dicent.learn.components import Numbers, Threads
+from dicent.learn.data import Finished
 from dicent.learn.groups import SideBySide
 from dicent.learn.selection import Ordinal
 from dicent.learn.self_play import SelfPlay
@@ -38,9 +39,16 @@ class Zero(Evaluator):
         return np.zeros(len(states))
 
 
-def self_play(evaluator: Evaluator, game: Game, numbers: Numbers, **settings: int) -> SelfPlay:
+def self_play(evaluator: Evaluator, game: Game, numbers: Numbers, random_starts: float = 0.0) -> SelfPlay:
     play = SelfPlay(
-        dicent.Descent(evaluator), game, 4, Limit(evaluations=10), Ordinal(), numbers, seed=2, **settings
+        dicent.Descent(evaluator),
+        game,
+        4,
+        Limit(evaluations=10),
+        Ordinal(),
+        numbers,
+        seed=2,
+        random_starts=random_starts,
     )
     play.deal()
     return play
@@ -119,18 +127,22 @@ def test_a_run_with_groups_side_by_side_learns_and_goes_on(
     assert [row["phase"] for row in rows] == sorted({row["phase"] for row in rows})
 
 
-def test_half_of_the_matches_begin_after_random_plies() -> None:
-    play = self_play(Zero(), EWN, Numbers(0, 1), random_plies=20)
-    found = []
-    while len(found) < 60:
+def finished(play: SelfPlay, matches: int) -> list[Finished]:
+    found: list[Finished] = []
+    while len(found) < matches:
         play.advance()
         play.value_waiting()
         found += play.play_on(0.5)
+    return found
+
+
+def test_half_of_the_matches_begin_anywhere() -> None:
+    found = finished(self_play(Zero(), EWN, Numbers(0, 1), random_starts=0.5), 60)
     starts = [EWN.state(match.start) for match in found]
     assert all(start.result is None for start in starts)
     left = [len(pieces_of(start)) for start in starts]
-    assert len(set(left)) > 3  # some had captures
-    assert 20 < left.count(12) < 58  # fresh ones, and those after a few plies
+    assert len(set(left)) > 3
+    assert 20 < left.count(12) < 58  # fresh ones, and some of the others
     for match in found:  # records can be replayed from there
         state = EWN.state(match.start)
         for choice in match.chosen.tolist():
@@ -138,7 +150,16 @@ def test_half_of_the_matches_begin_after_random_plies() -> None:
         assert state.result == match.result
 
 
-def test_without_random_plies_every_match_begins_at_a_start() -> None:
+def test_where_rules_do_not_scatter_random_plies_lead_somewhere() -> None:
+    four = dicent.make("connect-four")
+    found = finished(self_play(Zero(), four, Numbers(0, 1), random_starts=1.0), 30)
+    assert all(four.state(match.start).result is None for match in found)
+    pieces = {int(np.count_nonzero(match.start[:42])) for match in found}
+    assert len(pieces) > 5
+    assert max(pieces) <= 20
+
+
+def test_without_random_starts_every_match_begins_at_a_start() -> None:
     play = self_play(Zero(), EWN, Numbers(0, 1))
     assert all(len(pieces_of(EWN.state(cells))) == 12 for cells in play.games.start)
 

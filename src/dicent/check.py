@@ -88,7 +88,10 @@ def _random_games(rules: CheckedRules, positions: int, seed: int) -> list[list[C
     rng = np.empty(2, np.uint64)
     open_stream(rng, seed, 0, CHOICE)
     while sum(map(len, games)) < positions and len(games) < positions:
-        line = [rules.start(seed + len(games))]
+        scattered = rules.module.SCATTERS and len(games) % 2 == 1
+        line = [rules.start(seed + len(games), "scatter" if scattered else "initial")]
+        if scattered and rules.facts(line[0]).result != ONGOING:
+            rules.fail("scatter", line[0], "the game is over")
         while children := rules.facts(line[-1]).children:
             line.append(children[draw(rng, len(children))])
             if len(line) > MAX_STEPS:
@@ -293,6 +296,11 @@ def _check_native(game: Game, states: list[Cells], seed: int) -> None:
                     f"{name}: native code says {found[i].tolist()} and plain Python "
                     f"{expected[i].tolist()}, at {describe(game, cells)}"
                 )
+    scattered = [np.zeros((100, game.state_size), game.state_dtype) for _ in range(2)]
+    for some, compiled in zip(scattered, (True, False), strict=True):
+        bind(game, compiled).kernel("facts.scatter_all")(some, seed, np.empty(2, np.uint64))
+    if not np.array_equal(*scattered):
+        raise ContractError("scatter: native code draws other positions than plain Python")
     games = [playouts(game, 100, seed, compiled=compiled) for compiled in (True, False)]
     if not np.array_equal(games[0].results, games[1].results) or not np.array_equal(
         games[0].plies, games[1].plies

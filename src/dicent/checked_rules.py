@@ -53,17 +53,17 @@ class CheckedRules:
             self.fail(function, cells, f"answered {told} for the same state")
         return answers[0]
 
-    def start(self, seed: int) -> Cells:
-        """A start position."""
+    def start(self, seed: int, function: str = "initial") -> Cells:
+        """A start position, by `initial` or `scatter`."""
 
         def deal(cells: Cells) -> Cells:
             rng = np.empty(2, np.uint64)
             open_stream(rng, seed, 0, DEAL)
             new = cells.copy()
-            self.module.initial(new, rng)
+            getattr(self.module, function)(new, rng)
             return new
 
-        cells: Cells = self.ask("initial", self.game.empty_cells(), deal)
+        cells: Cells = self.ask(function, self.game.empty_cells(), deal)
         return cells
 
     def facts(self, cells: Cells) -> Facts:

@@ -35,7 +35,12 @@ REQUIRED = {
     "encode": ("s", "planes"),
 }
 ABOUT_CHANCE = {"outcomes": ("s", "p"), "apply_outcome": ("s", "o")}
-OPTIONAL = {"score": ("s",), "symmetry": ("s", "k", "out"), "symmetry_action": ("s", "k", "a")}
+OPTIONAL = {
+    "score": ("s",),
+    "symmetry": ("s", "k", "out"),
+    "symmetry_action": ("s", "k", "a"),
+    "scatter": ("s", "rng"),
+}
 NATIVE = REQUIRED | ABOUT_CHANCE | OPTIONAL
 
 # Functions that stay Python, all optional.
@@ -207,6 +212,7 @@ def _complete(module: ModuleType, path: Path) -> None:
                 raise GameError(f"{path}: the constant {name} is missing")
             setattr(module, name, default)
     _check_sizes(module, path)
+    module.SCATTERS = hasattr(module, "scatter")  # type: ignore[attr-defined]  # a constant like the others
     required = REQUIRED | (ABOUT_CHANCE if module.NUM_OUTCOMES else {})
     for name, parameters in (NATIVE | TEXT).items():
         function = getattr(module, name, None)

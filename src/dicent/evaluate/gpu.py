@@ -41,6 +41,7 @@ class GpuNetwork:
         self.half = copy.deepcopy(module).half()
         self.half.to(memory_format=LAST)  # type: ignore[call-overload]  # not in torch's stubs
         self.judge = compile_function(_judge) if compiled else _judge
+        self.judge_full = compile_function(_judge_full, dynamic=False) if compiled else _judge
         self.encode = bind(game).kernel("encoding.encode_batch")
         self.stages = [GpuStage(self) for _ in range(STAGES)]
         self.loads = torch.cuda.Stream()
@@ -143,8 +144,11 @@ class GpuStage:
 
     def _judge(self, size: int) -> None:
         planes = self.inputs[:size].to("cuda", non_blocking=True)
-        torch._dynamo.maybe_mark_dynamic(planes, 0)  # to be compiled once for all sizes
-        for here, there in zip(self.outputs, self.network.judge(self.network.half, planes), strict=False):
+        judge = self.network.judge_full
+        if size < SIZES[-1]:  # compiled once for all of these, which is a sixth slower than for one size
+            judge = self.network.judge
+            torch._dynamo.maybe_mark_dynamic(planes, 0)
+        for here, there in zip(self.outputs, judge(self.network.half, planes), strict=False):
             here[:size].copy_(there, non_blocking=True)
 
 
@@ -172,11 +176,15 @@ def _judge(module: nn.Module, planes: Tensor) -> tuple[Tensor, Tensor | None]:
     return values.float(), None if logits is None else logits.float()
 
 
-def compile_function(function: Any) -> Any:
+def _judge_full(module: nn.Module, planes: Tensor) -> tuple[Tensor, Tensor | None]:
+    return _judge(module, planes)  # torch keeps what it compiles by the code, so this one has its own
+
+
+def compile_function(function: Any, dynamic: bool | None = None) -> Any:
     """A function compiled; as it is, where that cannot be done."""
     torch.backends.cudnn.benchmark = True  # does as well as torch's own tuning, in a tenth of the time
     torch._dynamo.config.recompile_limit = 256  # sizes times networks
-    compiled = torch.compile(function)
+    compiled = torch.compile(function, dynamic=dynamic)
     failed = False
 
     def call(*arguments: Any) -> Any:

@@ -111,6 +111,19 @@ def deal(s, side, rng):
         s[PIECES * side + other] = HOME[side, piece]
 
 
+def scatter(s, rng):
+    """Any pieces anywhere; one that is drawn again is put elsewhere."""
+    s[:] = OFF
+    s[MOVER], s[DIE], s[WINNER] = (MAX if draw(rng, 2) == 0 else MIN), TO_ROLL, 0
+    for side in range(2):
+        for _ in range(1 + draw(rng, PIECES)):
+            piece = draw(rng, PIECES)
+            cell = draw(rng, CELLS)
+            while cell in (TARGET[side], HOLE_CELL) or not is_free(s, cell):
+                cell = draw(rng, CELLS)
+            s[PIECES * side + piece] = cell
+
+
 def to_play(s):
     return CHANCE if s[DIE] == TO_ROLL else int(s[MOVER])
 

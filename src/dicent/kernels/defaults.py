@@ -1,4 +1,4 @@
-"""What the rules say where a game says nothing: no chance, no score, no symmetry but identity."""
+"""What the rules say where a game says nothing: no chance, no score, no symmetry but identity, no scatter."""
 
 from .jit import copy, inline
 
@@ -27,3 +27,8 @@ def symmetry(s, k, out):
 @inline
 def symmetry_action(s, k, a):
     return a
+
+
+@inline
+def scatter(s, rng):
+    pass

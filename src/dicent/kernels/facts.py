@@ -1,7 +1,8 @@
 """Facts: everything that the rules say of some states, to compare native code with plain Python."""
 
 from . import rules
-from .constants import CHANCE, ONGOING
+from .constants import CHANCE, DEAL, ONGOING
+from .generator import open_stream
 from .jit import copy, jit
 
 
@@ -45,3 +46,11 @@ def facts(states, player, result, score, width, legal, p, children, planes, sign
             if sign[i, k] != 0 and not chance:
                 for j in range(width[i]):
                     mapped[i, k, j] = rules.symmetry_action(s, k, legal[i, j])
+
+
+@jit
+def scatter_all(states, seed, rng):
+    """Make each of `states` [N, S], all zeros, a random position; `rng` [2] is scratch memory."""
+    for i in range(len(states)):
+        open_stream(rng, seed, i, DEAL)
+        rules.scatter(states[i], rng)

@@ -15,6 +15,7 @@ MAX_PLIES = 0
 NUM_SYMMETRIES = 1
 WHOLE_PLANES = False  # encode writes whole numbers from 0 to 255 only
 EQUAL_OUTCOMES = False  # chance always has NUM_OUTCOMES outcomes, all of the same probability
+SCATTERS = False  # there is a function scatter
 
 
 def initial(s, rng):
@@ -72,4 +73,9 @@ def symmetry(s, k, out):
 
 def symmetry_action(s, k, a):
     """The action that `a` at `s` becomes under symmetry `k`."""
+    raise RuntimeError("no game is bound")
+
+
+def scatter(s, rng):
+    """Make `s`, all zeros, a random position of a game under way, whether or not play leads there."""
     raise RuntimeError("no game is bound")

@@ -16,6 +16,8 @@ from .jit import copy, i64, jit, u64
 from .playout import playout, sample_outcome
 from .tree import TERMINAL, better, find_or_add, jump, plant, resolve, terminal_value, tree_of
 
+WALK = 20  # random actions at the most
+
 
 class Games(NamedTuple):
     """The matches that M searches are playing, each a row."""
@@ -34,8 +36,11 @@ class Games(NamedTuple):
 
 
 @jit
-def deal(trees, c, games, members, numbers, seed, random_plies, settings, work):
-    """Begin match `numbers[i]` of run `seed` for each of `members`, up to its first decision."""
+def deal(trees, c, games, members, numbers, seed, random_starts, settings, work):
+    """Begin match `numbers[i]` of run `seed` for each of `members`, up to its first decision.
+
+    A share of `random_starts` begins anywhere.
+    """
     for i in range(len(members)):
         m = members[i]
         games.number[m] = numbers[i]
@@ -46,9 +51,10 @@ def deal(trees, c, games, members, numbers, seed, random_plies, settings, work):
         c.d_seed[m] = i64(bits(games.dice[m]) >> u64(1))
         s = games.state[m]
         s[:] = 0
-        rules.initial(s, work.rng[0])
-        if random_plies > 0:
-            wander(s, draw(work.rng[0], 2 * random_plies) - random_plies, work)
+        if random_starts > 0.0 and uniform(work.rng[0]) < random_starts:
+            begin_anywhere(s, work)
+        else:
+            rules.initial(s, work.rng[0])
         copy(games.start[m], s)
         games.ply[m] = 0
         games.steps[m] = 0
@@ -57,10 +63,17 @@ def deal(trees, c, games, members, numbers, seed, random_plies, settings, work):
 
 
 @jit
-def wander(s, plies, work):
-    """Let random play go on for `plies` actions, or until one more would end the game."""
+def begin_anywhere(s, work):
+    """A random position, or where the rules do not scatter, one that random play leads to.
+
+    That play goes on for up to WALK actions, or until one more would end the game.
+    """
     rng = work.rng[0]
-    for _ in range(plies):
+    if rules.SCATTERS:
+        rules.scatter(s, rng)
+        return
+    rules.initial(s, rng)
+    for _ in range(draw(rng, 1 + WALK)):
         copy(work.state, s)
         while rules.result(s) == ONGOING and rules.to_play(s) == CHANCE:
             rules.apply_outcome(s, sample_outcome(s, work.p, rng))

@@ -117,7 +117,7 @@ def make_self_play(
             annealed=config.schedule == "annealed",
             data="policy" if config.search == "puct" else config.data,
             waves=config.waves,
-            random_plies=config.random_plies,
+            random_starts=config.random_starts,
             threads=threads,
         )
         for i, size in enumerate(sizes)

@@ -43,7 +43,7 @@ class Config:
     evaluations_per_move: int = 60  # what a search may spend (simulations for puct)
     data: str = "tree"  # what is learned of a match: its whole tree, its root states, its result (terminal)
     selection: str = "ordinal"  # law of action selection: ordinal, epsilon-greedy, softmax
-    random_plies: int = 0  # half of the matches begin after up to so many random plies
+    random_starts: float = 0.0  # share of matches that begin anywhere, as the game can, or after random plies
     schedule: str = "drawn"  # exploitation: drawn afresh for each move, or annealed over the budget
     terminal: str = "gain"  # value of finished games: gain, depth, mix, score
     horizon: int | None = None  # usual maximum of plies, for depth and mix; by default the game's
@@ -55,7 +55,7 @@ class Config:
     duplication: float = 2.0  # how often each state is used on average
     batch: int = 512  # states to a step of Adam
     learning_rate: float = 1e-3
-    final_learning_rate: float = 1e-4  # reached exponentially at the end of the budget
+    final_learning_rate: float = 1e-5  # reached evenly, at the end of the budget
     weight_decay: float = 0.0
     symmetries: bool = True  # show states in the images of the game's symmetries
     pretraining: int = 0  # random games whose last states are learned first
@@ -145,19 +145,18 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     "gpu": {
         "evaluations_per_move": 100,
-        "random_plies": 20,
+        "random_starts": 0.5,
         "replay_states": 8_000_000,
         "duplication": 1.5,
         "batch": 4096,
-        "final_learning_rate": 3e-5,
         "network": "residual",
         "filters": 83,
         "width": 96,
         "blocks": 4,
         "hidden": 425,
-        "at_once": 8192,
+        "at_once": 16384,
         "groups": 16,
-        "matches_per_update": 128,
+        "matches_per_update": 1024,
         "device": "cuda",
         "ladder_games": 200,
     },
@@ -221,7 +220,7 @@ def _check_range(name: str, value: Any) -> None:
         return
     zero = (
         "seed",
-        "random_plies",
+        "random_starts",
         "weight_decay",
         "pretraining",
         "noise",
@@ -233,5 +232,5 @@ def _check_range(name: str, value: Any) -> None:
     )
     if not value > 0 and not (name in zero and value == 0):
         raise DicentError(f"{name} is {value}; it must be {'0 or more' if name in zero else 'positive'}")
-    if not value < float("inf") or (name == "noise" and value > 1):
+    if not value < float("inf") or (name in ("noise", "random_starts") and value > 1):
         raise DicentError(f"{name} is {value}, which is too large")

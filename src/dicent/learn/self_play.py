@@ -38,8 +38,8 @@ class SelfPlay:
     """M matches at once. `data` is tree, root, terminal or policy: what is learned of a match.
 
     `numbers` gives each match its number, by which it draws all its random numbers. With `waves` a match
-    that has ended waits for the others, and `deal` begins the next ones together. With `random_plies` half of
-    the matches begin where up to so many random plies have led.
+    that has ended waits for the others, and `deal` begins the next ones together. A share of
+    `random_starts` begins anywhere: where the rules scatter, or else where random plies have led.
     """
 
     def __init__(
@@ -54,13 +54,13 @@ class SelfPlay:
         annealed: bool = False,
         data: str = "tree",
         waves: bool = False,
-        random_plies: int = 0,
+        random_starts: float = 0.0,
         threads: int | None = 1,
         compiled: bool | None = None,
     ) -> None:
         self.search, self.game, self.limit, self.selection = search, game, limit, selection
         self.numbers, self.seed, self.annealed, self.data, self.waves = numbers, seed, annealed, data, waves
-        self.random_plies = random_plies
+        self.random_starts = random_starts
         self.temperature = selection.temperature if isinstance(selection, ByVisits) else 1.0
         self.layered = isinstance(search, Expectiminimax)
         self.by_visits = isinstance(search, SimulationSearch)
@@ -103,7 +103,7 @@ class SelfPlay:
 
         def part(first: int, last: int, work: Any) -> None:
             some = members[first:last], numbers[first:last]
-            settings = self.seed, self.random_plies, group.settings
+            settings = self.seed, self.random_starts, group.settings
             deal(group.tree, group.matches, self.games, *some, *settings, work)
 
         group.in_threads(part, len(members))

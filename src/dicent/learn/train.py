@@ -212,7 +212,7 @@ class Training:
         if data is None:
             return
         first, last = self.config.learning_rate, self.config.final_learning_rate
-        rate = first * (last / first) ** min(1.0, self.progress())
+        rate = first + (last - first) * min(1.0, self.progress())
 
         def phase() -> tuple[float, float]:
             begin = time.monotonic()
