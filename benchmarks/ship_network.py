@@ -96,7 +96,8 @@ def card(name, snapshots, machine, games):
     lines = [
         f"# {name}",
         "",
-        f"Plays `{game}`. Learned from the rules alone, by self-play, in {minutes} on {machine}. Its values are expected results: -1 to 1, for the player who moves first.",
+        f"Plays `{game}`. Learned from the rules alone, by self-play, in {minutes} on {machine}. Its values",
+        "are expected results: -1 to 1, for the player who moves first.",
         "",
         "```console",
         command(name, dicent.Config(**how["config"])),

@@ -306,12 +306,11 @@ def test_symmetric_states_have_the_sign_and_the_policy_of_their_image() -> None:
 def images(state: State, kind: int, value: float, policy: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
     """What the learner sees of a state through one of its symmetries."""
     game = state.game
-    image, planes = state.cells[None].copy(), np.full((1, *game.input_shape), 9, np.float32)
-    values, mapped = np.array([value], np.float32), np.zeros((1, game.num_actions), np.float32)
-    bind(game).kernel("encoding.some_images")(
-        state.cells[None].copy(), np.array([kind]), policy[None], image, values, mapped
-    )
-    bind(game).kernel("encoding.encode_batch")(image, planes)
+    shapes = (1, *game.input_shape), (1,), (1, game.num_actions)
+    planes, values, mapped = (np.full(shape, 9, np.float32) for shape in shapes)
+    learned = state.cells[None].copy(), np.array([value], np.float32), policy[None], np.array([kind])
+    encode = bind(game).kernel("encoding.encode_examples")
+    encode(*learned, game.empty_cells(), planes, values, mapped)
     return planes[0], float(values[0]), mapped[0]
 
 

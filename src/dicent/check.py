@@ -299,7 +299,7 @@ def _check_native(game: Game, states: list[Cells], seed: int) -> None:
     scattered = [np.zeros((100, game.state_size), game.state_dtype) for _ in range(2)]
     for some, compiled in zip(scattered, (True, False), strict=True):
         bind(game, compiled).kernel("facts.scatter_all")(some, seed, np.empty(2, np.uint64))
-    if not np.array_equal(*scattered):
+    if not np.array_equal(scattered[0], scattered[1]):
         raise ContractError("scatter: native code draws other positions than plain Python")
     games = [playouts(game, 100, seed, compiled=compiled) for compiled in (True, False)]
     if not np.array_equal(games[0].results, games[1].results) or not np.array_equal(

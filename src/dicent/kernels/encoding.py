@@ -22,19 +22,22 @@ def all_images(states, images, signs):
 
 
 @jit
-def some_images(states, kinds, policies, images, values, image_policies):
-    """The image of each of `states` [B, S] under its symmetry `kinds[i]`, into `images` [B, S].
+def encode_examples(states, values, policies, kinds, image, planes, image_values, image_policies):
+    """What a learner is shown: each of `states` [B, S] in its image under symmetry `kinds[i]`, encoded.
 
-    `values` [B] take the symmetry's sign. `image_policies` [B, A], zeros, get `policies` where the actions
-    go. A symmetry that does not hold at a state leaves it as it is.
+    `planes` [B, C, H, W], `image_values` [B] and `image_policies` [B, A] are written; `image` [S] is scratch
+    memory. A symmetry that does not hold at a state leaves it as it is.
     """
     for i in range(len(states)):
         k = kinds[i]
-        sign = rules.symmetry(states[i], k, images[i])
+        sign = rules.symmetry(states[i], k, image)
         if sign == 0:
             k = 0
-            sign = rules.symmetry(states[i], k, images[i])
-        values[i] *= sign
+            sign = rules.symmetry(states[i], k, image)
+        planes[i] = 0
+        rules.encode(image, planes[i])
+        image_values[i] = sign * values[i]
+        image_policies[i] = 0.0
         for a in range(policies.shape[1]):
             if policies[i, a] != 0.0:
                 image_policies[i, rules.symmetry_action(states[i], k, a)] = policies[i, a]

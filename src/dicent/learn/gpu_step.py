@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
 from dicent.binding import bind
 from dicent.errors import DicentError
 from dicent.evaluate.gpu import LAST, RECORDING, compile_function, plane_type, record
-from dicent.game import Cells, Game
+from dicent.game import Game
+from dicent.learn.data import Dataset
 
 SLOTS = 3  # batches on their way
 SMALLEST = 64  # states that a GPU must have memory for
@@ -36,18 +39,19 @@ class GpuStep:
         self.piece = batch
         self.actions = game.num_actions if getattr(module, "policy", None) is not None else 0
         self.loss = compile_function(_loss)
-        self.encode = bind(game).kernel("encoding.encode_batch")
+        self.encode = bind(game).kernel("encoding.encode_examples")
+        self.image = game.empty_cells()
         self.stream = torch.cuda.Stream()
         self.total = torch.zeros((), device="cuda")  # of the losses
         self.next_slot = 0
         self._record()
 
-    def __call__(self, images: Cells, values: Any, policies: Any) -> None:
-        """One step on a batch; it is under way when this returns."""
+    def __call__(self, data: Dataset, kinds: npt.NDArray[np.int64]) -> None:
+        """One step on a batch, each state in an image of its kind; it is under way when this returns."""
         with torch.cuda.stream(self.stream):
-            for first in range(0, len(images), self.piece):
+            for first in range(0, len(data), self.piece):
                 some = slice(first, first + self.piece)
-                self._add(images[some], values[some], policies[some], len(images))
+                self._add(Dataset(*(array[some] for array in data.arrays)), kinds[some], len(data))
             self.update.replay()
 
     def set_rate(self, rate: float) -> None:
@@ -62,16 +66,15 @@ class GpuStep:
             self.total.zero_()
         return total
 
-    def _add(self, images: Cells, values: Any, policies: Any, batch: int) -> None:
+    def _add(self, piece: Dataset, kinds: npt.NDArray[np.int64], batch: int) -> None:
         """Add up the gradients of a piece; rows that stay empty weigh nothing."""
-        slot, n = self.slots[self.next_slot], len(images)
+        slot, n = self.slots[self.next_slot], len(piece)
         self.next_slot = (self.next_slot + 1) % SLOTS
         slot.done.synchronize()
-        planes, *others = (tensor.numpy() for tensor in slot.tensors)
-        self.encode(images, planes[:n])
-        for array, rows in zip(others, (values, policies, 1.0 / batch), strict=True):
-            array[:n] = rows
-            array[n:] = 0.0
+        *shown, weights = (tensor.numpy() for tensor in slot.tensors)
+        self.encode(*piece.arrays, kinds, self.image, *(array[:n] for array in shown))
+        weights[:n] = 1.0 / batch
+        weights[n:] = 0.0
         slot.gradients.replay()
         slot.done.record(self.stream)
 

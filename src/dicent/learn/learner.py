@@ -54,13 +54,14 @@ class Learner:
         else:
             self.optimizer.param_groups[0]["lr"] = learning_rate
         self.module.train()
+        data = Dataset(*map(np.ascontiguousarray, data.arrays))
         kinds = rng.integers(0, self.game.num_symmetries if self.symmetric else 1, len(data))
         batches = np.array_split(np.arange(len(data)), -(-len(data) // self.batch))
         total = 0.0
         for numbers in batches:
             rows = slice(numbers[0], numbers[-1] + 1)
             some = Dataset(*(array[rows] for array in data.arrays))
-            total += self._step(self._images(some, kinds[rows])) * len(numbers)
+            total += self._step(some, kinds[rows]) * len(numbers)
         if step is not None:
             total = step.take_loss() * len(data) / len(batches)
         self.module.eval()
@@ -75,7 +76,7 @@ class Learner:
 
     def warm_up(self, data: Dataset) -> None:
         """Compile what a phase needs, and change nothing."""
-        self._images(data, np.zeros(len(data), np.int64))
+        self._shown(data, np.zeros(len(data), np.int64))
         self._on_gpu()
 
     def _on_gpu(self) -> GpuStep | None:
@@ -85,32 +86,31 @@ class Learner:
             self._gpu_step = GpuStep(self.module, self.optimizer, self.game, self.batch)
         return self._gpu_step
 
-    def _step(self, images: Dataset) -> float:
+    def _step(self, data: Dataset, kinds: npt.NDArray[np.int64]) -> float:
         """One step of Adam; returns its loss, or 0 where a GPU is still at it and adds it up by itself."""
         self.steps += 1
         step = self._on_gpu()
         if step is not None:
-            step(*images.arrays)
+            step(data, kinds)
             return 0.0
-        planes = np.empty((len(images), *self.game.input_shape), np.float32)
-        bind(self.game).kernel("encoding.encode_batch")(images.states, planes)
+        planes, values, policies = self._shown(data, kinds)
         self.optimizer.zero_grad(set_to_none=True)
-        answer = self.module(torch.from_numpy(planes))
+        answer = self.module(planes)
         value = answer[0] if isinstance(answer, tuple) else answer
-        loss = nn.functional.mse_loss(value, torch.from_numpy(images.values))
+        loss = nn.functional.mse_loss(value, values)
         if isinstance(answer, tuple):
-            loss = loss + nn.functional.cross_entropy(answer[1], torch.from_numpy(images.policies))
+            loss = loss + nn.functional.cross_entropy(answer[1], policies)
         torch.autograd.backward(loss)
         self.optimizer.step()
         return float(loss.detach())
 
-    def _images(self, data: Dataset, kinds: npt.NDArray[np.int64]) -> Dataset:
-        """States, values and policies seen through symmetries, each state through its kind."""
-        states = np.ascontiguousarray(data.states)
-        images = Dataset(np.empty_like(states), data.values.copy(), np.zeros_like(data.policies))
-        kernel = bind(self.game).kernel("encoding.some_images")
-        kernel(states, kinds, data.policies, *images.arrays)
-        return images
+    def _shown(self, data: Dataset, kinds: npt.NDArray[np.int64]) -> list[Tensor]:
+        """Planes, values and policies, each state seen through a symmetry, its kind."""
+        shapes = (len(data), *self.game.input_shape), data.values.shape, data.policies.shape
+        shown = [np.empty(shape, np.float32) for shape in shapes]
+        kernel = bind(self.game).kernel("encoding.encode_examples")
+        kernel(*data.arrays, kinds, self.game.empty_cells(), *shown)
+        return [torch.from_numpy(array) for array in shown]
 
     def save(self) -> dict[str, Tensor]:
         """Weights, and what Adam remembers of each; a copy, which further learning leaves as it is."""
