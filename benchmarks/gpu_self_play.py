@@ -47,11 +47,15 @@ class Alike(dicent.Evaluator):
 def searching(game, threads, seconds=3.0):
     """Evaluations a second of self-play that needs no network."""
     search, limit = dicent.Descent(Alike()), dicent.Limit(evaluations=150)
-    plays = [
-        SelfPlay(search, game, 1024, limit, Ordinal(), itertools.count(i, threads)) for i in range(threads)
-    ]
-    for play in plays:
+    few, *plays = (
+        SelfPlay(search, game, size, limit, Ordinal(), itertools.count(i, 1 + threads))
+        for i, size in enumerate([1] + [1024] * threads)
+    )
+    for play in (few, *plays):
         play.deal()
+    while not few.play_on(0.5):  # compiles
+        few.advance()
+        few.value_waiting()
     groups = SideBySide(plays)
     seen = []
     begin = time.monotonic()

@@ -70,7 +70,7 @@ def exactness(path):
 
 def against(player, opponent, game, games):
     """A match's score, and that with the luck of the dice taken out."""
-    match = measured(["match", str(player), opponent, "--game", game, "--games", str(games)])
+    match = measured(["match", player, opponent, "--game", game, "--games", str(games)])
     low, high = match["adjusted_interval"]
     without = f"{100 * match['adjusted']:.1f} % ({100 * low:.1f} to {100 * high:.1f})"
     return f"{percent(match)}; without luck {without}"
@@ -88,7 +88,7 @@ def command(name, config):
     return " ".join([f"$ dicent train {name} --preset {preset}", *flags])
 
 
-def card(name, snapshots, machine, games):
+def card(name, snapshots, machine, player, games):
     """What is to be known of a shipped network."""
     description = dicent.load_network(name).description
     game, how = description.game, description.training
@@ -119,8 +119,8 @@ def card(name, snapshots, machine, games):
     ]
     lines += ["", "## As it is shipped", "", "| measured | result |", "|---|---|"]
     for opponent in ("random", "uct:1000"):
-        text = f"`dicent match {name} {opponent} --game {game} --games {games}`"
-        lines.append(f"| {text} | {against(name, opponent, game, games)} |")
+        text = f"`dicent match {player} {opponent} --game {game} --games {games}`"
+        lines.append(f"| {text} | {against(player, opponent, game, games)} |")
     error, best = exactness(name).split(" | ")
     lines.append(f"| `dicent accuracy greedy:{name}` | error {error}, best moves {best} |")
     return "\n".join(lines) + "\n"
@@ -131,6 +131,7 @@ def main():
     parser.add_argument("name")
     parser.add_argument("networks", type=Path, nargs="+", help="of one run; the last is shipped")
     parser.add_argument("--machine", required=True)
+    parser.add_argument("--player", default="{}", help="how it plays the matches, {} for its name")
     parser.add_argument("--games", type=int, default=4000)
     given = parser.parse_args()
     network = dicent.load_network(given.networks[-1])
@@ -140,7 +141,8 @@ def main():
     file = SHIPPED / f"{given.name}.safetensors"
     write_atomically(file, network_bytes(plain.half(), network.description))
     print(f"{file}: {file.stat().st_size / 1e6:.1f} MB", flush=True)
-    text = card(given.name, given.networks, given.machine, given.games)
+    player = given.player.format(given.name)
+    text = card(given.name, given.networks, given.machine, player, given.games)
     (SHIPPED / f"{given.name}.md").write_text(text, encoding="utf-8")
     print(text)
 

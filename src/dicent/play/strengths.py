@@ -33,12 +33,17 @@ class _Strength(NamedTuple):
     careless: float = 0.0  # share of random moves
 
 
+# Evaluations are limited too, for games whose players place their pieces: there are many ways at first.
 _STRENGTHS = {
     "beginner": _Strength("Beginner: often moves at random", "greedy:{net}", "uct:30", 0.5),
     "casual": _Strength("Casual: overlooks things", "greedy:{net}", "uct:100", 0.2),
     "steady": _Strength("Steady: looks one move ahead", "greedy:{net}", "uct:300"),
-    "advanced": _Strength("Advanced: sees your reply", "expectiminimax:{net},depth=3", "uct:3000"),
-    "full": _Strength("Full: the best that we have", "expectiminimax:{net},depth=5", "uct:50000"),
+    "advanced": _Strength(
+        "Advanced: sees your reply", "expectiminimax:{net},depth=3,evaluations=1000", "uct:3000"
+    ),
+    "full": _Strength(
+        "Full: the best that we have", "expectiminimax:{net},depth=5,evaluations=3000", "uct:50000"
+    ),
 }
 STRENGTHS = {name: strength.title for name, strength in _STRENGTHS.items()}  # beginner to full
 
