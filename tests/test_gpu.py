@@ -1,5 +1,6 @@
 """The network and its learner on a GPU. What needs one is left out where there is none."""
 
+import threading
 import warnings
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import torch
 
 import dicent
 from dicent.binding import bind
-from dicent.evaluate.gpu import usable_gpu
+from dicent.evaluate.gpu import compile_function, usable_gpu
 from dicent.evaluate.network import Network
 from dicent.learn.data import Dataset, values_only
 from dicent.learn.learner import Learner
@@ -113,6 +114,16 @@ def test_a_broken_gpu_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch, "ones", broken)
     assert usable_gpu() == "the GPU does not work: CUDA error: device-side assert"
+
+
+def test_many_networks_may_be_compiled_in_any_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "compile", lambda function, **_: function)
+    found: list[int] = []
+    call = compile_function(lambda: found.append(torch._dynamo.config.recompile_limit))
+    thread = threading.Thread(target=call)
+    thread.start()
+    thread.join()
+    assert found == [256]
 
 
 def test_without_a_gpu_networks_run_on_the_cpu_and_say_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -142,7 +142,7 @@ def test_half_of_the_matches_begin_anywhere() -> None:
     assert all(start.result is None for start in starts)
     left = [len(pieces_of(start)) for start in starts]
     assert len(set(left)) > 3
-    assert 20 < left.count(12) < 58  # fresh ones, and some of the others
+    assert 20 < left.count(12) < 45  # fresh ones
     for match in found:  # records can be replayed from there
         state = EWN.state(match.start)
         for choice in match.chosen.tolist():

@@ -212,7 +212,7 @@ def _complete(module: ModuleType, path: Path) -> None:
                 raise GameError(f"{path}: the constant {name} is missing")
             setattr(module, name, default)
     _check_sizes(module, path)
-    module.SCATTERS = hasattr(module, "scatter")  # type: ignore[attr-defined]  # a constant like the others
+    module.__dict__["SCATTERS"] = hasattr(module, "scatter")
     required = REQUIRED | (ABOUT_CHANCE if module.NUM_OUTCOMES else {})
     for name, parameters in (NATIVE | TEXT).items():
         function = getattr(module, name, None)

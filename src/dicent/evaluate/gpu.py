@@ -183,13 +183,13 @@ def _judge_full(module: nn.Module, planes: Tensor) -> tuple[Tensor, Tensor | Non
 def compile_function(function: Any, dynamic: bool | None = None) -> Any:
     """A function compiled; as it is, where that cannot be done."""
     torch.backends.cudnn.benchmark = True  # does as well as torch's own tuning, in a tenth of the time
-    torch._dynamo.config.recompile_limit = 256  # sizes times networks
     compiled = torch.compile(function, dynamic=dynamic)
     failed = False
 
     def call(*arguments: Any) -> Any:
         nonlocal failed
         if not failed:
+            torch._dynamo.config.recompile_limit = 256  # networks; each thread has its own settings
             try:
                 return compiled(*arguments)
             except torch.cuda.OutOfMemoryError:
