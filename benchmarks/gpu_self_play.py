@@ -4,8 +4,8 @@ What the processor could do without a network is measured first, by searches tha
 
     python benchmarks/gpu_self_play.py OUT --seconds 40 more:at_once=32768,groups=8,duplication=1e-9
 
-A case is a name, a colon and settings that differ from the preset `gpu`, or from `preset=NAME`. A
-duplication of almost nothing leaves learning out.
+A case is a name, a colon and settings that differ from the preset `gpu`, or from `preset=NAME`; `seconds` may
+be among them. A duplication of almost nothing leaves learning out.
 """
 
 import argparse
@@ -31,8 +31,8 @@ from dicent.learn.train import Training
 
 CASES = (
     "alone:at_once=43008,groups=14,duplication=1e-9,evaluations_per_move=150",
-    "learning:at_once=16384,groups=16,matches_per_update=512,batch=8192,evaluations_per_move=150",
-    "one-match:preset=paper,device=cuda,width=96",
+    "learning:at_once=43008,groups=14,batch=16384,matches_per_update=2048,evaluations_per_move=150",
+    "one-match:preset=paper,game=ewn,evaluations_per_move=150,device=cuda,width=96,hidden_width=432",
 )
 WARM_UP = 0.4  # of the time, not counted: the first matches all begin at once
 
@@ -86,7 +86,7 @@ def timed(owner, names, spent):
 
 
 def counted(spent):
-    """Count the rows of graphs, filled or not."""
+    """Count the rows of graphs, filled or not, and the states that matches leave to be learned."""
     send = GpuStage.send
 
     def wrapper(self, count):
@@ -95,18 +95,26 @@ def counted(spent):
         return send(self, count)
 
     GpuStage.send = wrapper
+    take = Training._take
+
+    def taken(self, match):
+        spent["states"] += len(match.data)
+        take(self, match)
+
+    Training._take = taken
 
 
 def self_play(folder, seconds, spent, **settings):
     """Evaluations, matches and states learned a second, once all is under way."""
     base = dicent.preset(str(settings.pop("preset", "gpu")))
-    config = base.replace(minutes=seconds / 60, measurements=0, **settings)
+    config = base.replace(**{"minutes": seconds / 60, "measurements": 0, "save_matches": False} | settings)
     seen = []
 
     def watch(status):
         if not seen:
             spent.clear()  # of the preflight
-        seen.append((time.monotonic(), status.evaluations, status.matches, status.states))
+        played = spent["states"]
+        seen.append((time.monotonic(), status.evaluations, status.matches, status.states, played))
 
     dicent.train(config, folder, watch=watch)
     first = next(row for row in seen if row[0] - seen[0][0] >= WARM_UP * seconds)
@@ -116,6 +124,7 @@ def self_play(folder, seconds, spent, **settings):
         "evaluations": (last[1] - first[1]) / taken,
         "matches": (last[2] - first[2]) / taken,
         "learned": (last[3] - first[3]) / taken,
+        "times": (last[3] - first[3]) / max(1, last[4] - first[4]),
     }
 
 
@@ -141,11 +150,13 @@ def main():
     for case in given.cases:
         name, settings = parse(case)
         spent.clear()
-        row = found[name] = self_play(given.out / name, given.seconds, spent, **settings)
+        seconds = float(settings.pop("seconds", given.seconds))
+        row = found[name] = self_play(given.out / name, seconds, spent, **settings)
         print(
             f"{name}: {row['evaluations'] / 1e6:.3f} M evaluations/s, {row['evaluations'] / ceiling:.0%} of "
             f"the bare network; {row['matches']:.0f} matches/s, {row['learned'] / 1e6:.2f} M states "
-            f"learned/s, {spent['rows filled'] / max(1, spent['_send, times']):.0f} to a batch, "
+            f"learned/s, each {row['times']:.2f} times, "
+            f"{spent['rows filled'] / max(1, spent['_send, times']):.0f} to a batch, "
             f"{spent['rows filled'] / max(1, spent['rows']):.0%} of its rows filled",
             flush=True,
         )

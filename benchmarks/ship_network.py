@@ -20,8 +20,8 @@ from dicent.nets.residual import ResidualNetwork
 
 
 def without_padding(padded):
-    """The same function with as many filters as it has learned."""
-    settings = {**padded.settings, "width": None}
+    """The same function with as many filters and hidden units as it has learned."""
+    settings = {**padded.settings, "width": None, "hidden_width": None}
     plain = ResidualNetwork(**settings)
     filters, cells = settings["filters"], settings["input_shape"][1] * settings["input_shape"][2]
     weights = {}

@@ -357,8 +357,8 @@ def test_shapes_of_values_and_logits() -> None:
 
 
 def paper_and_padded() -> tuple[ResidualNetwork, ResidualNetwork]:
-    """The paper's network, and one of 96 filters with the same weights in the first 83."""
-    narrow, wide = ResidualNetwork(EWN, **PAPER), ResidualNetwork(EWN, **PAPER, width=96)
+    """The paper's network, and one of 96 filters and 432 hidden units with the same weights."""
+    narrow, wide = ResidualNetwork(EWN, **PAPER), ResidualNetwork(EWN, **PAPER, width=96, hidden_width=432)
     with torch.no_grad():
         for few, many in zip(narrow.parameters(), wide.parameters(), strict=True):
             many[tuple(slice(0, n) for n in few.shape)] = few
@@ -396,3 +396,9 @@ def test_padding_changes_nothing_and_learns_nothing() -> None:
 def test_padding_is_no_smaller_than_the_filters(width: int) -> None:
     with pytest.raises(DicentError, match="less than the 83 filters"):
         ResidualNetwork(EWN, width=width)
+
+
+@pytest.mark.parametrize("width", [0, 424])
+def test_padding_is_no_smaller_than_the_hidden_layers(width: int) -> None:
+    with pytest.raises(DicentError, match="less than the 425 hidden units"):
+        ResidualNetwork(EWN, hidden_width=width)

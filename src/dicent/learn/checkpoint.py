@@ -12,6 +12,7 @@ import safetensors.torch
 from dicent.errors import DicentError
 from dicent.evaluate.network_file import FILE, Description, network_bytes
 from dicent.learn.gain_map import fit_gain_map
+from dicent.learn.learner import Phase
 from dicent.learn.run_folder import Checkpoint
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ MOST_IN_FLIGHT = 1 << 28  # bytes of matches in flight that a checkpoint may hol
 
 def save(training: Training) -> None:
     """Write a checkpoint. A phase under way is waited for, but self-play does not see it yet."""
-    pending = None if training.learning is None else list(training.learning.result())
+    phase = None if training.learning is None else training.learning.result()
     status = training.status
     state = {
         "format": FORMAT,
@@ -37,7 +38,7 @@ def save(training: Training) -> None:
         "since_update": training.since_update,
         "measured": training.measured,
         "lines": training.lines,
-        "pending": pending,
+        "pending": None if phase is None else [phase.loss, phase.seconds],
         "results": list(training.results),
         "finished": training.finished,
     }
@@ -108,8 +109,11 @@ def resume(training: Training) -> bool:
         {name.removeprefix("playing."): t for name, t in learner.items() if name.startswith("playing.")}
     )
     if state["pending"] is not None:
+        loss, seconds = state["pending"]
         training.learning = Future()
-        training.learning.set_result((state["pending"][0], state["pending"][1]))
+        training.learning.set_result(
+            Phase(loss, seconds, training.learner.states, training.learner.weights())
+        )
     if "replay.safetensors" in checkpoint.files:
         training.replay.load(_arrays(checkpoint.files["replay.safetensors"]))
     _resume_matches(training, checkpoint)

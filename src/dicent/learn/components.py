@@ -61,7 +61,8 @@ def make_module(config: Config, game: Game, terminal: TerminalValue, own: Own) -
         "bounded": terminal.is_bounded,
     }
     if config.network == "residual":
-        settings |= {"filters": config.filters, "blocks": config.blocks, "width": config.width}
+        settings |= {"filters": config.filters, "blocks": config.blocks}
+        settings |= {"width": config.width, "hidden_width": config.hidden_width}
     else:
         settings |= {"layers": config.layers}
     return build(config.network, settings)

@@ -66,6 +66,7 @@ class Config:
     hidden: int = 128  # units of a hidden layer
     layers: int = 4  # of dense networks
     width: int | None = None  # filters padded to this number, where the hardware likes it
+    hidden_width: int | None = None  # hidden units of residual networks, likewise
 
     at_once: int = 128  # matches that advance together
     groups: int = 1  # parts that take turns, so that search and evaluation overlap
@@ -154,6 +155,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "width": 96,
         "blocks": 4,
         "hidden": 425,
+        "hidden_width": 432,
         "at_once": 16384,
         "groups": 16,
         "matches_per_update": 1024,

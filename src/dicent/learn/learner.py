@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,15 @@ from dicent.learn.data import Dataset
 
 if TYPE_CHECKING:
     from dicent.learn.gpu_step import GpuStep
+
+
+class Phase(NamedTuple):
+    """What came of a learning phase."""
+
+    loss: float
+    seconds: float
+    states: int  # used in all phases so far
+    weights: dict[str, Tensor]  # which further learning leaves as they are
 
 
 class Learner:
@@ -67,7 +76,8 @@ class Learner:
         self.module.eval()
         self.states += len(data)
         loss = total / len(data)
-        if not np.isfinite(loss) or not all(bool(p.isfinite().all()) for p in self.module.parameters()):
+        finite = torch.stack([p.isfinite().all() for p in self.module.parameters()]).all()
+        if not (np.isfinite(loss) and bool(finite)):
             raise DicentError(
                 f"the loss is {loss}, or weights are no numbers, after {self.steps} steps. The last "
                 "checkpoint is whole; start a new run with a lower learning_rate or a larger batch"
@@ -111,6 +121,13 @@ class Learner:
         kernel = bind(self.game).kernel("encoding.encode_examples")
         kernel(*data.arrays, kinds, self.game.empty_cells(), *shown)
         return [torch.from_numpy(array) for array in shown]
+
+    def weights(self) -> dict[str, Tensor]:
+        """A copy of the network's weights, which further learning leaves as it is."""
+        copies = {name: t.detach().clone() for name, t in self.module.state_dict().items()}
+        if self.device != "cpu":
+            torch.cuda.current_stream().synchronize()  # steps have a stream of their own, and would not wait
+        return copies
 
     def save(self) -> dict[str, Tensor]:
         """Weights, and what Adam remembers of each; a copy, which further learning leaves as it is."""

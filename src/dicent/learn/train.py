@@ -30,7 +30,7 @@ from dicent.learn.config import Config
 from dicent.learn.data import Finished, values_only
 from dicent.learn.groups import make_groups
 from dicent.learn.ladder import exact_positions, exactness, scores
-from dicent.learn.learner import Learner
+from dicent.learn.learner import Learner, Phase
 from dicent.learn.preflight import Preflight, preflight
 from dicent.learn.report import write_report
 from dicent.learn.run_folder import RunFolder
@@ -121,7 +121,7 @@ class Training:
         self.saved = 0  # checkpoints of this session
         self.board = Board(run.path) if config.tensorboard else None
         self.network_path = run.path
-        self.learning: Future[tuple[float, float]] | None = None
+        self.learning: Future[Phase] | None = None
         self._learner_thread = ThreadPoolExecutor(1)
         self.groups = make_groups(self.plays, self.threads.groups)
         self._reserve = 0.0  # seconds that the last measurement will take
@@ -207,18 +207,20 @@ class Training:
         self.since_update = 0
         number = self.status.phases + (self.learning is not None)
         rng = np.random.default_rng([self.config.seed, 1 << 32, number])
-        data = self.replay.sample(rng)  # while the phase before may still be under way
-        self._finish_phase()
+        data = self.replay.sample(rng)
         if data is None:
-            return
+            return self._finish_phase()
         first, last = self.config.learning_rate, self.config.final_learning_rate
         rate = first + (last - first) * min(1.0, self.progress())
 
-        def phase() -> tuple[float, float]:
+        def phase() -> Phase:
             begin = time.monotonic()
-            return self.learner.phase(data, rate, rng), time.monotonic() - begin
+            loss = self.learner.phase(data, rate, rng)
+            return Phase(loss, time.monotonic() - begin, self.learner.states, self.learner.weights())
 
-        self.learning = self._learner_thread.submit(phase)
+        following = self._learner_thread.submit(phase)  # begins when the one before has ended
+        self._finish_phase()
+        self.learning = following
         if not self.config.overlap:
             self._finish_phase()
 
@@ -226,15 +228,14 @@ class Training:
         """Wait for the phase under way, and let self-play use what it has learned."""
         if self.learning is None:
             return
-        loss, seconds = self.learning.result()
+        phase, self.learning = self.learning.result(), None
         self.groups.before_new_network()
-        self.evaluator.load(self.learner.module.state_dict())
-        self.learning = None
+        self.evaluator.load(phase.weights)
         status = self.status
         status.phases += 1
-        status.loss, status.states = loss, self.learner.states
-        status.learning_seconds += seconds
-        self._log({"kind": "phase", "loss": loss, "replay": self.replay.size})
+        status.loss, status.states = phase.loss, phase.states
+        status.learning_seconds += phase.seconds
+        self._log({"kind": "phase", "loss": phase.loss, "replay": self.replay.size})
 
     def _housekeeping(self) -> None:
         """Count, measure and save, when it is time."""

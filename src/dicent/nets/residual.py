@@ -10,8 +10,9 @@ class ResidualNetwork(nn.Module):
     """Input planes to a value for MAX, and optionally to a logit for each action.
 
     The paper's has 83 filters, 4 blocks, and two hidden layers of 425, with ReLU; `width` pads the
-    filters with zeros to a number that suits the hardware (96 for 83 on tensor cores), which computes
-    the same function. `bounded` ends in tanh, for values from -1 to 1.
+    filters and `hidden_width` the hidden layers with zeros to numbers that suit the hardware (96 for 83 and
+    432 for 425 on tensor cores), which computes the same function. `bounded` ends in tanh, for values from
+    -1 to 1.
     """
 
     def __init__(
@@ -23,6 +24,7 @@ class ResidualNetwork(nn.Module):
         num_actions: int = 0,
         bounded: bool = True,
         width: int | None = None,
+        hidden_width: int | None = None,
     ) -> None:
         super().__init__()
         self.settings = {
@@ -33,19 +35,22 @@ class ResidualNetwork(nn.Module):
             "num_actions": num_actions,
             "bounded": bounded,
             "width": width,
+            "hidden_width": hidden_width,
         }
         if width is not None and width < filters:
             raise DicentError(f"width {width} is less than the {filters} filters")
+        if hidden_width is not None and hidden_width < hidden:
+            raise DicentError(f"hidden_width {hidden_width} is less than the {hidden} hidden units")
         channels, height, rows = input_shape
-        wide = width or filters
+        wide, units = width or filters, hidden_width or hidden
         self.bounded = bounded
         self.stem = _convolution(channels, wide)
         self.blocks = nn.ModuleList(_Block(wide) for _ in range(blocks))
-        self.first = nn.Linear(wide * height * rows, hidden)
-        self.second = nn.Linear(hidden, hidden)
-        self.value = nn.Linear(hidden, 1)
-        self.policy = nn.Linear(hidden, num_actions) if num_actions else None
-        _silence(self, filters, wide, height * rows)
+        self.first = nn.Linear(wide * height * rows, units)
+        self.second = nn.Linear(units, units)
+        self.value = nn.Linear(units, 1)
+        self.policy = nn.Linear(units, num_actions) if num_actions else None
+        self._silence(filters, hidden, height * rows)
 
     def forward(self, planes: Tensor) -> Tensor | tuple[Tensor, Tensor]:
         """Values [B], and logits [B, A] where there is a policy, of planes [B, C, H, W]."""
@@ -58,6 +63,20 @@ class ResidualNetwork(nn.Module):
         if self.bounded:
             value = torch.tanh(value)
         return value if self.policy is None else (value, self.policy(x))
+
+    @torch.no_grad()
+    def _silence(self, filters: int, hidden: int, cells: int) -> None:
+        """Set the padding to zero. It stays zero in training, since ReLU passes no gradient at zero."""
+        convolutions = [self.stem]
+        for block in self.blocks:
+            assert isinstance(block, _Block)
+            convolutions += [block.one, block.two]
+        for convolution in convolutions:
+            _cut(convolution, filters, convolution.in_channels if convolution is self.stem else filters)
+        _cut(self.first, hidden, filters * cells)
+        _cut(self.second, hidden, hidden)
+        for end in filter(None, (self.value, self.policy)):
+            _cut(end, end.out_features, hidden)
 
 
 class _Block(nn.Module):
@@ -76,19 +95,9 @@ def _convolution(inputs: int, outputs: int) -> nn.Conv2d:
     return nn.Conv2d(inputs, outputs, 3, padding=1)
 
 
-@torch.no_grad()
-def _silence(network: ResidualNetwork, filters: int, width: int, cells: int) -> None:
-    """Set the padding to zero. It stays zero in training, since ReLU passes no gradient at zero."""
-    if width == filters:
-        return
-    convolutions = [network.stem]
-    for block in network.blocks:
-        assert isinstance(block, _Block)
-        convolutions += [block.one, block.two]
-    for convolution in convolutions:
-        convolution.weight[filters:] = 0
-        assert convolution.bias is not None
-        convolution.bias[filters:] = 0
-        if convolution is not network.stem:
-            convolution.weight[:, filters:] = 0
-    network.first.weight[:, filters * cells :] = 0
+def _cut(layer: nn.Conv2d | nn.Linear, outputs: int, inputs: int) -> None:
+    """Zero in all weights beyond so many outputs and inputs."""
+    assert layer.bias is not None
+    layer.bias[outputs:] = 0
+    layer.weight[outputs:] = 0
+    layer.weight[:, inputs:] = 0
