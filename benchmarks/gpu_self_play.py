@@ -31,8 +31,8 @@ from dicent.learn.train import Training
 
 CASES = (
     "alone:at_once=43008,groups=14,duplication=1e-9,evaluations_per_move=150",
-    "learning:at_once=43008,groups=14,batch=16384,matches_per_update=2048,evaluations_per_move=150",
-    "one-match:preset=paper,game=ewn,evaluations_per_move=150,device=cuda,width=96,hidden_width=432",
+    "learning:seconds=60,at_once=43008,groups=14,batch=16384,matches_per_update=2048,evaluations_per_move=150",
+    "one-match:seconds=50,preset=paper,game=ewn,evaluations_per_move=150,device=cuda,width=96,hidden_width=432",
 )
 WARM_UP = 0.4  # of the time, not counted: the first matches all begin at once
 
@@ -131,7 +131,7 @@ def self_play(folder, seconds, spent, **settings):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("out", type=Path)
-    parser.add_argument("--seconds", type=float, default=40.0)
+    parser.add_argument("--seconds", type=float, default=12.0)
     parser.add_argument("--sizes", type=int, nargs="*", default=SIZES)
     parser.add_argument("cases", nargs="*", default=CASES)
     given = parser.parse_intermixed_args()

@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 import dicent
 from dicent import DicentError, load_network, read_records, replay
 from dicent.cli import main
+from dicent.evaluate.network import Network
 from dicent.learn import preflight, run_folder
 from dicent.learn.components import Own, make_module, make_search, make_self_play
 from dicent.learn.config import PRESETS, Config, config_from, preset, read_config
@@ -247,6 +248,31 @@ def test_matches_are_counted_and_learned(tmp_path: Path) -> None:
     assert description.game == "dice-nim"
     assert description.training["matches"] == last["matches"]
     assert description.training["config"]["hidden"] == 16
+
+
+def test_self_play_sees_whole_phases_while_the_next_is_under_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A phase begins when the one before has ended, whose weights self-play may take over only later."""
+    learned: list[torch.Tensor] = []
+    played: list[torch.Tensor] = []
+    phase, load = Learner.phase, Network.load
+
+    def remembered(learner: Learner, *arguments: Any) -> float:
+        loss = phase(learner, *arguments)
+        learned.append(torch.cat([p.detach().flatten() for p in learner.module.parameters()]))
+        return loss
+
+    def late(network: Network, weights: dict[str, torch.Tensor]) -> None:
+        time.sleep(0.05)  # meanwhile the next phase changes the learner's own weights
+        load(network, weights)
+        played.append(torch.cat([p.detach().flatten() for p in network.module.parameters()]))
+
+    monkeypatch.setattr(Learner, "phase", remembered)
+    monkeypatch.setattr(Network, "load", late)
+    quiet(TINY, tmp_path)
+    assert len(learned) == len(played) > 3
+    assert all(torch.equal(a, b) for a, b in zip(learned, played, strict=True))
 
 
 def test_learning_lowers_the_loss(tmp_path: Path) -> None:
