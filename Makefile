@@ -54,7 +54,7 @@ exact: $(READY)  ## Tests of exact values that take minutes
 	$(BIN)/pytest tests/slow_exact.py
 
 faults: $(READY)  ## Kill a run a hundred times at random moments; it must end as if nothing had been
-	DICENT_FAULT_ROUNDS=100 $(BIN)/pytest tests/test_learn_run.py -k killed_at_any_moment
+	DICENT_FAULT_ROUNDS=100 $(BIN)/pytest tests/test_learn_checkpoints.py -k killed_at_any_moment
 
 learners: $(READY)  ## Train every learner on games with exact values, and say what it has learned (about 45 minutes)
 	$(BIN)/python benchmarks/learn_exact.py runs/learners

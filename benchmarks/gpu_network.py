@@ -18,7 +18,7 @@ from dicent.evaluate.gpu import LAST, SIZES, _judge
 from dicent.evaluate.network import Network
 
 SECONDS = 1.0
-PADDED = {"width": 96, "hidden_width": 432}
+PADDED = {name: getattr(dicent.preset("gpu"), name) for name in ("width", "hidden_width")}
 
 
 def speed(step, states, seconds=SECONDS):

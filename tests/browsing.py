@@ -1,5 +1,6 @@
 """What the tests in a real browser share: a server in a process of its own, and a Chromium that drives it."""
 
+import importlib.util
 import json
 import os
 import shutil
@@ -20,11 +21,9 @@ PATIENCE = 240.0  # seconds; native code may have to be compiled first
 
 def missing() -> str | None:
     """Why there can be no tests in a browser here, if so."""
-    try:
-        import selenium  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ImportError as error:
-        return f"no tests in a browser: the package {error.name} is not installed"
+    for package in ("selenium", "uvicorn"):
+        if importlib.util.find_spec(package) is None:
+            return f"no tests in a browser: the package {package} is not installed"
     if not chromium() or not shutil.which("chromedriver"):
         return "no tests in a browser: no Chromium with its driver (Debian: chromium, chromium-driver)"
     return None

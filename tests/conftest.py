@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import dicent.games
+from dicent.learn import preflight
 
 torch.set_num_threads(1)  # tests run side by side, and threads that wait for each other are slow then
 GAMES = Path(dicent.games.__file__).parent
@@ -46,6 +47,12 @@ def home_of_the_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DICENT_HOME", str(tmp_path_factory.mktemp("home")))
         yield
+
+
+@pytest.fixture
+def quick_preflight(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs look only for a moment at how fast the machine is."""
+    monkeypatch.setattr(preflight, "SECONDS", 0.001)
 
 
 @pytest.fixture

@@ -190,8 +190,7 @@ def _load(name: str, folder: Path, rules: Rules, compiled: bool) -> ModuleType:
     sys.modules[name] = package
     spec.loader.exec_module(package)
     kept = folder != SOURCES
-    package.COMPILED = compiled  # type: ignore[attr-defined]
-    package.CACHE = compiled and kept  # type: ignore[attr-defined]
+    package.__dict__.update(COMPILED=compiled, CACHE=compiled and kept)
 
     path = folder / "rules.py" if kept else rules.path
     module = ModuleType(f"{name}.rules")
@@ -199,7 +198,7 @@ def _load(name: str, folder: Path, rules: Rules, compiled: bool) -> ModuleType:
     sys.modules[module.__name__] = module
     execute(module, rules.source, str(path), rules.options)
     _fill(module, rules, name)
-    package.rules = module  # type: ignore[attr-defined]
+    package.__dict__["rules"] = module
     return package
 
 

@@ -10,7 +10,7 @@ import json
 import secrets
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -223,7 +223,9 @@ class Library:
     # Inside
 
     def _open(self) -> None:
-        one: Callable[[str], Any] = lambda name: self._file.execute(f"PRAGMA {name}").fetchone()[0]  # noqa: E731
+        def one(name: str) -> Any:
+            return self._file.execute(f"PRAGMA {name}").fetchone()[0]
+
         self._file.execute("PRAGMA journal_mode = WAL")
         self._file.execute("PRAGMA synchronous = FULL")
         self._file.execute("PRAGMA foreign_keys = ON")

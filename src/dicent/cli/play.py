@@ -57,7 +57,7 @@ def match(
 
             result = dicent.play_match(a, b, game, games, seed, threads, show, record, luck, sprt)
             progress.update(task, description="judging luck")
-            result.luck  # noqa: B018  worked out now, while there is something to look at
+            _ = result.luck  # worked out now, while there is something to look at
     except dicent.MatchInterrupted as stopped:
         _print(stopped.result, json)
         raise

@@ -67,16 +67,15 @@ class ResidualNetwork(nn.Module):
     @torch.no_grad()
     def _silence(self, filters: int, hidden: int, cells: int) -> None:
         """Set the padding to zero. It stays zero in training, since ReLU passes no gradient at zero."""
-        convolutions = [self.stem]
+        _silence_beyond(self.stem, filters, self.stem.in_channels)
         for block in self.blocks:
             assert isinstance(block, _Block)
-            convolutions += [block.one, block.two]
-        for convolution in convolutions:
-            _cut(convolution, filters, convolution.in_channels if convolution is self.stem else filters)
-        _cut(self.first, hidden, filters * cells)
-        _cut(self.second, hidden, hidden)
+            _silence_beyond(block.one, filters, filters)
+            _silence_beyond(block.two, filters, filters)
+        _silence_beyond(self.first, hidden, filters * cells)
+        _silence_beyond(self.second, hidden, hidden)
         for end in filter(None, (self.value, self.policy)):
-            _cut(end, end.out_features, hidden)
+            _silence_beyond(end, end.out_features, hidden)
 
 
 class _Block(nn.Module):
@@ -95,8 +94,8 @@ def _convolution(inputs: int, outputs: int) -> nn.Conv2d:
     return nn.Conv2d(inputs, outputs, 3, padding=1)
 
 
-def _cut(layer: nn.Conv2d | nn.Linear, outputs: int, inputs: int) -> None:
-    """Zero in all weights beyond so many outputs and inputs."""
+def _silence_beyond(layer: nn.Conv2d | nn.Linear, outputs: int, inputs: int) -> None:
+    """Set all weights beyond so many outputs and inputs to zero."""
     assert layer.bias is not None
     layer.bias[outputs:] = 0
     layer.weight[outputs:] = 0

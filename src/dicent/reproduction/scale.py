@@ -106,7 +106,7 @@ TOGETHER = {"waves": False, "overlap": True}  # matches start and end when they 
 UNDISTURBED = {"measurements": 0, "save_matches": False}  # where seconds count, all of them go to learning
 SMALL = {"network": "residual", "filters": 16, "blocks": 2, "hidden": 128}
 FULL = {"network": "residual", "filters": 83, "blocks": 4, "hidden": 425}
-PADDED = {"width": 96, "hidden_width": 432, "device": "cuda"}  # what the GPU likes
+PADDED = {name: PRESETS["gpu"][name] for name in ("width", "hidden_width", "device")}
 
 SCALES = {
     "smoke": Scale(

@@ -1,0 +1,79 @@
+"""Small runs of learning for the tests, and what is to be looked at in them."""
+
+import json
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dicent import load_network
+from dicent.learn.components import Own
+from dicent.learn.config import Config
+from dicent.learn.run_folder import RunFolder
+from dicent.learn.status import Status
+from dicent.learn.train import Training, train
+
+TINY = Config(
+    game="dice-nim",
+    seed=3,
+    matches=24,
+    evaluations_per_move=10,
+    hidden=16,
+    layers=2,
+    at_once=4,
+    matches_per_update=4,
+    batch=64,
+    replay_states=2000,
+    measurements=0,
+    record_every=5,
+    threads=1,
+)
+TIMES = ("seconds", "evaluations_per_second")
+
+
+def rows(folder: Path) -> list[dict[str, Any]]:
+    """The metrics of a run, without timings."""
+    lines = (folder / "metrics.jsonl").read_text().splitlines()
+    return [{k: v for k, v in json.loads(line).items() if k not in TIMES} for line in lines]
+
+
+def weights(folder: Path) -> dict[str, list[float]]:
+    network = load_network(folder)
+    return {name: tensor.flatten().tolist() for name, tensor in network.module.state_dict().items()}
+
+
+def everything(folder: Path) -> tuple[Any, ...]:
+    """What must be the same for the same run."""
+    return rows(folder), weights(folder), (folder / "games.jsonl").read_text()
+
+
+class StopHere(Exception):  # noqa: N818
+    """A run ends here, as if it were killed."""
+
+
+def run_to(folder: Path, config: Config | None, turn: int, save: bool = True, **own: Any) -> None:
+    """Train up to a turn, save a checkpoint there, and lose everything since."""
+    turns = 0
+
+    def watch(status: Status) -> None:
+        nonlocal turns
+        turns += 1
+        if turns == turn:
+            if save:
+                training.save()
+            raise StopHere
+
+    with RunFolder(folder, warn=pytest.fail) as run:
+        training = Training(run.settle_config(config), run, Own(**own), watch)
+        with pytest.raises(StopHere), closing(training):
+            training.run()
+
+
+def checkpoints(folder: Path) -> list[Path]:
+    return sorted((folder / "checkpoints").iterdir())
+
+
+def quiet(*arguments: Any, **settings: Any) -> Path:
+    """Train, and nothing goes wrong."""
+    return train(*arguments, **{"warn": pytest.fail, **settings})
