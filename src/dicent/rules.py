@@ -140,7 +140,7 @@ def option(name: str, default: V, choices: tuple[V, ...] = (), help: str = "") -
     if loading is None:  # a plain import of the module
         return default
     loading.declared[name] = declared
-    return declared.read(loading.chosen.get(name, default))  # type: ignore[return-value]
+    return declared.read(loading.chosen.get(name, default))  # type: ignore[return-value]  # of the type of `default`
 
 
 @dataclass(frozen=True)

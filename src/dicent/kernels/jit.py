@@ -69,7 +69,7 @@ else:
         """An unsigned 64-bit number; uncompiled, a plain int that the callers mask."""
         return int(x) & _ALL
 
-    i64 = int  # type: ignore[assignment]
+    i64 = int  # type: ignore[assignment]  # in place of numba's type
 
     def jit(function):
         """Leave a kernel function as it is."""
