@@ -151,6 +151,27 @@ def test_searches_move_in_a_group_as_they_do_alone(text: str) -> None:
     assert together.tolist() == single.choose(given).tolist()
 
 
+def test_searches_go_on_together_after_some_needed_more_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chooser, "FIRST_NODES", 64)
+    network, simulations = small_network(), 20
+    asked: list[int] = []
+    evaluate = network.evaluate_with_policy
+
+    def count(game: dicent.Game, states: Cells) -> object:
+        asked.append(len(states))
+        return evaluate(game, states)
+
+    monkeypatch.setattr(network, "evaluate_with_policy", count)
+    together = chooser_of(Player(dicent.Puct(network), Limit(evaluations=simulations)), EWN, 1)
+    few, many = (Positions(*(rows[:n] for rows in positions(EWN, 40)[:4])) for n in (3, 40))
+    together.choose(few)
+    together.choose(many)  # some of them fill their trees, and all are searched again where needed
+    asked.clear()
+    together.choose(many)
+    assert len(asked) <= simulations
+    assert max(asked) == 40
+
+
 def test_a_fixed_depth_values_the_last_layer_only_and_moves_the_same() -> None:
     asked = []
 

@@ -1,6 +1,7 @@
 """The reproduction of the paper: it ends whatever stops it, and says no more than its intervals allow."""
 
 import dataclasses
+import importlib.metadata
 import json
 import math
 import runpy
@@ -537,6 +538,14 @@ def test_a_part_of_the_work_has_a_part_of_the_report() -> None:
     assert "not finished" in as_markdown(sections(result))
     nothing = dataclasses.replace(result, tournament=None, learned=())
     assert "Nothing is known yet" in as_markdown(sections(nothing))
+
+
+def test_a_copy_that_is_not_installed_reports_its_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> None:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "distribution", missing)
+    assert f"Dicent {dicent.__version__}" in as_markdown(sections(invented(SCALES["small"])))
 
 
 def test_the_names_are_public() -> None:

@@ -7,7 +7,7 @@ first used. The README shows the way in.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+from dicent.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from dicent.check import CheckReport as CheckReport

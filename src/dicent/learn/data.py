@@ -35,6 +35,10 @@ class Dataset:
         """Bytes of all arrays."""
         return sum(array.nbytes for array in self.arrays)
 
+    def empty(self, size: int) -> Dataset:
+        """Room for so many rows of this kind."""
+        return Dataset(*(np.empty((size, *array.shape[1:]), array.dtype) for array in self.arrays))
+
     def take(self, rows: npt.NDArray[np.int64]) -> Dataset:
         """Some of the rows, in that order."""
         taken = [np.take(array, rows, axis=0) for array in self.arrays]  # lets other threads go on

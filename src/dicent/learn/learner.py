@@ -76,8 +76,9 @@ class Learner:
         self.module.eval()
         self.states += len(data)
         loss = total / len(data)
-        finite = torch.stack([p.isfinite().all() for p in self.module.parameters()]).all()
-        if not (np.isfinite(loss) and bool(finite)):
+        with torch.no_grad():  # few calls: each may wait for the threads of self-play
+            norm = float(nn.utils.get_total_norm(self.module.parameters()))
+        if not (np.isfinite(loss) and np.isfinite(norm)):
             raise DicentError(
                 f"the loss is {loss}, or weights are no numbers, after {self.steps} steps. The last "
                 "checkpoint is whole; start a new run with a lower learning_rate or a larger batch"
@@ -124,7 +125,8 @@ class Learner:
 
     def weights(self) -> dict[str, Tensor]:
         """A copy of the network's weights, which further learning leaves as it is."""
-        copies = {name: t.detach().clone() for name, t in self.module.state_dict().items()}
+        with torch.no_grad():
+            copies = {name: t.clone() for name, t in self.module.state_dict(keep_vars=True).items()}
         if self.device != "cpu":
             torch.cuda.current_stream().synchronize()  # steps have a stream of their own, and would not wait
         return copies

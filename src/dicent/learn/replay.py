@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dicent.errors import DicentError
-from dicent.learn.data import Dataset, concatenate
+from dicent.learn.data import Dataset
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -57,41 +57,67 @@ class SmoothReplay(Replay):
         if matches < 1 or not duplication > 0:
             raise DicentError("smooth replay needs a memory of at least one match and a positive duplication")
         self.capacity, self.duplication = matches, duplication
-        self.matches: deque[Dataset] = deque(maxlen=matches)
-        self.ages: deque[int] = deque(maxlen=matches)  # matches that came since each, of those used so far
+        self.rows: Dataset | None = None  # of all matches, one after the other, with room behind them
+        self.begin = self.end = 0  # of what is remembered in it
+        self.lengths: deque[int] = deque()  # of the matches in it
+        self.ages: deque[int] = deque()  # matches that came since each, of those used so far
         self.new = 0  # matches since the last phase
 
     def add(self, data: Dataset, seed: Sequence[int]) -> None:
         """See `Replay.add`."""
-        self.matches.append(data.take(np.random.default_rng(seed).permutation(len(data))))
+        self._append(data, np.random.default_rng(seed).permutation(len(data)))
+        self.lengths.append(len(data))
         self.ages.append(0)
         self.new += 1
+        if len(self.lengths) > self.capacity:
+            self.begin += self.lengths.popleft()
+            self.ages.popleft()
+
+    def _append(self, data: Dataset, order: npt.NDArray[np.int64]) -> None:
+        """Write a match behind the others, after making room for it."""
+        if self.rows is None or self.end + len(data) > len(self.rows):
+            self.rows = self._with_room(data)
+            self.begin, self.end = 0, self.size
+        for rows, array in zip(self.rows.arrays, data.arrays, strict=True):
+            rows[self.end : self.end + len(data)] = array[order]
+        self.end += len(data)
+
+    def _with_room(self, data: Dataset) -> Dataset:
+        """What is remembered, at the front of rows that hold twice as much as there is with `data`."""
+        moved = data.empty(2 * (self.size + len(data)))
+        if self.rows is not None:
+            for new, old in zip(moved.arrays, self.rows.arrays, strict=True):
+                new[: self.size] = old[self.begin : self.end]
+        return moved
 
     def sample(self, rng: np.random.Generator) -> Dataset | None:
         """See `Replay.sample`."""
         new, self.new = min(self.new, self.capacity), 0
-        slices = []
-        for i, data in enumerate(self.matches):
-            first, last = self._used(len(data), self.ages[i]), self._used(len(data), self.ages[i] + new)
-            self.ages[i] += new
-            if last > first:
-                slices.append(data.take(np.arange(first, last) % len(data)))
-        return _shuffled(concatenate(slices), rng) if slices else None
+        lengths, ages = np.array(self.lengths, np.int64), np.array(self.ages, np.int64)
+        self.ages = deque((ages + new).tolist())
+        first, last = self._used(lengths, ages), self._used(lengths, ages + new)
+        counts = last - first
+        if self.rows is None or not counts.any():
+            return None
+        starts = self.begin + np.cumsum(lengths) - lengths
+        each = np.repeat(np.arange(len(counts)), counts)  # the match of each state
+        place = np.arange(len(each)) - np.repeat(np.cumsum(counts) - counts, counts) + first[each]
+        return self.rows.take(rng.permutation(starts[each] + place % lengths[each]))
 
-    def _used(self, states: int, age: int) -> int:
-        """How many states were used, counted as often as they were, of a match of that age."""
-        return int(self.duplication * age * states / self.capacity + 1e-9)
+    def _used(self, states: npt.NDArray[np.int64], ages: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """How many states were used, counted as often as they were, of matches of these ages."""
+        return (self.duplication * ages * states / self.capacity + 1e-9).astype(np.int64)
 
     def save(self) -> Arrays:
         """See `Replay.save`."""
-        if not self.matches:
+        if self.rows is None:
             return {}
-        everything = concatenate(list(self.matches))
+        rows = self.rows.take(np.arange(self.begin, self.end))
         return {
-            "states": everything.states,
-            "values": everything.values,
-            "policies": everything.policies,
-            "lengths": np.array([len(data) for data in self.matches]),
+            "states": rows.states,
+            "values": rows.values,
+            "policies": rows.policies,
+            "lengths": np.array(self.lengths),
             "ages": np.array(self.ages),
             "new": np.array([self.new]),
         }
@@ -100,21 +126,19 @@ class SmoothReplay(Replay):
         """See `Replay.load`."""
         if not saved:
             return
-        ends = np.cumsum(saved["lengths"])
-        everything = Dataset(saved["states"], saved["values"], saved["policies"])
-        for first, last in zip(ends - saved["lengths"], ends, strict=True):
-            self.matches.append(everything.take(np.arange(first, last)))
-        self.ages.extend(saved["ages"].tolist())
+        self.rows = Dataset(saved["states"], saved["values"], saved["policies"])
+        self.begin, self.end = 0, len(self.rows)
+        self.lengths, self.ages = deque(saved["lengths"].tolist()), deque(saved["ages"].tolist())
         self.new = int(saved["new"][0])
 
     @property
     def size(self) -> int:
         """States remembered."""
-        return sum(map(len, self.matches))
+        return self.end - self.begin
 
     def memory(self, sample: Dataset) -> int:
         """See `Replay.memory`."""
-        return self.capacity * sample.nbytes
+        return 2 * self.capacity * sample.nbytes
 
 
 class PlainReplay(Replay):
@@ -175,7 +199,3 @@ class PlainReplay(Replay):
     def memory(self, sample: Dataset) -> int:
         """See `Replay.memory`."""
         return self.capacity * sample.nbytes // max(1, len(sample))
-
-
-def _shuffled(data: Dataset, rng: np.random.Generator) -> Dataset:
-    return data.take(rng.permutation(len(data)))

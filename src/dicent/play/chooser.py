@@ -134,7 +134,9 @@ class GroupChooser(Chooser):
     def __init__(self, search: TreeSearch, limit: Limit, game: Game, threads: int) -> None:
         self.search, self.limit, self.game, self.threads = search, limit, game, threads
         self.nodes = FIRST_NODES
+        self.most = 0  # positions that came at once so far
         self.group: Group | None = None
+        self.room = 0  # searches that memory allows, with trees of that many nodes
         # Nobody looks at these searches before they end, so that inner layers need no values, unless
         # values can be exact and spare the search what is below.
         marks = type(search.evaluator).evaluate_marked is not Evaluator.evaluate_marked
@@ -145,8 +147,9 @@ class GroupChooser(Chooser):
         """See `Chooser.choose`."""
         chosen = np.empty(len(positions.seeds), np.int64)
         left = list(range(len(chosen)))
+        self.most = max(self.most, len(left))
         while left:
-            group = self._group_for(len(left))
+            group = self._group_for_most()
             now, left = left[: group.size], left[group.size :]
             full = self._search(group, positions, now, chosen)
             if full:  # what was found in too small a tree is dropped: more memory changes no move
@@ -179,14 +182,13 @@ class GroupChooser(Chooser):
                 chosen[k] = group.best_action(m)
         return [k for m, k in enumerate(now) if full[m]]
 
-    def _group_for(self, positions: int) -> Group:
-        """The group, made for as many positions as memory allows."""
-        if self.group is None:
-            native = self.search.evaluator.native[0] != OUTSIDE
-            most = A_THREAD * self.threads if native else LARGEST
-            room = max(1, MEMORY // self._bytes())
-            size = min(positions, most, room)
-            self.group = Group(self.search, self.game, size, self.nodes, self.threads)
+    def _group_for_most(self) -> Group:
+        """The group, made for the most positions that came at once so far, or as many as memory allows."""
+        native = self.search.evaluator.native[0] != OUTSIDE
+        size = min(self.most, A_THREAD * self.threads if native else LARGEST)
+        if self.group is None or (self.group.size < size and self.group.size < self.room):
+            self.room = max(1, MEMORY // self._bytes())
+            self.group = Group(self.search, self.game, min(size, self.room), self.nodes, self.threads)
             self.group.only_last_layer = self.only_last_layer
         return self.group
 

@@ -7,7 +7,6 @@ import os
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +18,7 @@ from dicent.reproduction.result import Learned, ReproductionResult
 from dicent.reproduction.scale import ALPHAZERO, ARMS, GAME, SEARCHES, Arm
 from dicent.search.limit import Limit
 from dicent.stats.intervals import Interval
+from dicent.version import __version__
 
 PAPER = "Learning to Play Stochastic Two-player Perfect-Information Games without Knowledge"
 PAPER_1 = {"determinized": "47.3 %", "expectiminimax": "48.8 %", "descent": "53.9 %"}
@@ -85,7 +85,7 @@ def _opening(result: ReproductionResult) -> Section:
         f"{scale.alphazero_processes}; each learned for {budget}. {scale.games:,} games between each "
         f"two networks. Networks play by Expectiminimax ({_limit(scale.play)} a move), AlphaZero's by PUCT "
         f"({scale.simulations:,} simulations).",
-        f"Dicent {version('dicent')}, seed {result.seed}, {cores} cores, {platform.machine()}, "
+        f"Dicent {__version__}, seed {result.seed}, {cores} cores, {platform.machine()}, "
         f"Python {platform.python_version()}.",
     ]
     if not result.finished:
