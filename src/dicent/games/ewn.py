@@ -112,11 +112,11 @@ def deal(s, side, rng):
 
 
 def scatter(s, rng):
-    """Any pieces anywhere; one that is drawn again is put elsewhere."""
+    """Any pieces anywhere, few more often than many; one that is drawn again is put elsewhere."""
     s[:] = OFF
     s[MOVER], s[DIE], s[WINNER] = (MAX if draw(rng, 2) == 0 else MIN), TO_ROLL, 0
     for side in range(2):
-        for _ in range(1 + draw(rng, PIECES)):
+        for _ in range(1 + draw(rng, 1 + draw(rng, PIECES))):
             piece = draw(rng, PIECES)
             cell = draw(rng, CELLS)
             while cell in (TARGET[side], HOLE_CELL) or not is_free(s, cell):
