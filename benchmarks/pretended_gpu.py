@@ -1,0 +1,114 @@
+"""Self-play with a pretended GPU: what threads cost each other, on any machine.
+
+    python benchmarks/pretended_gpu.py --groups 1 2 4 8 16
+
+Groups of matches play in a thread each, as on a GPU. Their batches go to a device that is pretended to take
+CALL seconds a batch and EACH seconds a state, one batch after the other, and answers with random values. So
+whatever is slower than the processor's cores and that device is Python's lock and the threads that wait
+for it. The last column is how often threads slept.
+"""
+
+import argparse
+import ctypes
+import itertools
+import resource
+import threading
+import time
+
+import numpy as np
+from gpu_self_play import Alike
+
+import dicent
+from dicent.binding import bind
+from dicent.evaluate.batches import Batches
+from dicent.learn.groups import SideBySide
+from dicent.learn.selection import Ordinal
+from dicent.learn.self_play import SelfPlay
+
+CALL, EACH = 0.12e-3, 1e-7
+ROWS, STAGES = 16_384, 4
+WARM_UP = 0.3  # share of the seconds that does not count
+
+sleep = ctypes.CDLL(None).usleep  # which lets go of Python's lock, as a wait for a GPU does
+
+
+class Device:
+    """Works on one batch after the other."""
+
+    def __init__(self):
+        self.lock, self.free_at = threading.Lock(), 0.0
+
+    def work(self, seconds):
+        with self.lock:
+            self.free_at = max(self.free_at, time.perf_counter()) + seconds
+            return self.free_at
+
+
+class Done:
+    def __init__(self, when):
+        self.when = when
+
+    def synchronize(self):
+        if (left := self.when - time.perf_counter()) > 0:
+            sleep(int(left * 1e6))
+
+
+class Stage:
+    def __init__(self, game, device):
+        self.device, self.logits = device, None
+        self.planes = np.zeros((ROWS, *game.input_shape), np.uint8)
+        self.values = np.random.default_rng(1).normal(0, 0.3, ROWS).astype(np.float32)
+
+    def send(self, count):
+        return Done(self.device.work(CALL + EACH * count))
+
+
+class Pretended(Alike):
+    """Asks the device, by way of batches that all threads share."""
+
+    def __init__(self, game):
+        device = Device()
+        self.batches = Batches([Stage(game, device) for _ in range(STAGES)])
+        self.encode = bind(game).kernel("encoding.encode_batch")
+
+    def evaluate(self, game, states):
+        states = np.ascontiguousarray(states)
+        return self.batches.judge(len(states), lambda a, b, planes: self.encode(states[a:b], planes))[0]
+
+
+def play(game, at_once, number, seconds):
+    """Evaluations and sleeps a second of `at_once` matches in a number of groups."""
+    evaluator = Pretended(game)
+    search, limit = dicent.Descent(evaluator), dicent.Limit(evaluations=60)
+    numbers = [itertools.count(i, number) for i in range(number)]
+    plays = [SelfPlay(search, game, at_once // number, limit, Ordinal(), own) for own in numbers]
+    for play in plays:
+        play.deal()
+    groups = SideBySide(plays)
+    seen, begin = [], time.monotonic()
+    while time.monotonic() - begin < seconds:
+        groups.play_on(0.5)
+        slept = resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw
+        seen.append((time.monotonic(), sum(play.evaluations for play in plays), slept))
+    groups.close()
+    evaluator.batches.close()
+    first, last = next(row for row in seen if row[0] - begin >= WARM_UP * seconds), seen[-1]
+    return [(b - a) / (last[0] - first[0]) for a, b in zip(first[1:], last[1:], strict=True)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--at-once", type=int, default=2048)
+    parser.add_argument("--groups", type=int, nargs="+", default=[1, 2, 4, 8, 16])
+    parser.add_argument("--seconds", type=float, default=8.0)
+    given = parser.parse_args()
+    game = dicent.make("ewn")
+    play(game, 16, 1, 1.0)  # compiles
+    print("groups   M evaluations/s   sleeps/s")
+    for number in given.groups:
+        rate, sleeps = play(game, given.at_once, number, given.seconds)
+        print(f"{number:6}   {rate / 1e6:15.2f}   {sleeps:8,.0f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
