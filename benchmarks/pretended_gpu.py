@@ -16,7 +16,6 @@ import threading
 import time
 
 import numpy as np
-from gpu_self_play import Alike
 
 import dicent
 from dicent.binding import bind
@@ -63,7 +62,7 @@ class Stage:
         return Done(self.device.work(CALL + EACH * count))
 
 
-class Pretended(Alike):
+class Pretended(dicent.Evaluator):
     """Asks the device, by way of batches that all threads share."""
 
     def __init__(self, game):
@@ -76,7 +75,7 @@ class Pretended(Alike):
         return self.batches.judge(len(states), lambda a, b, planes: self.encode(states[a:b], planes))[0]
 
 
-def play(game, at_once, number, seconds):
+def speed(game, at_once, number, seconds):
     """Evaluations and sleeps a second of `at_once` matches in a number of groups."""
     evaluator = Pretended(game)
     search, limit = dicent.Descent(evaluator), dicent.Limit(evaluations=60)
@@ -103,10 +102,10 @@ def main():
     parser.add_argument("--seconds", type=float, default=8.0)
     given = parser.parse_args()
     game = dicent.make("ewn")
-    play(game, 16, 1, 1.0)  # compiles
+    speed(game, 16, 1, 1.0)  # compiles
     print("groups   M evaluations/s   sleeps/s")
     for number in given.groups:
-        rate, sleeps = play(game, given.at_once, number, given.seconds)
+        rate, sleeps = speed(game, given.at_once, number, given.seconds)
         print(f"{number:6}   {rate / 1e6:15.2f}   {sleeps:8,.0f}", flush=True)
 
 

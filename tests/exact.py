@@ -96,6 +96,12 @@ ASKING: dict[str, Callable[[Asked], dicent.Search]] = {
     "asking expectiminimax": lambda asked: Expectiminimax(asked),
     "puct": lambda asked: Puct(asked),
 }
+
+
+def asking(build: Callable[[Asked], dicent.Search]) -> Callable[[], dicent.Search]:
+    return lambda: build(Asked())
+
+
 TREES: dict[str, Callable[[], dicent.Search]] = {
     "descent": lambda: Descent(dicent.RandomEvaluator(1)),
     "plain descent": lambda: Descent(dicent.RandomEvaluator(1), completion=False),
@@ -105,7 +111,7 @@ TREES: dict[str, Callable[[], dicent.Search]] = {
     "determinized descent": lambda: Determinized(Descent(dicent.RandomEvaluator(1)), 1),
     "expectiminimax": lambda: Expectiminimax(dicent.RandomEvaluator(1)),
     "uct": lambda: dicent.Uct(),
-    **{name: lambda build=build: build(Asked()) for name, build in ASKING.items()},  # type: ignore[misc]
+    **{name: asking(build) for name, build in ASKING.items()},
 }
 ALL = TREES | {
     "pruned expectiminimax": lambda: Expectiminimax(dicent.RandomEvaluator(1), prune=True),

@@ -48,7 +48,7 @@ def everything(folder: Path) -> tuple[Any, ...]:
     return rows(folder), weights(folder), (folder / "games.jsonl").read_text()
 
 
-class StopHere(Exception):  # noqa: N818
+class StopHere(Exception):  # noqa: N818  not an error
     """A run ends here, as if it were killed."""
 
 

@@ -152,8 +152,10 @@ def test_searches_move_in_a_group_as_they_do_alone(text: str) -> None:
 
 
 def test_searches_go_on_together_after_some_needed_more_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chooser, "FIRST_NODES", 64)
     network, simulations = small_network(), 20
+    player = Player(dicent.Puct(network), Limit(evaluations=simulations))
+    few, many = (Positions(*(rows[:n] for rows in positions(EWN, 40)[:4])) for n in (3, 40))
+    expected = chooser_of(player, EWN, 1).choose(many).tolist()
     asked: list[int] = []
     evaluate = network.evaluate_with_policy
 
@@ -162,12 +164,12 @@ def test_searches_go_on_together_after_some_needed_more_memory(monkeypatch: pyte
         return evaluate(game, states)
 
     monkeypatch.setattr(network, "evaluate_with_policy", count)
-    together = chooser_of(Player(dicent.Puct(network), Limit(evaluations=simulations)), EWN, 1)
-    few, many = (Positions(*(rows[:n] for rows in positions(EWN, 40)[:4])) for n in (3, 40))
+    monkeypatch.setattr(chooser, "FIRST_NODES", 64)
+    together = chooser_of(player, EWN, 1)
     together.choose(few)
-    together.choose(many)  # some of them fill their trees, and all are searched again where needed
+    assert together.choose(many).tolist() == expected  # some fill their trees, and are searched again
     asked.clear()
-    together.choose(many)
+    assert together.choose(many).tolist() == expected
     assert len(asked) <= simulations
     assert max(asked) == 40
 

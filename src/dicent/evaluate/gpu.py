@@ -63,8 +63,8 @@ class GpuNetwork:
         for stage in self.stages:
             self.loads.wait_stream(stage.stream)
         with torch.no_grad(), torch.cuda.stream(self.loads):
-            mine, theirs = (m.state_dict(keep_vars=True) for m in (self.half, self.module))
-            torch._foreach_copy_(list(mine.values()), list(theirs.values()))
+            mine, theirs = (list(m.state_dict().values()) for m in (self.half, self.module))
+            torch._foreach_copy_(mine, theirs)
             done = torch.cuda.Event(blocking=True)
             done.record(self.loads)
         for stage in self.stages:

@@ -76,9 +76,8 @@ class Learner:
         self.module.eval()
         self.states += len(data)
         loss = total / len(data)
-        with torch.no_grad():  # few calls: each may wait for the threads of self-play
-            norm = float(nn.utils.get_total_norm(self.module.parameters()))
-        if not (np.isfinite(loss) and np.isfinite(norm)):
+        finite = torch.stack([p.isfinite().all() for p in self.module.parameters()]).all()
+        if not (np.isfinite(loss) and bool(finite)):
             raise DicentError(
                 f"the loss is {loss}, or weights are no numbers, after {self.steps} steps. The last "
                 "checkpoint is whole; start a new run with a lower learning_rate or a larger batch"
@@ -125,8 +124,7 @@ class Learner:
 
     def weights(self) -> dict[str, Tensor]:
         """A copy of the network's weights, which further learning leaves as it is."""
-        with torch.no_grad():
-            copies = {name: t.clone() for name, t in self.module.state_dict(keep_vars=True).items()}
+        copies = {name: t.detach().clone() for name, t in self.module.state_dict().items()}
         if self.device != "cpu":
             torch.cuda.current_stream().synchronize()  # steps have a stream of their own, and would not wait
         return copies
