@@ -12,6 +12,7 @@ import dicent
 from dicent.binding import bind
 from dicent.evaluate.gpu import compile_function, usable_gpu
 from dicent.evaluate.network import Network
+from dicent.learn import gpu_step
 from dicent.learn.data import Dataset, values_only
 from dicent.learn.learner import Learner
 
@@ -208,7 +209,10 @@ def test_a_learner_goes_on_from_what_another_saved(device: str, num_actions: int
 
 @needs_gpu
 @pytest.mark.parametrize("num_actions", [0, 18])
-def test_a_gpu_learns_as_a_cpu(num_actions: int) -> None:
+@pytest.mark.parametrize("several", [1, 3, 4, 16])
+def test_a_gpu_learns_as_a_cpu(num_actions: int, several: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where several of the four steps go in one call."""
+    monkeypatch.setattr(gpu_step, "STEPS", several)
     data, losses = learned(num_actions), {}
     for device in ("cpu", "cuda"):
         learner = learner_on(device, num_actions, data)

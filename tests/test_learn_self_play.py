@@ -310,7 +310,7 @@ def images(state: State, kind: int, value: float, policy: np.ndarray) -> tuple[n
     planes, values, mapped = (np.full(shape, 9, np.float32) for shape in shapes)
     learned = state.cells[None].copy(), np.array([value], np.float32), policy[None], np.array([kind])
     encode = bind(game).kernel("encoding.encode_examples")
-    encode(*learned, game.empty_cells(), planes, values, mapped)
+    encode(*learned, np.zeros(1, np.int64), game.empty_cells(), planes, values, mapped)
     return planes[0], float(values[0]), mapped[0]
 
 

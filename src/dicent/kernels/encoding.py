@@ -22,22 +22,22 @@ def all_images(states, images, signs):
 
 
 @jit
-def encode_examples(states, values, policies, kinds, image, planes, image_values, image_policies):
+def encode_examples(states, values, policies, kinds, places, image, planes, image_values, image_policies):
     """What a learner is shown: each of `states` [B, S] in its image under symmetry `kinds[i]`, encoded.
 
-    `planes` [B, C, H, W], `image_values` [B] and `image_policies` [B, A] are written; `image` [S] is scratch
-    memory. A symmetry that does not hold at a state leaves it as it is.
+    `planes` [R, C, H, W], `image_values` [R] and `image_policies` [R, A] are written at row `places[i]`;
+    `image` [S] is scratch memory. A symmetry that does not hold at a state leaves it as it is.
     """
     for i in range(len(states)):
-        k = kinds[i]
+        k, row = kinds[i], places[i]
         sign = rules.symmetry(states[i], k, image)
         if sign == 0:
             k = 0
             sign = rules.symmetry(states[i], k, image)
-        planes[i] = 0
-        rules.encode(image, planes[i])
-        image_values[i] = sign * values[i]
-        image_policies[i] = 0.0
+        planes[row] = 0
+        rules.encode(image, planes[row])
+        image_values[row] = sign * values[i]
+        image_policies[row] = 0.0
         for a in range(policies.shape[1]):
             if policies[i, a] != 0.0:
-                image_policies[i, rules.symmetry_action(states[i], k, a)] = policies[i, a]
+                image_policies[row, rules.symmetry_action(states[i], k, a)] = policies[i, a]

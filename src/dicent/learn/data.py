@@ -39,6 +39,10 @@ class Dataset:
         """Room for so many rows of this kind."""
         return Dataset(*(np.empty((size, *array.shape[1:]), array.dtype) for array in self.arrays))
 
+    def part(self, first: int, last: int) -> Dataset:
+        """The rows from `first` up to `last`, in the same memory."""
+        return Dataset(*(array[first:last] for array in self.arrays))
+
     def take(self, rows: npt.NDArray[np.int64]) -> Dataset:
         """Some of the rows, in that order."""
         taken = [np.take(array, rows, axis=0) for array in self.arrays]  # lets other threads go on
@@ -69,8 +73,7 @@ class Searched:
 
     def part(self, first: int, last: int) -> Searched:
         """The states from `first` up to `last`, in the same memory."""
-        data = Dataset(*(array[first:last] for array in self.data.arrays))
-        return Searched(data, self.plies[first:last], self.left[first:last])
+        return Searched(self.data.part(first, last), self.plies[first:last], self.left[first:last])
 
 
 def deepest_of_each(searches: Sequence[Searched], bound: Bound) -> Searched:

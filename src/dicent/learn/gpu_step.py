@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
+from torch._utils import _flatten_dense_tensors, _unflatten_dense_tensors
 
 from dicent.binding import bind
 from dicent.errors import DicentError
@@ -16,27 +17,34 @@ from dicent.evaluate.gpu import LAST, RECORDING, compile_function, plane_type, r
 from dicent.game import Game
 from dicent.learn.data import Dataset
 
-SLOTS = 3  # batches on their way
+SLOTS = 3  # calls under way
+ROWS = 16_384  # states that go in one call, if their steps are no more than
+STEPS = 16
 SMALLEST = 64  # states that a GPU must have memory for
 
 
 class Slot(NamedTuple):
-    """A batch on its way: pinned memory, and a graph that reads it and adds up the gradients."""
+    """Pinned memory for some batches, and graphs that read it. One adds up the gradients of a piece of a
+    batch, the other takes a step on each batch.
+    """
 
     tensors: list[Tensor]  # planes, values, policies, weights
     gradients: torch.cuda.CUDAGraph
+    steps: torch.cuda.CUDAGraph
     done: torch.cuda.Event
 
 
 class GpuStep:
     """Steps of `optimizer`, which must be capturable, on batches of up to `batch` states.
 
-    A batch goes through in one piece, or where memory is short in several whose gradients add up.
+    Several steps go in one call, since after each call the learner may have to wait for Python's lock. Where
+    memory is short a batch goes in several pieces whose gradients add up.
     """
 
     def __init__(self, module: nn.Module, optimizer: torch.optim.Adam, game: Game, batch: int) -> None:
         self.module, self.optimizer, self.game = module, optimizer, game
         self.piece = batch
+        self.several = min(STEPS, max(1, ROWS // batch))  # steps in one call; 0 where batches go in pieces
         self.actions = game.num_actions if getattr(module, "policy", None) is not None else 0
         self.loss = compile_function(_loss)
         self.encode = bind(game).kernel("encoding.encode_examples")
@@ -46,61 +54,75 @@ class GpuStep:
         self.next_slot = 0
         self._record()
 
-    def __call__(self, data: Dataset, kinds: npt.NDArray[np.int64]) -> None:
-        """One step on a batch, each state in an image of its kind; it is under way when this returns."""
+    def learn(self, data: Dataset, kinds: npt.NDArray[np.int64], bounds: list[int]) -> float:
+        """A step on each batch, from one of `bounds` to the next, its states in images of these kinds.
+
+        Returns the mean of their losses, once all are done.
+        """
+        steps = len(bounds) - 1
+        alone = steps % self.several if self.several else steps
         with torch.cuda.stream(self.stream):
-            for first in range(0, len(data), self.piece):
-                some = slice(first, first + self.piece)
-                self._add(Dataset(*(array[some] for array in data.arrays)), kinds[some], len(data))
-            self.update.replay()
+            for i in range(alone):
+                self._step(data, kinds, *bounds[i : i + 2])
+            for i in range(alone, steps, max(1, self.several)):
+                some = bounds[i : i + self.several + 1]
+                slot = self._fill(data, kinds, some, np.diff(some))
+                slot.steps.replay()
+                slot.done.record(self.stream)
+            total = float(self.total)
+            self.total.zero_()
+        return total / steps
 
     def set_rate(self, rate: float) -> None:
         """Learn by this rate from now on."""
         with torch.cuda.stream(self.stream):
             self.optimizer.param_groups[0]["lr"].fill_(rate)
 
-    def take_loss(self) -> float:
-        """Wait until all steps are done; the sum of their losses since this was asked last."""
-        with torch.cuda.stream(self.stream):
-            total = float(self.total)
-            self.total.zero_()
-        return total
+    def _step(self, data: Dataset, kinds: npt.NDArray[np.int64], first: int, last: int) -> None:
+        """One step on the batch from `first` to `last`, in pieces where memory is short."""
+        for begin in range(first, last, self.piece):
+            some = [begin, min(last, begin + self.piece)]
+            slot = self._fill(data, kinds, some, np.array([last - first]))
+            slot.gradients.replay()
+            slot.done.record(self.stream)
+        self.update.replay()
 
-    def _add(self, piece: Dataset, kinds: npt.NDArray[np.int64], batch: int) -> None:
-        """Add up the gradients of a piece; rows that stay empty weigh nothing."""
-        slot, n = self.slots[self.next_slot], len(piece)
+    def _fill(
+        self, data: Dataset, kinds: npt.NDArray[np.int64], bounds: list[int], batches: npt.NDArray[np.int64]
+    ) -> Slot:
+        """Write pieces of these batches into the next slot, each at its place; empty rows weigh nothing."""
+        slot = self.slots[self.next_slot]
         self.next_slot = (self.next_slot + 1) % SLOTS
+        sizes, (first, last) = np.diff(bounds), (bounds[0], bounds[-1])
+        gaps = self.piece * np.arange(len(sizes)) - (np.array(bounds[:-1]) - first)
+        places = np.arange(last - first) + np.repeat(gaps, sizes)
         slot.done.synchronize()
         *shown, weights = (tensor.numpy() for tensor in slot.tensors)
-        self.encode(*piece.arrays, kinds, self.image, *(array[:n] for array in shown))
-        weights[:n] = 1.0 / batch
-        weights[n:] = 0.0
-        slot.gradients.replay()
-        slot.done.record(self.stream)
+        self.encode(*data.part(first, last).arrays, kinds[first:last], places, self.image, *shown)
+        weights[:] = 0.0
+        weights[places] = np.repeat(1.0 / batches, sizes)
+        return slot
 
     def _record(self) -> None:
-        """Record the step, and leave weights and optimiser as they are."""
+        """Record the steps, and leave weights and optimiser as they are."""
         while True:
             try:
                 with RECORDING:
-                    return self._record_piece()
+                    return self._record_slots()
             except torch.cuda.OutOfMemoryError:
                 torch.cuda.empty_cache()
                 if self.piece <= SMALLEST:
                     raise DicentError("the GPU has no memory left for learning: use --device cpu") from None
-                self.piece //= 2
+                self.piece, self.several = self.piece // 2, 0
 
-    def _record_piece(self) -> None:
-        shapes = (
-            (self.piece, *self.game.input_shape),
-            (self.piece,),
-            (self.piece, self.actions),
-            (self.piece,),
-        )
+    def _record_slots(self) -> None:
+        rows = self.piece * max(1, self.several)
+        shapes = (rows, *self.game.input_shape), (rows,), (rows, self.actions), (rows,)
         types = plane_type(self.game), torch.float32, torch.float32, torch.float32
         slots = [
             Slot(
                 [torch.zeros(s, dtype=t, pin_memory=True) for s, t in zip(shapes, types, strict=True)],
+                torch.cuda.CUDAGraph(),
                 torch.cuda.CUDAGraph(),
                 torch.cuda.Event(blocking=True),
             )
@@ -113,11 +135,13 @@ class GpuStep:
         self.update = torch.cuda.CUDAGraph()
         with torch.cuda.stream(self.stream):
             for _ in range(3):
-                self._gradients(slots[0])
+                self._gradients(slots[0], 0)
                 self._update()
             self.stream.synchronize()
             for slot in slots:
-                record(slot.gradients, partial(self._gradients, slot), pool)
+                record(slot.gradients, partial(self._gradients, slot, 0), pool)
+                if self.several:
+                    record(slot.steps, partial(self._steps, slot), pool)
             record(self.update, self._update, pool)
             self.restore(before, memory)
         self.slots = slots
@@ -133,8 +157,14 @@ class GpuStep:
             self.total.zero_()
             torch.cuda.synchronize()
 
-    def _gradients(self, slot: Slot) -> None:
-        inputs = [tensor.to("cuda", non_blocking=True) for tensor in slot.tensors]
+    def _steps(self, slot: Slot) -> None:
+        for i in range(self.several):
+            self._gradients(slot, i)
+            self._update()
+
+    def _gradients(self, slot: Slot, i: int) -> None:
+        rows = slice(i * self.piece, (i + 1) * self.piece)
+        inputs = [tensor[rows].to("cuda", non_blocking=True) for tensor in slot.tensors]
         loss = self.loss(self.module, *inputs)
         torch.autograd.backward(loss)
         self.total.add_(loss.detach())
@@ -153,3 +183,15 @@ def _loss(module: nn.Module, planes: Tensor, values: Tensor, policies: Tensor, w
         each = nn.functional.cross_entropy(answer[1].float(), policies, reduction="none")
         loss = loss + weights @ each
     return loss
+
+
+def flat_copy(tensors: list[Tensor]) -> Tensor:
+    """All numbers of these tensors in a row. Two calls of torch: after each Python's lock may be taken."""
+    with torch.no_grad():
+        flat: Tensor = _flatten_dense_tensors(tensors)
+        return flat.clone()  # of one tensor it is no copy
+
+
+def parts_of(flat: Tensor, tensors: list[Tensor]) -> list[Tensor]:
+    """The parts of what `flat_copy` made of these tensors, in their shapes."""
+    return list(_unflatten_dense_tensors(flat, tensors))

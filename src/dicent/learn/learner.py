@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +14,7 @@ from dicent.binding import bind
 from dicent.errors import DicentError
 from dicent.game import Game
 from dicent.learn.data import Dataset
-
-if TYPE_CHECKING:
-    from dicent.learn.gpu_step import GpuStep
+from dicent.learn.gpu_step import GpuStep, flat_copy, parts_of
 
 
 class Phase(NamedTuple):
@@ -65,19 +64,17 @@ class Learner:
         self.module.train()
         data = Dataset(*map(np.ascontiguousarray, data.arrays))
         kinds = rng.integers(0, self.game.num_symmetries if self.symmetric else 1, len(data))
-        batches = np.array_split(np.arange(len(data)), -(-len(data) // self.batch))
-        total = 0.0
-        for numbers in batches:
-            rows = slice(numbers[0], numbers[-1] + 1)
-            some = Dataset(*(array[rows] for array in data.arrays))
-            total += self._step(some, kinds[rows]) * len(numbers)
+        bounds = _bounds(len(data), -(-len(data) // self.batch))
         if step is not None:
-            total = step.take_loss() * len(data) / len(batches)
+            loss = step.learn(data, kinds, bounds)
+        else:
+            batches = pairwise(bounds)
+            losses = [self._step(data.part(a, b), kinds[a:b]) * (b - a) for a, b in batches]
+            loss = sum(losses) / len(data)
         self.module.eval()
+        self.steps += len(bounds) - 1
         self.states += len(data)
-        loss = total / len(data)
-        finite = torch.stack([p.isfinite().all() for p in self.module.parameters()]).all()
-        if not (np.isfinite(loss) and bool(finite)):
+        if not (np.isfinite(loss) and bool(flat_copy(self._tensors()).isfinite().all())):
             raise DicentError(
                 f"the loss is {loss}, or weights are no numbers, after {self.steps} steps. The last "
                 "checkpoint is whole; start a new run with a lower learning_rate or a larger batch"
@@ -91,18 +88,11 @@ class Learner:
 
     def _on_gpu(self) -> GpuStep | None:
         if self.device != "cpu" and self._gpu_step is None:
-            from dicent.learn.gpu_step import GpuStep
-
             self._gpu_step = GpuStep(self.module, self.optimizer, self.game, self.batch)
         return self._gpu_step
 
     def _step(self, data: Dataset, kinds: npt.NDArray[np.int64]) -> float:
-        """One step of Adam; returns its loss, or 0 where a GPU is still at it and adds it up by itself."""
-        self.steps += 1
-        step = self._on_gpu()
-        if step is not None:
-            step(data, kinds)
-            return 0.0
+        """One step of Adam; returns its loss."""
         planes, values, policies = self._shown(data, kinds)
         self.optimizer.zero_grad(set_to_none=True)
         answer = self.module(planes)
@@ -119,15 +109,19 @@ class Learner:
         shapes = (len(data), *self.game.input_shape), data.values.shape, data.policies.shape
         shown = [np.empty(shape, np.float32) for shape in shapes]
         kernel = bind(self.game).kernel("encoding.encode_examples")
-        kernel(*data.arrays, kinds, self.game.empty_cells(), *shown)
+        kernel(*data.arrays, kinds, np.arange(len(data)), self.game.empty_cells(), *shown)
         return [torch.from_numpy(array) for array in shown]
 
     def weights(self) -> dict[str, Tensor]:
         """A copy of the network's weights, which further learning leaves as it is."""
-        copies = {name: t.detach().clone() for name, t in self.module.state_dict().items()}
+        tensors = self._tensors()
+        copies = parts_of(flat_copy(tensors), tensors)
         if self.device != "cpu":
             torch.cuda.current_stream().synchronize()  # steps have a stream of their own, and would not wait
-        return copies
+        return dict(zip(self.module.state_dict(keep_vars=True), copies, strict=True))
+
+    def _tensors(self) -> list[Tensor]:
+        return list(self.module.state_dict(keep_vars=True).values())
 
     def save(self) -> dict[str, Tensor]:
         """Weights, and what Adam remembers of each; a copy, which further learning leaves as it is."""
@@ -153,3 +147,8 @@ class Learner:
         else:
             self.optimizer.load_state_dict({**self.optimizer.state_dict(), "state": state})
         self.steps, self.states = saved["count"].tolist()
+
+
+def _bounds(states: int, batches: int) -> list[int]:
+    """Where batches of about the same size begin, and where the last one ends."""
+    return [i * (states // batches) + min(i, states % batches) for i in range(batches + 1)]
