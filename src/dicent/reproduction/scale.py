@@ -167,7 +167,7 @@ SCALES = {
             "replay_matches": 640,
             "batch": 2048,
             "at_once": 2048,  # few enough that hundreds are over after seconds, and learning can begin
-            "groups": 8,
+            "groups": 3,
             "matches_per_update": 64,
             **UNDISTURBED,
         },
@@ -177,7 +177,7 @@ SCALES = {
             "replay_states": 400_000,
             "batch": 1024,
             "at_once": 4096,
-            "groups": 16,
+            "groups": 2,
             "matches_per_update": 64,
             **UNDISTURBED,
         },

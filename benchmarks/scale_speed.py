@@ -1,0 +1,62 @@
+"""How fast the processes of a reproduction learn, by the number of groups.
+
+    python benchmarks/scale_speed.py --scale gpu --arm descent-gain --groups 2 3 4 8
+
+A short training for each number of groups, with the settings of that arm. What is counted begins when a
+part of the time is over, since matches must end before anything is learned.
+"""
+
+import argparse
+import itertools
+import tempfile
+import time
+
+import dicent
+from dicent.reproduction.scale import ALPHAZERO, ARMS, Run, scale_of
+
+WARM_UP = 0.4  # share of the seconds that does not count
+
+
+def speeds(config, folder):
+    """How many evaluations, states, matches, phases and seconds of learning there were a second."""
+    seen = []
+
+    def watch(status):
+        counts = status.evaluations, status.states, status.matches, status.phases, status.learning_seconds
+        seen.append((status.seconds, *counts))
+
+    dicent.train(config, folder, watch=watch)
+    last = seen[-1]
+    first = next(row for row in seen if row[0] >= WARM_UP * last[0])
+    seconds, *counts = (b - a for a, b in zip(first, last, strict=True))
+    return [count / max(1e-9, seconds) for count in counts]
+
+
+def main():
+    arms = {arm.name: arm for arm in (*ARMS, ALPHAZERO)}
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--scale", default="gpu")
+    parser.add_argument("--arm", choices=arms, nargs="+", default=["descent-gain"])
+    parser.add_argument("--groups", type=int, nargs="+", default=[2, 3, 4, 8])
+    parser.add_argument("--at-once", type=int)
+    parser.add_argument("--seconds", type=float, default=10.0)
+    given = parser.parse_args()
+    scale = scale_of(given.scale)
+    print(
+        "arm                     groups   M evaluations/s   M states/s   matches/s   phases/s   learner busy"
+    )
+    for name, groups in itertools.product(given.arm, given.groups):
+        config = scale.config(Run(arms[name], 1, 0)).replace(groups=groups, minutes=given.seconds / 60)
+        config = config.replace(at_once=given.at_once or config.at_once)
+        with tempfile.TemporaryDirectory() as folder:
+            begin = time.monotonic()
+            evaluations, states, matches, phases, busy = speeds(config, folder)
+        print(
+            f"{name:22}   {groups:6}   {evaluations / 1e6:15.2f}   {states / 1e6:10.2f}   {matches:9.0f}   "
+            f"{phases:8.1f}   {busy:7.0%}   ({time.monotonic() - begin:.0f} s)",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
