@@ -50,6 +50,12 @@ def home_of_the_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
 
 
 @pytest.fixture
+def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels run as plain Python: what is small is done sooner than native code is compiled."""
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+
+
+@pytest.fixture
 def quick_preflight(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs look only for a moment at how fast the machine is."""
     monkeypatch.setattr(preflight, "SECONDS", 0.001)

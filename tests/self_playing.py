@@ -7,15 +7,18 @@ from typing import Any
 import numpy as np
 
 import dicent
-from dicent import Game, Limit, State
-from dicent.kernels.constants import DICE
+from dicent import Function, Game, Limit, State
+from dicent.kernels.constants import DICE, NONE
 from dicent.kernels.generator import bits, open_stream
 from dicent.learn.data import Dataset, Finished
-from dicent.learn.selection import Ordinal
+from dicent.learn.selection import ByVisits, Ordinal
 from dicent.learn.self_play import SelfPlay
 from dicent.search.tree_search import TreeSearch
 
 Numbers = dict[State, float]
+NIM = dicent.make("dice-nim")
+EWN = dicent.make("ewn:size=3,pieces=3")
+WEIGHTS = np.random.default_rng(0).normal(size=10_000)
 
 
 def matches(
@@ -90,3 +93,46 @@ def determinization(game: Game, seed: int, number: int) -> dicent.Determinized:
     rng = np.zeros(2, np.uint64)
     open_stream(rng, seed, number, DICE)
     return dicent.Determinized(dicent.Descent(dicent.ConstantEvaluator()), int(bits(rng)) >> 1)
+
+
+def from_outside() -> dicent.Evaluator:
+    """Values that native code must wait for, and that do not depend on the batch."""
+    return Function(lambda planes: np.sin(planes.reshape(len(planes), -1) @ WEIGHTS[: planes[0].size]))
+
+
+def settings_of(name: str) -> dict[str, Any]:
+    return {"data": "policy", "selection": ByVisits()} if name == "puct" else {}
+
+
+class Watched(SelfPlay):
+    """Keeps what stands in the trees when matches end, and the visits when moves are chosen."""
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.trees: dict[int, dict[State, tuple[int, bool, float]]] = {}  # kind, expanded?, value
+        self.visits: dict[int, list[dict[int, int]]] = {}
+        WATCHED.append(self)
+
+    def _finish(self, m: int, result: int, work: Any) -> Finished:
+        tree, number = self.group.tree, int(self.games.number[m])
+        self.trees[number] = {
+            self.game.state(tree.state[m, n]): (
+                int(tree.kind[m, n]),
+                bool(tree.first_edge[m, n] != NONE),
+                float(tree.value[m, n]),
+            )
+            for n in range(tree.nodes[m])
+        }
+        return super()._finish(m, result, work)
+
+    def _play(self, members: Any, progress: float) -> Any:
+        for m in members:
+            t, root = self.group.tree, self.group.matches.root[m]
+            first = t.first_edge[m, root]
+            edges = range(first, first + t.num_edges[m, root])
+            at_root = {int(t.choice[m, e]): int(t.visits[m, e]) for e in edges}
+            self.visits.setdefault(int(self.games.number[m]), []).append(at_root)
+        return super()._play(members, progress)
+
+
+WATCHED: list[Watched] = []

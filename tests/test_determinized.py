@@ -13,6 +13,8 @@ from dicent import Descent, Determinized, Expectiminimax, Limit, Puct, RandomEva
 
 from .exact import Asked, Exact, check_usable, written_out
 
+pytestmark = pytest.mark.usefixtures("uncompiled")
+
 # The same game with and without chance states that have one outcome.
 FORESEEN = """
 r    max      0.0   ca cb
@@ -64,12 +66,6 @@ TREES: dict[str, Callable[[], dicent.Search]] = {
 }
 PROVING = ["descent", "unbounded", "expectiminimax"]
 ENDGAMES = ["5/b4/1F3/4e/5 1 -", "5/3D1/1AF2/e4/5 1 4", "5/1d3/A4/3fC/5 2 -", "5/5/1e1ED/3d1/5 2 4"]
-
-
-@pytest.fixture(autouse=True)
-def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small trees are done sooner than native code is compiled."""
-    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
 
 
 def determinized(name: str, seed: int) -> Determinized:

@@ -18,16 +18,12 @@ from dicent.engine.query import GUESTS, LONGEST, LONGEST_LINE
 from dicent.engine.tables import with_tables
 from dicent.engine.workers import Job
 
+pytestmark = pytest.mark.usefixtures("uncompiled")
+
 ROOT = Path(__file__).parent.parent
 NIM = {"game": "dice-nim:stones=9", "position": "9 1 3"}
 LONG = {**NIM, "player": "uct", "limit": {"time": 60}}
 ENDGAME = {"game": "ewn", "position": "F4/1A3/5/3b1/5 1 3"}
-
-
-@pytest.fixture(autouse=True)
-def plain_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
-    """These tests are not about speed, and compiling takes longer than they do."""
-    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
 
 
 class Talk:

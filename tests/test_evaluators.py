@@ -27,6 +27,8 @@ from dicent import (
 from dicent.kernels.constants import NONE
 from dicent.kernels.tree import TERMINAL
 
+pytestmark = pytest.mark.usefixtures("uncompiled")
+
 VARIANTS = [
     "ewn",
     "ewn:rules=paper,setup=mirrored,pieces=3",
@@ -34,12 +36,6 @@ VARIANTS = [
     "ewn:setup=sequential,pieces=3",
     "ewn:hole=true,pieces=3",
 ]
-
-
-@pytest.fixture(autouse=True)
-def _uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few states are asked for here, so that compiling would cost more than it saves."""
-    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
 
 
 @pytest.fixture(autouse=True)

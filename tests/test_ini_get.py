@@ -15,6 +15,8 @@ from dicent import PlayerError, parse_player, play_match
 from dicent.engine.ini_get import IniGetEngine
 from dicent.play.ini_get import WITH_LETTERS, WITH_NUMBERS, read_get, write_get
 
+pytestmark = pytest.mark.usefixtures("uncompiled")
+
 EWN = dicent.make("ewn")
 OLD = "get B 2 23 0 15 13 24 20 1 2 9 6 0 11"  # as on the platform of 2016
 NEW = "get B 2 C5 0 E3 C3 D5 E4 A1 B1 D2 A2 0 A3"
@@ -49,12 +51,6 @@ for line in sys.stdin:
                     answer = name(r, c) + " " + name(r + way * dr, c + way * dc)
         print({answer}, flush=True)
 """
-
-
-@pytest.fixture(autouse=True)
-def plain_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
-    """These tests are not about speed, and compiling takes longer than they do."""
-    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
 
 
 @pytest.fixture

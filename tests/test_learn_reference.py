@@ -25,6 +25,8 @@ from dicent.learn.run_folder import RunFolder
 from dicent.learn.train import Training
 from dicent.nets.dense import DenseNetwork
 
+pytestmark = pytest.mark.usefixtures("uncompiled")
+
 PAPER = Config(
     game="dice-nim:stones=8",
     seed=11,
@@ -48,12 +50,6 @@ PAPER = Config(
     measurements=0,
     threads=1,
 )
-
-
-@pytest.fixture(autouse=True)
-def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small matches are played sooner than native code is compiled."""
-    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
 
 
 def stream(seed: int, match: int, purpose: int) -> Any:

@@ -40,12 +40,6 @@ COLUMNS = CONNECT_FOUR.initial_state()
 LOGITS = (0.3, -0.4, 1.1, 0.0, 0.7, -1.2, 0.5)
 
 
-@pytest.fixture
-def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For searches so short that compiling would cost more than it saves."""
-    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
-
-
 pytestmark = pytest.mark.usefixtures("_repeatable_torch")
 
 

@@ -86,12 +86,6 @@ def test_positions_that_are_too_large_to_solve_are_searched(judge: Judge) -> Non
     assert (review.moments[1].loss or 0) >= 0
 
 
-@pytest.fixture
-def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For small games, which are solved sooner than compiled."""
-    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
-
-
 @pytest.mark.usefixtures("uncompiled")
 def test_tables_are_used_and_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     game = dicent.make("ewn:size=3,pieces=1")

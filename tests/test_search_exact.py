@@ -85,12 +85,6 @@ def close(value: float) -> Any:
     return pytest.approx(value, abs=1e-9)  # the records have twelve digits
 
 
-@pytest.fixture
-def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small trees are done sooner than native code is compiled."""
-    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
-
-
 def check_proved(analysis: dicent.Analysis, exact: Exact) -> None:
     """Whatever is called proved is exact."""
     if analysis.proved:

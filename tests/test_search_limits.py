@@ -17,6 +17,8 @@ from dicent import Analysis, Descent, Determinized, DicentError, Limit, Puct
 
 from .exact import ALL, ASKING, TREES, Asked, check_order, check_usable, without_time, written_out
 
+pytestmark = pytest.mark.usefixtures("uncompiled")
+
 START = "ABC2/DE3/F3f/3de/2abc 1 2"
 EXPANSION = 12  # nodes that one expansion adds at the most, with a determinization two for each action
 STATES = {  # far from the end, and near it
@@ -24,12 +26,6 @@ STATES = {  # far from the end, and near it
     "dice-nim": ["15 1 -", "15 2 5", "1 2 6", "2 1 -"],
     "tic-tac-toe": [".../.../... 1", "XO./.X./... 2", "XOX/XXO/O.. 2"],
 }
-
-
-@pytest.fixture(autouse=True)
-def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small trees are done sooner than native code is compiled."""
-    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
 
 
 every_search = pytest.mark.parametrize("name", list(ALL))

@@ -13,12 +13,9 @@ from dicent.exact.ewn_tables import list_tables
 from dicent.exact.table_build import BuildProgress
 from dicent.exact.table_file import HEADER, MAGIC, home_folder
 
+pytestmark = pytest.mark.usefixtures("uncompiled")
+
 SMALL = "ewn:size=3,pieces=3"  # uncompiled it is built in a moment
-
-
-@pytest.fixture(autouse=True)
-def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
 
 
 @pytest.fixture

@@ -39,18 +39,14 @@ from dicent.search.tree_search import Search
 from .exact import Exact, written_out
 from .golden_trees import BytePolicy
 
+pytestmark = pytest.mark.usefixtures("uncompiled")
+
 NIM = dicent.make("dice-nim:stones=6")
 GAIN = TerminalValue()
 DEPTH = TerminalValue("depth", 6)
 MIX = TerminalValue("mix", 6, 0.5)
 OWN = TerminalValue("squares", 8, function=lambda result, ply: result * (10 - ply) ** 2 / 100)
 EVERY = [DEPTH, MIX, OWN]
-
-
-@pytest.fixture(autouse=True)
-def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small trees are done sooner than native code is compiled."""
-    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
 
 
 def judge(terminal: TerminalValue) -> dicent.Evaluator:

@@ -1,0 +1,300 @@
+"""Self-play: which moves are played, and that matches are the same however they are played."""
+
+import itertools
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dicent
+from dicent import (
+    Descent,
+    DicentError,
+    Expectiminimax,
+    Game,
+    Group,
+    Limit,
+    Puct,
+    RandomEvaluator,
+    Unbounded,
+)
+from dicent.kernels.constants import CHANCE
+from dicent.kernels.tree import TERMINAL
+from dicent.learn import self_play
+from dicent.learn.data import Finished
+from dicent.learn.selection import Ordinal
+from dicent.learn.self_play import SelfPlay
+from dicent.search.tree_search import TreeSearch
+
+from .exact import written_out
+from .golden_trees import BytePolicy
+from .self_playing import (
+    EWN,
+    NIM,
+    WATCHED,
+    Watched,
+    end_of,
+    first_matches,
+    from_outside,
+    matches,
+    numbers,
+    same,
+    settings_of,
+    states_of,
+)
+
+SEARCHES: dict[str, Callable[[], TreeSearch]] = {
+    "descent": lambda: Descent(from_outside()),
+    "plain descent": lambda: Descent(RandomEvaluator(1), completion=False),
+    "unbounded": lambda: Unbounded(RandomEvaluator(1)),
+    "expectiminimax": lambda: Expectiminimax(from_outside()),
+    "determinized": lambda: dicent.Determinized(Descent(from_outside())).inner,
+    "puct": lambda: Puct(BytePolicy(), noise=0.25),
+}
+
+
+# Which move is played
+
+
+@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.parametrize("kind", [Descent, Unbounded, Expectiminimax])
+def test_a_proved_win_is_always_played(kind: type[TreeSearch]) -> None:
+    """Even where actions are drawn at random: progress 0 has no preference."""
+    wins = 0
+    for match in matches(kind(RandomEvaluator(1)), EWN, 10, 4, annealed=True, progress=0.0):
+        for state, choice in states_of(EWN, match):
+            winning = [a for a in state.legal_actions if state.apply(a).result == state.to_play]
+            if winning:
+                assert choice in winning
+                wins += 1
+    assert wins >= 5
+
+
+DANGER = """
+r    max      0.0   bad=-1 worse=-1 mid fair
+mid  min     -0.9   m1=0 m2=-1
+fair min     -0.8   f1=0 f2=0
+"""
+LOST = """
+r    max      0.0   bad=-1 worse=-1
+"""
+
+
+@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.parametrize("kind", [Descent, Unbounded, Expectiminimax])
+def test_a_proved_loss_is_avoided(tmp_path: Path, kind: type[TreeSearch]) -> None:
+    """`mid` is lost as well once it is looked into, and a match that goes there anyway is lost."""
+    game, judge = written_out(tmp_path, DANGER)
+    played = matches(kind(judge), game, 40, 8, Limit(evaluations=1), annealed=True, progress=0.0)
+    seen = {str(state.apply(choice)) for m in played for state, choice in states_of(game, m)}
+    assert not seen & {"bad", "worse"}
+    assert {"fair", "mid"} <= seen
+    deeper = matches(kind(judge), game, 40, 8, Limit(evaluations=30), annealed=True, progress=0.0)
+    assert {str(next(states_of(game, m))[0].apply(m.chosen[0])) for m in deeper} == {"fair"}
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_if_everything_loses_something_is_played(tmp_path: Path) -> None:
+    game, judge = written_out(tmp_path, LOST)
+    played = matches(Descent(judge), game, 20, 4, annealed=True, progress=0.0)
+    assert {match.result for match in played} == {-1}
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_without_completion_anything_may_be_played(tmp_path: Path) -> None:
+    game, judge = written_out(tmp_path, DANGER)
+    search = Descent(judge, completion=False)
+    played = matches(search, game, 60, 8, Limit(evaluations=1), annealed=True, progress=0.0)
+    assert {str(game.initial_state().apply(m.chosen[0])) for m in played} == {"bad", "worse", "mid", "fair"}
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_progress_anneals_from_any_move_to_the_best() -> None:
+    search = Descent(RandomEvaluator(1), completion=False)
+    for progress, least, most in ((0.0, 0.2, 0.75), (1.0, 1.0, 1.0), (1.7, 1.0, 1.0)):
+        best = total = 0
+        for match in matches(search, EWN, 8, 4, annealed=True, progress=progress, kind=Watched, data="root"):
+            for (state, choice), value in zip(
+                [(s, c) for s, c in states_of(EWN, match) if not s.is_chance], match.root_values, strict=True
+            ):
+                after = WATCHED[-1].trees[match.number][state.apply(choice)]
+                total += len(state.legal_actions) > 1
+                best += len(state.legal_actions) > 1 and after[2] == value
+        assert least <= best / total <= most
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_the_dice_of_a_match_are_fair() -> None:
+    played = matches(Descent(RandomEvaluator(1)), NIM, 40, 8, Limit(evaluations=1))
+    rolls = Counter(choice for m in played for state, choice in states_of(NIM, m) if state.is_chance)
+    total = sum(rolls.values())
+    assert set(rolls) == set(range(6))
+    assert sum((n - total / 6) ** 2 / (total / 6) for n in rolls.values()) < 20.5  # chi squared, 1 in 1,000
+
+
+# The same matches, however they are played
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_matches_do_not_depend_on_their_group_or_on_threads(name: str) -> None:
+    alone = matches(SEARCHES[name](), NIM, 7, 1, compiled=None, seed=3, **settings_of(name))
+    for size, threads in ((3, 1), (8, 2)):
+        together = matches(
+            SEARCHES[name](), NIM, 7, size, compiled=None, seed=3, threads=threads, **settings_of(name)
+        )
+        assert all(map(same, alone, together))
+    other = matches(SEARCHES[name](), NIM, 7, 3, compiled=None, seed=4, **settings_of(name))
+    assert not any(map(same, alone, other))
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_native_code_plays_what_plain_python_plays(name: str) -> None:
+    native, plain = (
+        matches(SEARCHES[name](), NIM, 3, 2, compiled=compiled, seed=5, **settings_of(name))
+        for compiled in (True, False)
+    )
+    assert all(map(same, native, plain))
+
+
+@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.parametrize("name", SEARCHES)
+def test_a_store_that_is_too_small_grows_and_changes_nothing(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    roomy = matches(SEARCHES[name](), NIM, 3, 2, **settings_of(name))
+    made = cramp(monkeypatch)
+    cramped = matches(SEARCHES[name](), NIM, 3, 2, **settings_of(name))
+    assert all(map(same, roomy, cramped))
+    assert made[0].tree.kind.shape[1] > 16
+
+
+def cramp(monkeypatch: pytest.MonkeyPatch) -> list[Group]:
+    """Let groups begin with very little room; returns those that were made."""
+    made = []
+
+    def small(search: TreeSearch, game: Game, size: int, nodes: int, *others: Any) -> Group:
+        made.append(Group(search, game, size, 16, *others))
+        return made[-1]
+
+    monkeypatch.setattr(self_play, "Group", small)
+    monkeypatch.setattr(self_play, "SPARE", 8)
+    return made
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_links_without_room_make_a_store_grow() -> None:
+    """Between two searches chance is jumped, which takes links as well as nodes."""
+    play = SelfPlay(
+        SEARCHES["determinized"](), NIM, 1, Limit(evaluations=5), Ordinal(), itertools.count(), compiled=False
+    )
+    play.deal()
+    while play.group.matches.status[0] != 3:  # DONE
+        play.advance()
+        play.value_waiting()
+    before = play.group.tree.child.shape[1]
+    play.group.tree.edges[0] = before
+    play.play_on(0.5)
+    assert play.group.tree.child.shape[1] > before
+
+
+@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.parametrize("name", SEARCHES)
+def test_matches_in_flight_are_saved_and_go_on_the_same(name: str) -> None:
+    def new() -> SelfPlay:
+        settings = {"selection": Ordinal(), **settings_of(name)}
+        return SelfPlay(
+            SEARCHES[name](),
+            NIM,
+            3,
+            Limit(evaluations=20),
+            numbers=itertools.count(),
+            compiled=False,
+            **settings,
+        )
+
+    play = new()
+    whole = first_matches(new(), 6)
+    play.deal()
+    finished: dict[int, Finished] = {}
+    for step in range(400):
+        play.advance()
+        play.value_waiting()
+        finished |= {match.number: match for match in play.play_on(0.5)}
+        if step % 7 == 0:
+            saved = {key: array.copy() for key, array in play.save().items()}
+            assert play.memory == sum(array.nbytes for array in saved.values())
+            following = play.numbers
+            play = new()
+            play.numbers, play.evaluations = following, 0
+            play.load(saved)
+        if all(number in finished for number in range(6)):
+            break
+    assert all(same(match, finished[match.number]) for match in whole)
+    assert play.evaluations > 0 or name in ("plain descent", "unbounded")
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_a_store_that_may_not_grow_ends_the_run_with_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    cramp(monkeypatch)
+    monkeypatch.setattr(self_play, "MAX_NODES", 32)
+    with pytest.raises(DicentError, match="lower evaluations_per_move"):
+        matches(SEARCHES["descent"](), NIM, 1)
+
+
+# Odd games
+
+ENDLESS = """
+a    max   0.1   b
+b    min  -0.1   a
+"""
+
+
+@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.parametrize("data", ["tree", "root", "terminal"])
+def test_a_match_that_is_too_long_is_stopped_and_counts_as_drawn(tmp_path: Path, data: str) -> None:
+    game, judge = written_out(tmp_path, ENDLESS)
+    first, second = matches(Expectiminimax(judge), game, 2, 2, Limit(depth=1), data=data)
+    for match in (first, second):
+        assert (match.result, match.plies) == (0, 400)
+        assert len(match.chosen) == 400
+        if data == "terminal":
+            assert set(match.data.values.tolist()) == {0.0}
+
+
+CHANCE_DECIDES = """
+s    chance   0.0   e=1:0.5 r:0.5
+r    max      0.3   x=1 c
+c    chance   0.2   y=-1:0.5 z=0:0.5
+"""
+
+
+@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.parametrize("kind", [Descent, Unbounded, Expectiminimax])
+def test_chance_may_end_a_match(tmp_path: Path, kind: type[TreeSearch]) -> None:
+    """At its start too, and then there is nothing to decide."""
+    game, judge = written_out(tmp_path, CHANCE_DECIDES)
+    played = matches(kind(judge), game, 20, 3, Limit(evaluations=1))
+    assert {match.plies for match in played} == {0, 1}
+    for match in played:
+        end = end_of(game, match)
+        assert end.result == match.result
+        assert numbers(game, match.data)[end] == match.result
+
+
+def test_what_cannot_be_learned_is_refused() -> None:
+    def made(search: TreeSearch, data: str) -> SelfPlay:
+        return SelfPlay(search, NIM, 1, Limit(nodes=9), Ordinal(), itertools.count(), data=data)
+
+    with pytest.raises(DicentError, match="data 'trees' is not"):
+        made(Descent(from_outside()), "trees")
+    with pytest.raises(DicentError, match="policy goes with Puct alone"):
+        made(Descent(from_outside()), "policy")
+    with pytest.raises(DicentError, match="policy goes with Puct alone"):
+        made(Puct(BytePolicy()), "tree")
+
+
+def test_kinds_of_states_are_told_apart() -> None:
+    assert CHANCE == 0  # IDLE, and the kind of chance nodes: what `waves` and tree data rely on
+    assert TERMINAL not in (dicent.MAX, dicent.MIN, CHANCE)
