@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import dicent
-from dicent import MatchInterrupted, RecordError, play_match, read_records
+from dicent import DicentError, MatchInterrupted, RecordError, play_match, read_records
 from dicent.play import match
 from dicent.play.result import Standing
 
@@ -53,6 +53,20 @@ def test_the_file_of_another_match_is_refused(tmp_path: Path, a: str, b: str, ga
     with pytest.raises(RecordError, match="holds another match"):
         play_match(a, b, game, 4, seed=seed, record=file)
     assert file.read_text() == before
+
+
+def test_a_file_is_for_one_match_at_a_time(tmp_path: Path) -> None:
+    file = tmp_path / "games.jsonl"
+    refused = []
+
+    def meanwhile(standing: Standing) -> None:
+        with pytest.raises(DicentError, match="another process writes its games") as error:
+            play_match("random", "random", "ewn", 6, record=file)
+        refused.append(error)
+
+    play_match("random", "random", "ewn", 6, progress=meanwhile, record=file)
+    assert refused
+    assert sorted(record.number for record in read_records(file)) == list(range(6))
 
 
 def test_one_game_may_have_many_names(tmp_path: Path) -> None:

@@ -116,6 +116,20 @@ def test_what_ends_one_of_the_matches_at_once_ends_all(
     assert all_games(tmp_path) == all_games(whole[0])
 
 
+def test_a_folder_is_for_one_process_at_a_time(tmp_path: Path) -> None:
+    refused = []
+
+    def meanwhile(result: TournamentResult, pair: tuple[int, int], standing: Standing) -> None:
+        with pytest.raises(DicentError, match="another process plays the tournament") as error:
+            play_tournament(tmp_path, PLAYERS, "ewn", 12, seed=3)
+        refused.append(error)
+
+    first = play_tournament(tmp_path, PLAYERS, "ewn", 2, seed=3, progress=meanwhile)
+    assert refused
+    assert len(all_games(tmp_path)) == 6
+    assert play_tournament(tmp_path, PLAYERS, "ewn", 2, seed=3).to_dict() == first.to_dict()
+
+
 def test_it_can_grow_by_games_and_players_but_not_change(tmp_path: Path) -> None:
     play_tournament(tmp_path, PLAYERS[:2], "ewn", 4)
     before = all_games(tmp_path)

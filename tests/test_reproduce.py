@@ -166,6 +166,12 @@ def test_it_works_for_some_minutes_and_goes_on_later(tmp_path: Path) -> None:
     assert list(tmp_path.glob("runs/*/checkpoints/*/state.json"))
 
 
+def test_a_process_in_which_no_match_ended_has_learned_nothing_and_stops_nothing(tmp_path: Path) -> None:
+    result = reproduce(tmp_path, TINY.replace(seconds=1e-9))
+    assert [learned.matches for learned in result.learned] == [0] * 7
+    assert result.finished
+
+
 # In pieces, on machines that forget
 
 

@@ -8,24 +8,23 @@ done. When all are, the file gets its header and its own name.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import CancelledError, ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from dicent.binding import Bound, bind
-from dicent.errors import DicentError, TableFileError
+from dicent.errors import TableFileError
 from dicent.exact.ewn_index import EwnIndex, Fill, Part, new_position
 from dicent.exact.ewn_tables import Tables, built, facts_of, open_tables
 from dicent.exact.table_file import FORMAT, HEADER, WIDTH, Bytes, Facts, header, read_values, tables_folder
 from dicent.game import Game
+from dicent.lock import lock
 
 PAIRS = 20_000  # arrangements of both sides to a call of the kernel, well under 50 ms
 NOTE = 2.0  # seconds after which finished parts are noted
@@ -60,8 +59,10 @@ def build_tables(
         pass  # not there, or of no use
     try:
         place.mkdir(parents=True, exist_ok=True)
-        with _locked(place / f".{facts.name}.lock"):
+        held = place / f".{facts.name}.lock"
+        with lock(held, "another process is building this table"):
             _Build(game, bound, index, facts, place, progress).run(threads or os.cpu_count() or 1)
+            held.unlink(missing_ok=True)
     except OSError as error:
         size = (HEADER + WIDTH * facts.values) / 1e6
         raise TableFileError(f"{place} cannot take the {size:,.1f} MB of this table: {error}") from error
@@ -197,15 +198,3 @@ class _Sweep:
             *(*self.memory, rows.cells, rows.mask, rows.distance),
             *(others.cells, others.mask, self.starts, steps, self.both, first, last),
         )
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Let one process build at a time."""
-    with open(path, "w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise DicentError("another process is building this table") from error
-        yield
-        path.unlink(missing_ok=True)

@@ -9,7 +9,6 @@ report.html        curves
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -23,6 +22,7 @@ from typing import IO, Any
 from dicent.errors import DicentError
 from dicent.evaluate.network_file import write_atomically
 from dicent.learn.config import BUDGETS, Config, read_config
+from dicent.lock import lock
 
 STATE = "state.json"
 OPTIONAL = ("replay.safetensors", "matches.safetensors")  # a run can go on without them
@@ -49,13 +49,8 @@ class RunFolder:
             raise DicentError(f"{self.path} is a file: a run needs a folder")
         try:
             (self.path / "checkpoints").mkdir(parents=True, exist_ok=True)
-            self._lock = open(self.path / ".lock", "w")
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            self.__exit__(None, None, None)
-            raise DicentError(
-                f"{self.path} is being trained by another process: wait for it, or stop it"
-            ) from None
+            busy = f"{self.path} is being trained by another process: wait for it, or stop it"
+            self._lock = lock(self.path / ".lock", busy)
         except OSError as error:
             raise DicentError(f"{self.path} cannot be used as a run folder: {error}") from error
         for left in (self.path / "checkpoints").glob(".*"):  # of a process that was killed

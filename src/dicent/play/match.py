@@ -1,5 +1,6 @@
 """Match: two players, many games at once, in pairs with the same start and the same dice."""
 
+import contextlib
 import os
 import time
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from dicent.play.chooser import Chooser, Positions, chooser_of
 from dicent.play.history import Played
 from dicent.play.luck import Judge, judge_of
 from dicent.play.player import Player, as_player
-from dicent.play.record import Record, append_records, choices_of, make_record, read_records
+from dicent.play.record import Record, append_records, choices_of, hold_records, make_record, read_records
 from dicent.play.result import MatchInterrupted, MatchResult, Standing, pair_counts
 from dicent.playout import MAX_STEPS
 from dicent.registry import make
@@ -66,10 +67,11 @@ def play_match(
             sprt = Sprt(*sprt)
         except ValueError as error:
             raise DicentError(str(error)) from None
-    match = _Match(players, game, games, seed % 2**63, threads, progress, record, sprt)
     judges = *(player.network for player in players), judge.evaluator
     networks = [network for network in judges if isinstance(network, Network)]
-    with shared_out(networks, threads or len(os.sched_getaffinity(0))):
+    held = hold_records(record) if isinstance(record, str | Path) else contextlib.nullcontext()
+    with held, shared_out(networks, threads or len(os.sched_getaffinity(0))):
+        match = _Match(players, game, games, seed % 2**63, threads, progress, record, sprt)
         try:
             match.play_all()
         except KeyboardInterrupt:
@@ -116,7 +118,7 @@ class _Match:
         self.broken_off = np.zeros(games, bool)
         self.rng = np.empty(2, np.uint64)
         if isinstance(record, str | Path):
-            append_records(record, ())  # an error comes now rather than after the match
+            append_records(record, ())  # without a line that was left unfinished
             self._take_up(record)
 
     def _take_up(self, path: str | Path) -> None:

@@ -4,10 +4,11 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from dicent.errors import DicentError, RecordError
 from dicent.game import Game, State
+from dicent.lock import lock
 from dicent.registry import make
 
 FORMAT = 1
@@ -111,6 +112,16 @@ def read_records(path: str | Path) -> Iterator[Record]:
                     raise RecordError(f"{path}, line {i + 1}: {error}") from error
     except (OSError, UnicodeDecodeError) as error:
         raise RecordError(f"{path} cannot be read: {error}") from error
+
+
+def hold_records(path: str | Path) -> IO[str]:
+    """The file, which nobody else adds to until what is returned is closed."""
+    try:
+        return lock(
+            Path(path), f"another process writes its games to {path}: name another file, or wait for it"
+        )
+    except OSError as error:
+        raise RecordError(f"{path} cannot be written: {error}") from error
 
 
 def append_records(path: str | Path, records: Iterable[Record]) -> None:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from dicent.evaluate.base import Evaluator
 from dicent.evaluate.network import Network, shared_out
 from dicent.evaluate.network_file import write_atomically
 from dicent.game import Game
+from dicent.lock import lock
 from dicent.play.match import game_of_match, play_match
 from dicent.play.player import Player, as_player
 from dicent.play.result import Standing
@@ -139,7 +140,6 @@ def play_tournament(
     game = game_of_match(tuple(all_players), game)
     names = tuple(player.name for player in all_players)
     _check(names, games)
-    _settle(folder, all_players, game, seed, gauntlet is not None)
     pairs = list(combinations(range(len(names)), 2))
     if gauntlet is not None:
         pairs = [(0, j) for j in range(1, len(names))]
@@ -149,10 +149,12 @@ def play_tournament(
             f"at_once is {at_once}; it must be 1 or more, and 1 where a player's budget is in seconds"
         )
     threads = max(1, (threads or len(os.sched_getaffinity(0))) // at_once)
-    under_way = _Tournament(folder, all_players, game, games, seed, pairs, threads, luck, progress)
     networks = [n for n in (*(player.network for player in all_players), luck) if isinstance(n, Network)]
-    with shared_out(networks, threads):  # once for all: matches at once would undo it for each other
-        under_way.play_all(at_once)
+    with _open(folder):
+        _settle(folder, all_players, game, seed, gauntlet is not None)
+        under_way = _Tournament(folder, all_players, game, games, seed, pairs, threads, luck, progress)
+        with shared_out(networks, threads):  # once for all: matches at once would undo it for each other
+            under_way.play_all(at_once)
     return under_way.result
 
 
@@ -255,6 +257,18 @@ def _check(names: tuple[str, ...], games: int) -> None:
         raise DicentError(f"games come in pairs with sides swapped: give an even number, not {games}")
 
 
+def _open(folder: Path) -> IO[str]:
+    """The folder of a tournament for this process alone, until what is returned is closed."""
+    try:
+        for part in (folder, folder / "games", folder / "matches"):
+            part.mkdir(exist_ok=True, parents=True)
+        return lock(
+            folder / ".lock", f"another process plays the tournament in {folder}: wait for it, or stop it"
+        )
+    except OSError as error:
+        raise DicentError(f"{folder} cannot hold a tournament: {error}") from error
+
+
 def _settle(folder: Path, players: list[Player], game: Game, seed: int, gauntlet: bool) -> None:
     """Write down who plays what; or see that it is what the folder says, with more players perhaps."""
     path = folder / "tournament.json"
@@ -267,8 +281,6 @@ def _settle(folder: Path, players: list[Player], game: Game, seed: int, gauntlet
         "networks": [_fingerprint(player) for player in players],
     }
     try:
-        for part in (folder, folder / "games", folder / "matches"):
-            part.mkdir(exist_ok=True, parents=True)
         theirs = json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
     except (OSError, ValueError) as error:
         raise DicentError(f"{folder} cannot hold a tournament: {error}") from error

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import fcntl
 import json
 import math
 import os
@@ -28,6 +27,7 @@ from dicent.evaluate.network_file import load_network, write_atomically
 from dicent.learn.run_folder import OPTIONAL, STATE
 from dicent.learn.status import Status
 from dicent.learn.train import train
+from dicent.lock import lock
 from dicent.play.player import Player
 from dicent.play.result import Standing
 from dicent.play.tournament import TournamentResult, play_tournament
@@ -221,9 +221,10 @@ class _Work:
 
 
 def _learned(run: Run, path: Path, state: dict[str, Any]) -> Learned:
-    lines = [json.loads(line) for line in (path / "metrics.jsonl").read_text().splitlines()]
+    metrics = path / "metrics.jsonl"  # not there where no match has ended
+    lines = metrics.read_text(encoding="utf-8").splitlines() if metrics.exists() else []
     counters, strength = state["counters"], []
-    for row in lines:
+    for row in map(json.loads, lines):
         if row["kind"] == "strength" and row["scores"]:
             opponent, score = list(row["scores"].items())[-1]
             strength.append(Strength(row["seconds"], row["evaluations"], score, opponent))
@@ -265,10 +266,7 @@ def _locked(folder: Path) -> Iterator[None]:
     """Only one process works in a folder."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with open(folder / ".lock", "w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with lock(folder / ".lock", f"another process works in {folder}: wait for it, or stop it"):
             yield
-    except BlockingIOError:
-        raise DicentError(f"another process works in {folder}: wait for it, or stop it") from None
     except OSError as error:
         raise DicentError(f"{folder} cannot hold a reproduction: {error}") from error

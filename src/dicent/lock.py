@@ -1,0 +1,25 @@
+"""lock: a file that one process holds at a time, so that no two write to the same place."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+from pathlib import Path
+from typing import IO
+
+from dicent.errors import DicentError
+
+
+def lock(path: Path, busy: str) -> IO[str]:
+    """The file, held until it is closed; `busy` is the error where another process holds it.
+
+    What it contains stays. The system frees it when the process ends, however that comes about.
+    """
+    with contextlib.ExitStack() as stack:
+        file = stack.enter_context(open(path, "a"))
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise DicentError(busy) from None
+        stack.pop_all()  # so it stays open
+        return file
