@@ -13,11 +13,12 @@ from dicent.binding import bind
 from dicent.evaluate.gpu import compile_function, usable_gpu
 from dicent.evaluate.network import Network
 from dicent.learn import gpu_step
-from dicent.learn.data import Dataset, values_only
-from dicent.learn.learner import Learner
+
+from .learning import examples, learn, learner_on, network, states_of, weights_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.*:DeprecationWarning")  # of torch's own compiler
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+APART = 0.3  # of what is learned, for half precision; gradients added up too often make 0.45 and more
 
 FRACTIONS = """
 \"\"\"Thirds: its planes hold fractions.\"\"\"
@@ -63,25 +64,6 @@ def encode(s, planes):
 """
 
 
-def states_of(game: dicent.Game, count: int) -> np.ndarray:
-    """States from random games."""
-    found, rng = [], np.random.default_rng(1)
-    while len(found) < count:
-        state = game.initial_state(int(rng.integers(1 << 40)))
-        while state.result is None:
-            found.append(state.cells.copy())
-            if state.is_chance:
-                state = state.apply_outcome(int(rng.choice([o for o, _ in state.outcomes])))
-            else:
-                state = state.apply(int(rng.choice(state.legal_actions)))
-    return np.stack(found[:count])
-
-
-def network(game: dicent.Game, **settings: object) -> torch.nn.Module:
-    torch.manual_seed(3)
-    return dicent.ResidualNetwork(game.input_shape, filters=8, blocks=1, hidden=16, **settings)
-
-
 @pytest.mark.parametrize("name", ["ewn", "ewn:setup=alternate", "tic-tac-toe", "connect-four"])
 @pytest.mark.parametrize("compiled", [True, False])
 def test_bytes_hold_what_planes_hold(name: str, compiled: bool) -> None:
@@ -93,6 +75,21 @@ def test_bytes_hold_what_planes_hold(name: str, compiled: bool) -> None:
         bind(game, compiled).kernel("encoding.encode_batch")(states, array)
     assert (planes == packed).all()
     assert game.whole_planes
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_examples_are_written_where_they_are_wanted_and_nowhere_else(compiled: bool) -> None:
+    game, data, places = dicent.make("ewn"), examples(18, 3), np.array([5, 0, 3])
+    shapes = game.input_shape, (), (18,)
+    planes, values, policies = (np.full((7, *shape), 9, np.float32) for shape in shapes)
+    encode = bind(game, compiled).kernel("encoding.encode_examples")
+    encode(*data.arrays, np.zeros(3, np.int64), places, game.empty_cells(), planes, values, policies)
+    for i, place in enumerate(places):
+        assert np.array_equal(planes[place], game.state(data.states[i]).encode())
+        assert values[place] == data.values[i]
+        assert np.array_equal(policies[place], data.policies[i])
+    others = np.setdiff1d(np.arange(7), places)
+    assert all((array[others] == 9).all() for array in (planes, values, policies))
 
 
 def test_fractions_are_not_called_whole(tmp_path: Path) -> None:
@@ -178,31 +175,14 @@ def test_a_gpu_judges_games_whose_planes_hold_fractions(tmp_path: Path) -> None:
     assert on_gpu.evaluate(game, states) == pytest.approx(expected, abs=3e-3)
 
 
-def learned(num_actions: int) -> Dataset:
-    game, rng = dicent.make("ewn"), np.random.default_rng(2)
-    data = values_only(states_of(game, 500), rng.uniform(-1, 1, 500).astype(np.float32))
-    if num_actions:
-        return Dataset(data.states, data.values, rng.dirichlet(np.ones(18), 500).astype(np.float32))
-    return data
-
-
-def learner_on(device: str, num_actions: int, data: Dataset) -> Learner:
-    game = dicent.make("ewn")
-    learner = Learner(network(game, num_actions=num_actions), game, batch=128, device=device)
-    learner.warm_up(data)
-    return learner
-
-
 @pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=needs_gpu)])
 @pytest.mark.parametrize("num_actions", [0, 18])
 def test_a_learner_goes_on_from_what_another_saved(device: str, num_actions: int) -> None:
-    data = learned(num_actions)
-    first, other = (learner_on(device, num_actions, data) for _ in range(2))
-    for i in range(3):
-        first.phase(data, 1e-3, np.random.default_rng(i))
-    saved = first.save()
+    data, first, other = examples(num_actions), *(learner_on(device, num_actions) for _ in range(2))
+    other.warm_up(data)
+    learn(first, data, 3)
+    other.load(first.save())
     loss = first.phase(data, 1e-3, np.random.default_rng(9))
-    other.load(saved)
     assert other.phase(data, 1e-3, np.random.default_rng(9)) == pytest.approx(loss, abs=1e-4)
     assert first.steps == other.steps == 16
 
@@ -211,13 +191,17 @@ def test_a_learner_goes_on_from_what_another_saved(device: str, num_actions: int
 @pytest.mark.parametrize("num_actions", [0, 18])
 @pytest.mark.parametrize("several", [1, 3, 4, 16])
 def test_a_gpu_learns_as_a_cpu(num_actions: int, several: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where several of the four steps go in one call."""
+    """Also where several of the four steps of a phase go in one call."""
     monkeypatch.setattr(gpu_step, "STEPS", several)
-    data, losses = learned(num_actions), {}
+    data, changes, losses = examples(num_actions), {}, {}
     for device in ("cpu", "cuda"):
-        learner = learner_on(device, num_actions, data)
-        losses[device] = [learner.phase(data, 1e-3, np.random.default_rng(i)) for i in range(5)]
+        learner = learner_on(device, num_actions)
+        before = weights_of(learner)
+        losses[device] = learn(learner, data)
+        changes[device] = weights_of(learner) - before
     assert losses["cuda"] == pytest.approx(losses["cpu"], rel=0.02)
+    apart = np.linalg.norm(changes["cuda"] - changes["cpu"]) / np.linalg.norm(changes["cpu"])
+    assert apart < APART
 
 
 @needs_gpu

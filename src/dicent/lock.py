@@ -13,7 +13,8 @@ from dicent.errors import DicentError
 def lock(path: Path, busy: str) -> IO[str]:
     """The file, held until it is closed; `busy` is the error where another process holds it.
 
-    What it contains stays. The system frees it when the process ends, however that comes about.
+    What it contains stays. The system frees it when the process ends, however that comes about. Where a file
+    system has no locks, nobody holds it.
     """
     with contextlib.ExitStack() as stack:
         file = stack.enter_context(open(path, "a"))
@@ -21,5 +22,7 @@ def lock(path: Path, busy: str) -> IO[str]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise DicentError(busy) from None
+        except OSError:  # of file systems on other machines, above all
+            pass
         stack.pop_all()  # so it stays open
         return file

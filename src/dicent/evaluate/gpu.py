@@ -97,7 +97,9 @@ class GpuNetwork:
             most = self.batches.most
             try:
                 return work()
-            except torch.cuda.OutOfMemoryError:
+            except RuntimeError as error:
+                if not is_out_of_memory(error):
+                    raise
                 if most <= SIZES[0]:
                     raise DicentError("the GPU has no memory left: use device=cpu") from None
                 self.batches.most = min(self.batches.most, most // 2)  # unless another thread was faster
@@ -165,6 +167,11 @@ def record(graph: torch.cuda.CUDAGraph, work: Callable[[], object], pool: Any) -
     graph.capture_end()
 
 
+def is_out_of_memory(error: BaseException) -> bool:
+    """Has a GPU no memory left, or the machine none to share with it? Torch has several errors for that."""
+    return isinstance(error, torch.cuda.OutOfMemoryError) or "out of memory" in str(error)
+
+
 def plane_type(game: Game) -> torch.dtype:
     """What planes are sent in: bytes where the game says that these are enough."""
     return torch.uint8 if game.whole_planes else torch.float32
@@ -192,9 +199,9 @@ def compile_function(function: Any, dynamic: bool | None = None) -> Any:
             torch._dynamo.config.recompile_limit = 256  # networks; each thread has its own settings
             try:
                 return compiled(*arguments)
-            except torch.cuda.OutOfMemoryError:
-                raise
             except Exception as error:  # whatever a compiler may meet on somebody's machine
+                if is_out_of_memory(error):
+                    raise
                 failed = True
                 short = str(error).strip().splitlines()[-1:] or [type(error).__name__]
                 warnings.warn(f"torch cannot compile here, so networks run slower: {short[0]}", stacklevel=2)

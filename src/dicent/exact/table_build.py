@@ -59,10 +59,10 @@ def build_tables(
         pass  # not there, or of no use
     try:
         place.mkdir(parents=True, exist_ok=True)
-        held = place / f".{facts.name}.lock"
-        with lock(held, "another process is building this table"):
+        lock_file = place / f".{facts.name}.lock"
+        with lock(lock_file, "another process is building this table"):
             _Build(game, bound, index, facts, place, progress).run(threads or os.cpu_count() or 1)
-            held.unlink(missing_ok=True)
+            lock_file.unlink(missing_ok=True)
     except OSError as error:
         size = (HEADER + WIDTH * facts.values) / 1e6
         raise TableFileError(f"{place} cannot take the {size:,.1f} MB of this table: {error}") from error

@@ -9,23 +9,22 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
-from torch._utils import _flatten_dense_tensors, _unflatten_dense_tensors
 
 from dicent.binding import bind
 from dicent.errors import DicentError
-from dicent.evaluate.gpu import LAST, RECORDING, compile_function, plane_type, record
+from dicent.evaluate.gpu import LAST, RECORDING, compile_function, is_out_of_memory, plane_type, record
 from dicent.game import Game
 from dicent.learn.data import Dataset
 
 SLOTS = 3  # calls under way
-ROWS = 16_384  # states that go in one call, if their steps are no more than
-STEPS = 16
+ROWS = 16_384  # states in one call at the most, unless a batch is larger
+STEPS = 16  # in one call at the most
 SMALLEST = 64  # states that a GPU must have memory for
 
 
 class Slot(NamedTuple):
-    """Pinned memory for some batches, and graphs that read it. One adds up the gradients of a piece of a
-    batch, the other takes a step on each batch.
+    """Pinned memory for one or several batches, and graphs that read it. One adds up the gradients of a piece
+    of a batch; the other takes a step on each of several batches.
     """
 
     tensors: list[Tensor]  # planes, values, policies, weights
@@ -37,14 +36,15 @@ class Slot(NamedTuple):
 class GpuStep:
     """Steps of `optimizer`, which must be capturable, on batches of up to `batch` states.
 
-    Several steps go in one call, since after each call the learner may have to wait for Python's lock. Where
-    memory is short a batch goes in several pieces whose gradients add up.
+    Several steps go in one call, since after each call the learner may have to wait for Python's lock; those
+    that are left over go one by one. Where memory is short all do, or even pieces of a batch, whose gradients
+    add up.
     """
 
     def __init__(self, module: nn.Module, optimizer: torch.optim.Adam, game: Game, batch: int) -> None:
         self.module, self.optimizer, self.game = module, optimizer, game
         self.piece = batch
-        self.several = min(STEPS, max(1, ROWS // batch))  # steps in one call; 0 where batches go in pieces
+        self.several = min(STEPS, max(1, ROWS // batch))  # steps in one call
         self.actions = game.num_actions if getattr(module, "policy", None) is not None else 0
         self.loss = compile_function(_loss)
         self.encode = bind(game).kernel("encoding.encode_examples")
@@ -60,11 +60,11 @@ class GpuStep:
         Returns the mean of their losses, once all are done.
         """
         steps = len(bounds) - 1
-        alone = steps % self.several if self.several else steps
+        alone = steps % self.several if self.several > 1 else steps
         with torch.cuda.stream(self.stream):
             for i in range(alone):
                 self._step(data, kinds, *bounds[i : i + 2])
-            for i in range(alone, steps, max(1, self.several)):
+            for i in range(alone, steps, self.several):
                 some = bounds[i : i + self.several + 1]
                 slot = self._fill(data, kinds, some, np.diff(some))
                 slot.steps.replay()
@@ -105,18 +105,26 @@ class GpuStep:
 
     def _record(self) -> None:
         """Record the steps, and leave weights and optimiser as they are."""
+        weights = [p.detach().clone() for p in self.module.parameters()]
+        memory = [{k: t.clone() for k, t in s.items()} for s in self.optimizer.state.values()]
         while True:
             try:
                 with RECORDING:
                     return self._record_slots()
-            except torch.cuda.OutOfMemoryError:
+            except RuntimeError as error:
+                if not is_out_of_memory(error):
+                    raise
                 torch.cuda.empty_cache()
-                if self.piece <= SMALLEST:
+                if self.several == 1 and self.piece <= SMALLEST:
                     raise DicentError("the GPU has no memory left for learning: use --device cpu") from None
-                self.piece, self.several = self.piece // 2, 0
+                if self.several == 1:
+                    self.piece //= 2
+                self.several = 1
+            finally:
+                self.restore(weights, memory)
 
     def _record_slots(self) -> None:
-        rows = self.piece * max(1, self.several)
+        rows = self.piece * self.several
         shapes = (rows, *self.game.input_shape), (rows,), (rows, self.actions), (rows,)
         types = plane_type(self.game), torch.float32, torch.float32, torch.float32
         slots = [
@@ -128,8 +136,6 @@ class GpuStep:
             )
             for _ in range(SLOTS)
         ]
-        before = [p.detach().clone() for p in self.module.parameters()]
-        memory = [{k: t.clone() for k, t in s.items()} for s in self.optimizer.state.values()]
         torch.cuda.synchronize()
         pool = torch.cuda.graph_pool_handle()  # for all graphs: they run one after the other
         self.update = torch.cuda.CUDAGraph()
@@ -140,14 +146,14 @@ class GpuStep:
             self.stream.synchronize()
             for slot in slots:
                 record(slot.gradients, partial(self._gradients, slot, 0), pool)
-                if self.several:
+                if self.several > 1:
                     record(slot.steps, partial(self._steps, slot), pool)
             record(self.update, self._update, pool)
-            self.restore(before, memory)
         self.slots = slots
 
     def restore(self, weights: list[Tensor], memory: list[dict[str, Tensor]]) -> None:
         """Put weights and what Adam remembers back in place, where the graphs look for them."""
+        torch.cuda.synchronize()  # whatever other streams are at
         with torch.no_grad():
             for parameter, old in zip(self.module.parameters(), weights, strict=True):
                 parameter.copy_(old)
@@ -183,15 +189,3 @@ def _loss(module: nn.Module, planes: Tensor, values: Tensor, policies: Tensor, w
         each = nn.functional.cross_entropy(answer[1].float(), policies, reduction="none")
         loss = loss + weights @ each
     return loss
-
-
-def flat_copy(tensors: list[Tensor]) -> Tensor:
-    """All numbers of these tensors in a row. Two calls of torch: after each Python's lock may be taken."""
-    with torch.no_grad():
-        flat: Tensor = _flatten_dense_tensors(tensors)
-        return flat.clone()  # of one tensor it is no copy
-
-
-def parts_of(flat: Tensor, tensors: list[Tensor]) -> list[Tensor]:
-    """The parts of what `flat_copy` made of these tensors, in their shapes."""
-    return list(_unflatten_dense_tensors(flat, tensors))

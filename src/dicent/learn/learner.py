@@ -9,12 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
+from torch._utils import _flatten_dense_tensors, _unflatten_dense_tensors
 
 from dicent.binding import bind
 from dicent.errors import DicentError
 from dicent.game import Game
 from dicent.learn.data import Dataset
-from dicent.learn.gpu_step import GpuStep, flat_copy, parts_of
+from dicent.learn.gpu_step import GpuStep
 
 
 class Phase(NamedTuple):
@@ -74,7 +75,7 @@ class Learner:
         self.module.eval()
         self.steps += len(bounds) - 1
         self.states += len(data)
-        if not (np.isfinite(loss) and bool(flat_copy(self._tensors()).isfinite().all())):
+        if not (np.isfinite(loss) and _all_finite(list(self.module.parameters()))):
             raise DicentError(
                 f"the loss is {loss}, or weights are no numbers, after {self.steps} steps. The last "
                 "checkpoint is whole; start a new run with a lower learning_rate or a larger batch"
@@ -114,14 +115,10 @@ class Learner:
 
     def weights(self) -> dict[str, Tensor]:
         """A copy of the network's weights, which further learning leaves as it is."""
-        tensors = self._tensors()
-        copies = parts_of(flat_copy(tensors), tensors)
+        copies = _copies(self.module.state_dict(keep_vars=True))
         if self.device != "cpu":
             torch.cuda.current_stream().synchronize()  # steps have a stream of their own, and would not wait
-        return dict(zip(self.module.state_dict(keep_vars=True), copies, strict=True))
-
-    def _tensors(self) -> list[Tensor]:
-        return list(self.module.state_dict(keep_vars=True).values())
+        return copies
 
     def save(self) -> dict[str, Tensor]:
         """Weights, and what Adam remembers of each; a copy, which further learning leaves as it is."""
@@ -147,6 +144,26 @@ class Learner:
         else:
             self.optimizer.load_state_dict({**self.optimizer.state_dict(), "state": state})
         self.steps, self.states = saved["count"].tolist()
+
+
+def _all_finite(tensors: list[Tensor]) -> bool:
+    """Are all their numbers finite? Few calls of torch: after each, another thread may take Python's lock."""
+    with torch.no_grad():
+        flat: Tensor = _flatten_dense_tensors(tensors)  # type: ignore[no-untyped-call]  # not in torch's stubs
+        return bool(flat.isfinite().all())
+
+
+def _copies(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Copies by few calls of torch, for the same reason."""
+    copies: dict[str, Tensor] = {}
+    for dtype in {tensor.dtype for tensor in tensors.values()}:
+        same = [name for name, tensor in tensors.items() if tensor.dtype == dtype]
+        those = [tensors[name] for name in same]
+        with torch.no_grad():
+            flat = _flatten_dense_tensors(those).clone()  # type: ignore[no-untyped-call]  # of one it is no copy
+            parts = _unflatten_dense_tensors(flat, those)  # type: ignore[no-untyped-call]
+        copies |= zip(same, parts, strict=True)
+    return {name: copies[name] for name in tensors}
 
 
 def _bounds(states: int, batches: int) -> list[int]:

@@ -118,7 +118,7 @@ class _Match:
         self.broken_off = np.zeros(games, bool)
         self.rng = np.empty(2, np.uint64)
         if isinstance(record, str | Path):
-            append_records(record, ())  # without a line that was left unfinished
+            append_records(record, ())  # cuts off a line that was left unfinished
             self._take_up(record)
 
     def _take_up(self, path: str | Path) -> None:

@@ -115,7 +115,7 @@ def read_records(path: str | Path) -> Iterator[Record]:
 
 
 def hold_records(path: str | Path) -> IO[str]:
-    """The file, which nobody else adds to until what is returned is closed."""
+    """The file, which no other match adds to until what is returned is closed."""
     try:
         return lock(
             Path(path), f"another process writes its games to {path}: name another file, or wait for it"

@@ -256,8 +256,8 @@ def _settle(folder: Path, scale: Scale, seed: int) -> None:
         changed = [key for key in ours["scale"] if ours["scale"][key] != theirs.get("scale", {}).get(key)]
         changed += [key for key in ("format", "seed") if ours[key] != theirs.get(key)]
         raise DicentError(
-            f"{folder} holds a reproduction with other settings ({', '.join(changed)}): go on with those, or "
-            "name another folder"
+            f"{folder} holds a reproduction with other settings ({', '.join(changed)}): go on with those, by "
+            "the version of Dicent that has them, or name another folder"
         )
 
 
