@@ -98,18 +98,19 @@ ERRORS = [torch.cuda.OutOfMemoryError("none left"), RuntimeError("CUDA error: ou
 
 
 @pytest.mark.parametrize("num_actions", [0, 18])
-@pytest.mark.parametrize(("several", "calls"), [(1, 8), (3, 3), (4, 1), (16, 8)])
+@pytest.mark.parametrize(("several", "calls"), [(1, 7), (2, 4), (3, 4), (4, 3), (16, 3)])
 def test_steps_are_those_of_a_cpu_however_many_go_in_a_call(
     num_actions: int, several: int, calls: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of the four steps of a phase; a step alone takes two calls."""
+    """Of the seven steps of a phase."""
     monkeypatch.setattr(gpu_step, "STEPS", several)
-    data, ours, cpu = examples(num_actions), pretending(num_actions), learner_on("cpu", num_actions)
+    data = examples(num_actions, 7 * BATCH - 100)
+    ours, cpu = pretending(num_actions), learner_on("cpu", num_actions)
     before = weights_of(ours)
-    assert learn(ours, data) == pytest.approx(learn(cpu, data), rel=1e-5)
+    assert learn(ours, data) == pytest.approx(learn(cpu, data), rel=2e-3)  # its means are over batches
     assert weights_of(ours) == pytest.approx(weights_of(cpu), abs=1e-5)
     assert np.abs(weights_of(ours) - before).max() > 0.01
-    assert ours.steps == cpu.steps == 20
+    assert ours.steps == cpu.steps == 35
     assert Graph.replays == 5 * calls
 
 

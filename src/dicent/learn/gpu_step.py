@@ -23,28 +23,25 @@ SMALLEST = 64  # states that a GPU must have memory for
 
 
 class Slot(NamedTuple):
-    """Pinned memory for one or several batches, and graphs that read it. One adds up the gradients of a piece
-    of a batch; the other takes a step on each of several batches.
-    """
+    """Pinned memory for some batches, and graphs that read it."""
 
     tensors: list[Tensor]  # planes, values, policies, weights
-    gradients: torch.cuda.CUDAGraph
-    steps: torch.cuda.CUDAGraph
+    steps: dict[int, torch.cuda.CUDAGraph]  # on the first batch, the first two, the first four...
+    gradients: torch.cuda.CUDAGraph  # adds up those of a piece of a batch
     done: torch.cuda.Event
 
 
 class GpuStep:
     """Steps of `optimizer`, which must be capturable, on batches of up to `batch` states.
 
-    Several steps go in one call, since after each call the learner may have to wait for Python's lock; those
-    that are left over go one by one. Where memory is short all do, or even pieces of a batch, whose gradients
-    add up.
+    Several steps go in one call, since after each call the learner may have to wait for Python's lock. Where
+    memory is short one goes in a call, or even a piece of a batch, and the gradients of its pieces add up.
     """
 
     def __init__(self, module: nn.Module, optimizer: torch.optim.Adam, game: Game, batch: int) -> None:
         self.module, self.optimizer, self.game = module, optimizer, game
-        self.piece = batch
-        self.several = min(STEPS, max(1, ROWS // batch))  # steps in one call
+        self.batch = self.piece = batch
+        self.several = _power_of_two(min(STEPS, max(1, ROWS // batch)))  # steps in one call
         self.actions = game.num_actions if getattr(module, "policy", None) is not None else 0
         self.loss = compile_function(_loss)
         self.encode = bind(game).kernel("encoding.encode_examples")
@@ -59,16 +56,18 @@ class GpuStep:
 
         Returns the mean of their losses, once all are done.
         """
-        steps = len(bounds) - 1
-        alone = steps % self.several if self.several > 1 else steps
+        steps, done = len(bounds) - 1, 0
         with torch.cuda.stream(self.stream):
-            for i in range(alone):
-                self._step(data, kinds, *bounds[i : i + 2])
-            for i in range(alone, steps, self.several):
-                some = bounds[i : i + self.several + 1]
-                slot = self._fill(data, kinds, some, np.diff(some))
-                slot.steps.replay()
-                slot.done.record(self.stream)
+            while done < steps:
+                n = _power_of_two(min(self.several, steps - done))
+                some = bounds[done : done + n + 1]
+                if self.piece < self.batch:
+                    self._step_in_pieces(data, kinds, *some)
+                else:
+                    slot = self._fill(data, kinds, some, np.diff(some))
+                    slot.steps[n].replay()
+                    slot.done.record(self.stream)
+                done += n
             total = float(self.total)
             self.total.zero_()
         return total / steps
@@ -78,8 +77,8 @@ class GpuStep:
         with torch.cuda.stream(self.stream):
             self.optimizer.param_groups[0]["lr"].fill_(rate)
 
-    def _step(self, data: Dataset, kinds: npt.NDArray[np.int64], first: int, last: int) -> None:
-        """One step on the batch from `first` to `last`, in pieces where memory is short."""
+    def _step_in_pieces(self, data: Dataset, kinds: npt.NDArray[np.int64], first: int, last: int) -> None:
+        """One step on the batch from `first` to `last`."""
         for begin in range(first, last, self.piece):
             some = [begin, min(last, begin + self.piece)]
             slot = self._fill(data, kinds, some, np.array([last - first]))
@@ -124,32 +123,34 @@ class GpuStep:
                 self.restore(weights, memory)
 
     def _record_slots(self) -> None:
-        rows = self.piece * self.several
-        shapes = (rows, *self.game.input_shape), (rows,), (rows, self.actions), (rows,)
-        types = plane_type(self.game), torch.float32, torch.float32, torch.float32
-        slots = [
-            Slot(
-                [torch.zeros(s, dtype=t, pin_memory=True) for s, t in zip(shapes, types, strict=True)],
-                torch.cuda.CUDAGraph(),
-                torch.cuda.CUDAGraph(),
-                torch.cuda.Event(blocking=True),
-            )
-            for _ in range(SLOTS)
-        ]
+        slots = [self._new_slot() for _ in range(SLOTS)]
         torch.cuda.synchronize()
         pool = torch.cuda.graph_pool_handle()  # for all graphs: they run one after the other
         self.update = torch.cuda.CUDAGraph()
         with torch.cuda.stream(self.stream):
             for _ in range(3):
-                self._gradients(slots[0], 0)
-                self._update()
+                self._steps(slots[0], 1)
             self.stream.synchronize()
+            if self.piece < self.batch:
+                record(self.update, self._update, pool)
             for slot in slots:
-                record(slot.gradients, partial(self._gradients, slot, 0), pool)
-                if self.several > 1:
-                    record(slot.steps, partial(self._steps, slot), pool)
-            record(self.update, self._update, pool)
+                if self.piece < self.batch:
+                    record(slot.gradients, partial(self._gradients, slot, 0), pool)
+                else:
+                    for n, graph in slot.steps.items():
+                        record(graph, partial(self._steps, slot, n), pool)
         self.slots = slots
+
+    def _new_slot(self) -> Slot:
+        rows = self.piece * self.several
+        shapes = (rows, *self.game.input_shape), (rows,), (rows, self.actions), (rows,)
+        types = plane_type(self.game), torch.float32, torch.float32, torch.float32
+        return Slot(
+            [torch.zeros(s, dtype=t, pin_memory=True) for s, t in zip(shapes, types, strict=True)],
+            {1 << i: torch.cuda.CUDAGraph() for i in range(self.several.bit_length())},
+            torch.cuda.CUDAGraph(),
+            torch.cuda.Event(blocking=True),
+        )
 
     def restore(self, weights: list[Tensor], memory: list[dict[str, Tensor]]) -> None:
         """Put weights and what Adam remembers back in place, where the graphs look for them."""
@@ -163,8 +164,8 @@ class GpuStep:
             self.total.zero_()
             torch.cuda.synchronize()
 
-    def _steps(self, slot: Slot) -> None:
-        for i in range(self.several):
+    def _steps(self, slot: Slot, count: int) -> None:
+        for i in range(count):
             self._gradients(slot, i)
             self._update()
 
@@ -189,3 +190,8 @@ def _loss(module: nn.Module, planes: Tensor, values: Tensor, policies: Tensor, w
         each = nn.functional.cross_entropy(answer[1].float(), policies, reduction="none")
         loss = loss + weights @ each
     return loss
+
+
+def _power_of_two(most: int) -> int:
+    """The largest one up to `most`."""
+    return 1 << (most.bit_length() - 1)
