@@ -1,16 +1,11 @@
 """Steps of learning as a GPU is asked for them, on a pretended one: what they learn, in how many calls.
 
-Graphs are played back at once by the CPU, in single precision. What a GPU makes of them is in `test_gpu.py`.
+What a GPU makes of them is in `test_gpu.py`.
 """
-
-import contextlib
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
 
 from dicent import DicentError
 from dicent.learn import gpu_step
@@ -18,57 +13,12 @@ from dicent.learn.gpu_step import GpuStep
 from dicent.learn.learner import Learner
 
 from .learning import BATCH, examples, learn, learner_on, weights_of
-
-
-class Graph:
-    """Does what was recorded."""
-
-    replays = 0
-
-    def replay(self) -> None:
-        Graph.replays += 1
-        self.work()
-
-    work: Callable[[], object]
-
-
-class Stream:
-    """Where everything is done when it is asked for, there is nothing to wait for."""
-
-    def __init__(self, **settings: object) -> None:
-        pass
-
-    def record(self, stream: object) -> None:
-        pass
-
-    def synchronize(self) -> None:
-        pass
+from .pretended_cuda import ERRORS, Graph, pretend, without_memory
 
 
 @pytest.fixture(autouse=True)
 def pretended(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A GPU that is the CPU."""
-    moved, made = Tensor.to, torch.zeros
-
-    def to(self: Tensor, where: Any, *more: Any, **how: Any) -> Tensor:
-        if where == "cuda":
-            return self.clone()
-        return moved(self, torch.float32 if where is torch.bfloat16 else where, *more, **how)
-
-    def zeros(*shape: Any, pin_memory: bool = False, device: str = "cpu", **how: Any) -> Tensor:
-        return made(*shape, **how)
-
-    monkeypatch.setattr(Tensor, "to", to)
-    monkeypatch.setattr(torch, "zeros", zeros)
-    monkeypatch.setattr(torch, "autocast", lambda *_: contextlib.nullcontext())
-    monkeypatch.setattr(torch.cuda, "stream", lambda stream: contextlib.nullcontext())
-    for name, pretence in {"CUDAGraph": Graph, "Stream": Stream, "Event": Stream}.items():
-        monkeypatch.setattr(torch.cuda, name, pretence)
-    for name in ("graph_pool_handle", "synchronize", "empty_cache"):
-        monkeypatch.setattr(torch.cuda, name, lambda: None)
-    monkeypatch.setattr(gpu_step, "compile_function", lambda function: function)
-    monkeypatch.setattr(gpu_step, "record", lambda graph, work, pool: setattr(graph, "work", work))
-    monkeypatch.setattr(Graph, "replays", 0)
+    pretend(monkeypatch)
 
 
 def pretending(num_actions: int) -> Learner:
@@ -79,22 +29,6 @@ def pretending(num_actions: int) -> Learner:
     )
     learner._gpu_step = GpuStep(learner.module, learner.optimizer, learner.game, BATCH)
     return learner
-
-
-def no_memory(monkeypatch: pytest.MonkeyPatch, error: RuntimeError, times: int) -> None:
-    """Recording ends in an error so many times, after steps that have changed weights."""
-    record, left = gpu_step.record, [times]
-
-    def fail(graph: Any, work: Any, pool: Any) -> None:
-        record(graph, work, pool)
-        if left[0]:
-            left[0] -= 1
-            raise error
-
-    monkeypatch.setattr(gpu_step, "record", fail)
-
-
-ERRORS = [torch.cuda.OutOfMemoryError("none left"), RuntimeError("CUDA error: out of memory")]
 
 
 @pytest.mark.parametrize("num_actions", [0, 18])
@@ -119,7 +53,7 @@ def test_steps_are_those_of_a_cpu_however_many_go_in_a_call(
 def test_without_memory_a_call_does_less_and_learns_the_same(
     error: RuntimeError, times: int, several: int, piece: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    no_memory(monkeypatch, error, times)
+    without_memory(monkeypatch, gpu_step, error, times)
     data, ours, cpu = examples(18), pretending(18), learner_on("cpu", 18)
     assert ours._gpu_step is not None
     assert (ours._gpu_step.several, ours._gpu_step.piece) == (several, piece)
@@ -129,7 +63,7 @@ def test_without_memory_a_call_does_less_and_learns_the_same(
 
 
 def test_a_gpu_without_any_memory_is_told_and_nothing_has_changed(monkeypatch: pytest.MonkeyPatch) -> None:
-    no_memory(monkeypatch, ERRORS[0], 100)
+    without_memory(monkeypatch, gpu_step, ERRORS[0], 100)
     learner = learner_on("cpu", 0)
     before = weights_of(learner)
     with pytest.raises(DicentError, match="no memory left for learning"):
@@ -138,7 +72,7 @@ def test_a_gpu_without_any_memory_is_told_and_nothing_has_changed(monkeypatch: p
 
 
 def test_other_errors_are_not_taken_for_a_lack_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    no_memory(monkeypatch, RuntimeError("CUDA error: misaligned address"), 1)
+    without_memory(monkeypatch, gpu_step, RuntimeError("CUDA error: misaligned address"), 1)
     with pytest.raises(RuntimeError, match="misaligned"):
         pretending(0)
 

@@ -1,0 +1,105 @@
+"""A network as a GPU is asked for it, on a pretended one: what it says, of how many states at once.
+
+What a GPU makes of it is in `test_gpu.py`.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import torch
+
+import dicent
+from dicent import DicentError
+from dicent.evaluate import gpu
+from dicent.evaluate.gpu import GpuNetwork, GpuStage
+from dicent.evaluate.network import Network
+
+from .learning import network, states_of
+from .pretended_cuda import ERRORS, Graph, pretend, without_memory
+
+EWN = dicent.make("ewn")
+
+
+@pytest.fixture(autouse=True)
+def pretended(monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend(monkeypatch)
+
+
+@pytest.fixture
+def twin() -> Iterator[GpuNetwork]:
+    found = GpuNetwork(network(EWN), EWN, compiled=False)
+    yield found
+    found.close()
+
+
+def sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Of the graphs that are asked for from now on."""
+    found, graph = [], GpuStage.graph
+
+    def note(self: GpuStage, size: int) -> object:
+        found.append(size)
+        return graph(self, size)
+
+    monkeypatch.setattr(GpuStage, "graph", note)
+    return found
+
+
+@pytest.mark.parametrize("num_actions", [0, 18])
+@pytest.mark.parametrize(
+    ("count", "asked"), [(1, [64]), (64, [64]), (65, [256]), (1500, [2048]), (20_000, [16384, 4096])]
+)
+def test_it_says_what_a_cpu_says(
+    num_actions: int, count: int, asked: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    states = np.resize(states_of(EWN, 1000), (count, EWN.state_size))
+    module = network(EWN, num_actions=num_actions)
+    twin, found = GpuNetwork(module, EWN, compiled=False), sizes(monkeypatch)
+    values, logits = twin.forward(states)
+    twin.close()
+    assert sorted(found) == sorted(asked)
+    assert Graph.replays == len(asked)
+    assert values == pytest.approx(Network(module).evaluate(EWN, states), abs=1e-5)
+    if num_actions:
+        expected = Network(module).evaluate_with_policy(EWN, states)[1]
+        assert logits == pytest.approx(expected, abs=1e-5)
+    else:
+        assert logits is None
+
+
+def test_other_weights_are_taken_over(twin: GpuNetwork) -> None:
+    states = states_of(EWN, 10)
+    before = twin.forward(states)[0]
+    with torch.no_grad():
+        for parameter in twin.module.parameters():
+            parameter *= 1.5
+    assert np.array_equal(twin.forward(states)[0], before)
+    twin.load()
+    assert twin.forward(states)[0] == pytest.approx(Network(twin.module).evaluate(EWN, states), abs=1e-5)
+    assert not np.allclose(twin.forward(states)[0], before, atol=1e-3)
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize(("times", "most"), [(1, 8192), (3, 2048)])
+def test_without_memory_fewer_states_are_judged_at_once(
+    twin: GpuNetwork, error: RuntimeError, times: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_memory(monkeypatch, gpu, error, times)
+    states = states_of(EWN, 1500)
+    values = twin.forward(states)[0]
+    assert values == pytest.approx(Network(twin.module).evaluate(EWN, states), abs=1e-5)
+    assert twin.batches.most == most
+
+
+def test_a_gpu_without_any_memory_is_told(twin: GpuNetwork, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_memory(monkeypatch, gpu, ERRORS[0], 1000)
+    with pytest.raises(DicentError, match="no memory left: use device=cpu"):
+        twin.forward(states_of(EWN, 50))
+
+
+def test_other_errors_are_not_taken_for_a_lack_of_memory(
+    twin: GpuNetwork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_memory(monkeypatch, gpu, RuntimeError("CUDA error: misaligned address"), 1)
+    with pytest.raises(RuntimeError, match="misaligned"):
+        twin.forward(states_of(EWN, 100))
