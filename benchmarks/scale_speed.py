@@ -3,7 +3,8 @@
     python benchmarks/scale_speed.py --scale gpu --arm descent-gain --groups 2 3 4 8
 
 A short training for each number of groups, with the settings of that arm. What is counted begins when a
-part of the time is over, since matches must end before anything is learned.
+part of the time is over, since matches must end before anything is learned. *learner* is how much of the
+time it was busy; the seconds in brackets are those of the whole training, with all that is compiled.
 """
 
 import argparse
@@ -42,9 +43,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=10.0)
     given = parser.parse_args()
     scale = scale_of(given.scale)
-    print(
-        "arm                     groups   M evaluations/s   M states/s   matches/s   phases/s   learner busy"
-    )
+    print("arm                      groups   M evaluations/s   M states/s   matches/s   phases/s   learner")
     for name, groups in itertools.product(given.arm, given.groups):
         config = scale.config(Run(arms[name], 1, 0)).replace(groups=groups, minutes=given.seconds / 60)
         config = config.replace(at_once=given.at_once or config.at_once)

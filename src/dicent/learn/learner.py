@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -16,6 +17,11 @@ from dicent.errors import DicentError
 from dicent.game import Game
 from dicent.learn.data import Dataset
 from dicent.learn.gpu_step import GpuStep
+
+# Torch has no types for these two. Each is one call, however many tensors there are: after a call another
+# thread may take Python's lock.
+_flatten: Callable[[list[Tensor]], Tensor] = _flatten_dense_tensors
+_unflatten: Callable[[Tensor, list[Tensor]], tuple[Tensor, ...]] = _unflatten_dense_tensors
 
 
 class Phase(NamedTuple):
@@ -147,22 +153,20 @@ class Learner:
 
 
 def _all_finite(tensors: list[Tensor]) -> bool:
-    """Are all their numbers finite? Few calls of torch: after each, another thread may take Python's lock."""
+    """Are all their numbers finite?"""
     with torch.no_grad():
-        flat: Tensor = _flatten_dense_tensors(tensors)  # type: ignore[no-untyped-call]  # not in torch's stubs
-        return bool(flat.isfinite().all())
+        return bool(_flatten(tensors).isfinite().all())
 
 
 def _copies(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Copies by few calls of torch, for the same reason."""
+    """Copies, by few calls of torch."""
     copies: dict[str, Tensor] = {}
     for dtype in {tensor.dtype for tensor in tensors.values()}:
         same = [name for name, tensor in tensors.items() if tensor.dtype == dtype]
         those = [tensors[name] for name in same]
         with torch.no_grad():
-            flat = _flatten_dense_tensors(those).clone()  # type: ignore[no-untyped-call]  # of one it is no copy
-            parts = _unflatten_dense_tensors(flat, those)  # type: ignore[no-untyped-call]
-        copies |= zip(same, parts, strict=True)
+            flat = _flatten(those).clone()  # of one tensor it is no copy yet
+        copies |= zip(same, _unflatten(flat, those), strict=True)
     return {name: copies[name] for name in tensors}
 
 
