@@ -1,8 +1,10 @@
 """A pretended GPU, which is the CPU: graphs are played back at once, in single precision."""
 
 import contextlib
-from collections.abc import Callable
-from typing import Any
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
 
 import pytest
 import torch
@@ -12,6 +14,63 @@ from dicent.evaluate import gpu
 from dicent.learn import gpu_step
 
 
+class Stream:
+    """One of 32, like torch's: whoever wants more is given the same again."""
+
+    made: ClassVar[Counter[int]] = Counter()  # by priority
+    recording: ClassVar[set[tuple[int, int]]] = set()
+    here = threading.local()
+
+    def __init__(self, priority: int = 0) -> None:
+        self.cuda_stream = (priority, Stream.made[priority] % 32)
+        Stream.made[priority] += 1
+
+    def check(self) -> None:
+        """What is asked of a stream on which something is recorded fails."""
+        if self.cuda_stream in Stream.recording:
+            raise RuntimeError("operation not permitted when stream is capturing")
+
+    def synchronize(self) -> None:
+        self.check()
+
+    def wait_stream(self, stream: "Stream") -> None:
+        self.check()
+        stream.check()
+
+    def wait_event(self, event: object) -> None:
+        self.check()
+
+
+DEFAULT = Stream()
+
+
+def current_stream() -> Stream:
+    found: Stream = getattr(Stream.here, "stream", DEFAULT)
+    return found
+
+
+@contextlib.contextmanager
+def in_stream(stream: Stream) -> Iterator[None]:
+    before, Stream.here.stream = current_stream(), stream
+    try:
+        yield
+    finally:
+        Stream.here.stream = before
+
+
+class Event:
+    """Everything is done when it is asked for, so there is nothing to wait for."""
+
+    def __init__(self, blocking: bool = False) -> None:
+        pass
+
+    def record(self) -> None:
+        current_stream().check()
+
+    def synchronize(self) -> None:
+        pass
+
+
 class Graph:
     """Does what was recorded."""
 
@@ -19,27 +78,17 @@ class Graph:
     work: Callable[[], object]
 
     def replay(self) -> None:
+        current_stream().check()
         Graph.replays += 1
         self.work()
 
 
-class Waiting:
-    """A stream or an event. Everything is done when it is asked for, so there is nothing to wait for."""
-
-    def __init__(self, **settings: object) -> None:
-        pass
-
-    def record(self, stream: object) -> None:
-        pass
-
-    def synchronize(self) -> None:
-        pass
-
-    def wait_stream(self, stream: object) -> None:
-        pass
-
-    def wait_event(self, event: object) -> None:
-        pass
+def record(graph: Graph, work: Callable[[], object], pool: object) -> None:
+    stream = current_stream()
+    stream.check()
+    Stream.recording.add(stream.cuda_stream)
+    graph.work = work
+    Stream.recording.remove(stream.cuda_stream)
 
 
 def pretend(patch: pytest.MonkeyPatch) -> None:
@@ -63,16 +112,15 @@ def pretend(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(torch, "zeros", here(zeros))
     patch.setattr(torch, "empty", here(empty))
     patch.setattr(torch, "autocast", lambda *_: contextlib.nullcontext())
-    patch.setattr(torch.cuda, "stream", lambda stream: contextlib.nullcontext())
-    patch.setattr(torch.cuda, "current_stream", Waiting)
-    for name, pretence in {"CUDAGraph": Graph, "Stream": Waiting, "Event": Waiting}.items():
+    pretences = {"stream": in_stream, "current_stream": current_stream}
+    for name, pretence in {"CUDAGraph": Graph, "Stream": Stream, "Event": Event, **pretences}.items():
         patch.setattr(torch.cuda, name, pretence)
     for name in ("graph_pool_handle", "synchronize", "empty_cache"):
         patch.setattr(torch.cuda, name, lambda: None)
     patch.setattr(Graph, "replays", 0)
     for module in (gpu, gpu_step):
         patch.setattr(module, "compile_function", lambda function, **_: function)
-        patch.setattr(module, "record", lambda graph, work, pool: setattr(graph, "work", work))
+        patch.setattr(module, "record", record)
 
 
 def without_memory(patch: pytest.MonkeyPatch, module: Any, error: RuntimeError, times: int) -> None:

@@ -2,6 +2,7 @@
 
 import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -162,6 +163,19 @@ def test_a_gpu_judges_as_a_cpu(compiled: bool, num_actions: int) -> None:
     on_gpu.load(other)
     on_cpu.load(other)
     assert on_gpu.evaluate(game, states) == pytest.approx(on_cpu.evaluate(game, states), abs=5e-3)
+
+
+@needs_gpu
+def test_many_networks_judge_side_by_side() -> None:
+    """More than torch has streams for, each of them recorded while others judge."""
+    game = dicent.make("ewn")
+    states = states_of(game, 3000)
+    expected = Network(network(game)).evaluate(game, states)
+    networks = [Network(network(game), "cuda") for _ in range(12)]
+    with ThreadPoolExecutor(len(networks)) as threads:
+        for size in (50, 200, 900, 2000, 3000):
+            for values in threads.map(lambda n, size=size: n.evaluate(game, states[:size]), networks):
+                assert values == pytest.approx(expected[:size], abs=3e-3)
 
 
 @needs_gpu

@@ -3,7 +3,10 @@
 What a GPU makes of it is in `test_gpu.py`.
 """
 
+import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -77,6 +80,37 @@ def test_other_weights_are_taken_over(twin: GpuNetwork) -> None:
     twin.load()
     assert twin.forward(states)[0] == pytest.approx(Network(twin.module).evaluate(EWN, states), abs=1e-5)
     assert not np.allclose(twin.forward(states)[0], before, atol=1e-3)
+
+
+def test_networks_that_share_streams_do_not_disturb_each_other(
+    twin: GpuNetwork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Torch has 32 streams, so of many networks some record while others judge on the same stream."""
+    states = states_of(EWN, 10)
+    expected = twin.forward(states)[0]
+    for _ in range(28):
+        torch.cuda.Stream(priority=-1)
+    other = GpuNetwork(network(EWN), EWN, compiled=False)
+    assert {s.stream.lock for s in other.stages} == {s.stream.lock for s in twin.stages}
+    recording, go_on = threading.Event(), threading.Event()
+
+    class Slow(Graph):
+        def __setattr__(self, name: str, value: object) -> None:
+            recording.set()
+            go_on.wait(10)
+            super().__setattr__(name, value)
+
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", Slow)
+    with ThreadPoolExecutor(3) as threads:
+        first = threads.submit(other.forward, states)
+        recording.wait(10)
+        second, third = threads.submit(twin.forward, states), threads.submit(twin.load)
+        time.sleep(0.05)  # for them to come to the stream
+        go_on.set()
+        third.result()
+        assert np.array_equal(first.result()[0], expected)
+        assert np.array_equal(second.result()[0], expected)
+    other.close()
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)

@@ -11,8 +11,8 @@ import contextlib
 import copy
 import threading
 import warnings
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import torch
@@ -44,7 +44,7 @@ class GpuNetwork:
         self.judge_full = compile_function(_judge_full, dynamic=False) if compiled else _judge
         self.encode = bind(game).kernel("encoding.encode_batch")
         self.stages = [GpuStage(self) for _ in range(STAGES)]
-        self.loads = torch.cuda.Stream()
+        self.loads = GpuStream()
         self.batches = Batches(self.stages)
         self.load()
 
@@ -59,16 +59,18 @@ class GpuNetwork:
         done.synchronize()
 
     def _load(self, changed: torch.cuda.Stream) -> torch.cuda.Event:
-        self.loads.wait_stream(changed)
-        for stage in self.stages:
-            self.loads.wait_stream(stage.stream)
-        with torch.no_grad(), torch.cuda.stream(self.loads):
+        with torch.no_grad(), self.loads.in_use() as loads:
+            loads.wait_stream(changed)
+            for stage in self.stages:
+                with stage.stream.in_use() as stream:
+                    loads.wait_stream(stream)
             mine, theirs = (list(m.state_dict().values()) for m in (self.half, self.module))
             torch._foreach_copy_(mine, theirs)
             done = torch.cuda.Event(blocking=True)
-            done.record(self.loads)
+            done.record()
         for stage in self.stages:
-            stage.stream.wait_event(done)
+            with stage.stream.in_use() as stream:
+                stream.wait_event(done)
         return done
 
     def prepare(self) -> None:
@@ -106,6 +108,26 @@ class GpuNetwork:
                 torch.cuda.empty_cache()
 
 
+class GpuStream:
+    """A stream of the GPU, which others may have, too: torch hands out 32 of a priority, then these again.
+
+    What somebody else asks of a stream while something is recorded there fails, or becomes part of the
+    recording. So whoever uses a stream keeps the others out.
+    """
+
+    _locks: ClassVar[dict[int, threading.RLock]] = {}  # by stream
+
+    def __init__(self, priority: int = 0) -> None:
+        self.stream = torch.cuda.Stream(priority=priority)
+        self.lock = self._locks.setdefault(self.stream.cuda_stream, threading.RLock())
+
+    @contextlib.contextmanager
+    def in_use(self) -> Iterator[torch.cuda.Stream]:
+        """Whatever this thread asks of the GPU goes to the stream, and nobody else's does meanwhile."""
+        with self.lock, torch.cuda.stream(self.stream):
+            yield self.stream
+
+
 class GpuStage:
     """Pinned memory for a batch, and graphs that read it and write there what the network says."""
 
@@ -119,7 +141,7 @@ class GpuStage:
             self.outputs.append(torch.empty((SIZES[-1], policy.out_features), pin_memory=True))
         self.planes, self.values = self.inputs.numpy(), self.outputs[0].numpy()
         self.logits = self.outputs[1].numpy() if policy is not None else None
-        self.stream = torch.cuda.Stream(priority=-1)
+        self.stream = GpuStream(priority=-1)
         self.pool = torch.cuda.graph_pool_handle()  # for all graphs: they never run at the same time
         self.graphs: dict[int, torch.cuda.CUDAGraph] = {}
 
@@ -127,20 +149,22 @@ class GpuStage:
         """Begin to judge the first `count` rows."""
         graph = self.graph(next(size for size in SIZES if size >= count))
         done = torch.cuda.Event(blocking=True)
-        with torch.cuda.stream(self.stream):
+        with self.stream.in_use():
             graph.replay()
-            done.record(self.stream)
+            done.record()
         return done
 
     def graph(self, size: int) -> torch.cuda.CUDAGraph:
         """What judges `size` rows."""
         if size not in self.graphs:
             graph = torch.cuda.CUDAGraph()
-            with RECORDING, torch.no_grad(), torch.cuda.stream(self.stream):
-                for _ in range(2):  # compiles, and chooses algorithms
-                    self._judge(size)
-                self.stream.synchronize()
-                record(graph, lambda: self._judge(size), self.pool)
+            with RECORDING, torch.no_grad():
+                with torch.cuda.stream(self.stream.stream):
+                    for _ in range(2):  # compiles, which others need not wait for, and chooses algorithms
+                        self._judge(size)
+                    self.stream.stream.synchronize()
+                with self.stream.in_use():
+                    record(graph, lambda: self._judge(size), self.pool)
             self.graphs[size] = graph
         return self.graphs[size]
 

@@ -12,7 +12,15 @@ from torch import Tensor, nn
 
 from dicent.binding import bind
 from dicent.errors import DicentError
-from dicent.evaluate.gpu import LAST, RECORDING, compile_function, is_out_of_memory, plane_type, record
+from dicent.evaluate.gpu import (
+    LAST,
+    RECORDING,
+    GpuStream,
+    compile_function,
+    is_out_of_memory,
+    plane_type,
+    record,
+)
 from dicent.game import Game
 from dicent.learn.data import Dataset
 
@@ -46,7 +54,7 @@ class GpuStep:
         self.loss = compile_function(_loss)
         self.encode = bind(game).kernel("encoding.encode_examples")
         self.image = game.empty_cells()
-        self.stream = torch.cuda.Stream()
+        self.stream = GpuStream()
         self.total = torch.zeros((), device="cuda")  # of the losses
         self.next_slot = 0
         self._record()
@@ -57,7 +65,7 @@ class GpuStep:
         Returns the mean of their losses, once all are done.
         """
         steps, done = len(bounds) - 1, 0
-        with torch.cuda.stream(self.stream):
+        with self.stream.in_use():
             while done < steps:
                 n = _power_of_two(min(self.several, steps - done))
                 some = bounds[done : done + n + 1]
@@ -66,7 +74,7 @@ class GpuStep:
                 else:
                     slot = self._fill(data, kinds, some, np.diff(some))
                     slot.steps[n].replay()
-                    slot.done.record(self.stream)
+                    slot.done.record()
                 done += n
             total = float(self.total)
             self.total.zero_()
@@ -74,7 +82,7 @@ class GpuStep:
 
     def set_rate(self, rate: float) -> None:
         """Learn by this rate from now on."""
-        with torch.cuda.stream(self.stream):
+        with self.stream.in_use():
             self.optimizer.param_groups[0]["lr"].fill_(rate)
 
     def _step_in_pieces(self, data: Dataset, kinds: npt.NDArray[np.int64], first: int, last: int) -> None:
@@ -83,7 +91,7 @@ class GpuStep:
             some = [begin, min(last, begin + self.piece)]
             slot = self._fill(data, kinds, some, np.array([last - first]))
             slot.gradients.replay()
-            slot.done.record(self.stream)
+            slot.done.record()
         self.update.replay()
 
     def _fill(
@@ -127,10 +135,10 @@ class GpuStep:
         torch.cuda.synchronize()
         pool = torch.cuda.graph_pool_handle()  # for all graphs: they run one after the other
         self.update = torch.cuda.CUDAGraph()
-        with torch.cuda.stream(self.stream):
+        with self.stream.in_use() as stream:
             for _ in range(3):
                 self._steps(slots[0], 1)
-            self.stream.synchronize()
+            stream.synchronize()
             if self.piece < self.batch:
                 record(self.update, self._update, pool)
             for slot in slots:
@@ -154,8 +162,8 @@ class GpuStep:
 
     def restore(self, weights: list[Tensor], memory: list[dict[str, Tensor]]) -> None:
         """Put weights and what Adam remembers back in place, where the graphs look for them."""
-        torch.cuda.synchronize()  # whatever other streams are at
-        with torch.no_grad():
+        with RECORDING, torch.no_grad():  # a device cannot be waited for while something is recorded
+            torch.cuda.synchronize()  # whatever other streams are at
             for parameter, old in zip(self.module.parameters(), weights, strict=True):
                 parameter.copy_(old)
             for i, state in enumerate(self.optimizer.state.values()):
