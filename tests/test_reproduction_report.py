@@ -174,11 +174,37 @@ def test_the_report_of_many_networks() -> None:
         in text
     )
     assert "<strong>confirmed</strong>" in page
-    assert page.count("<svg") == 2
+    assert page.count("<svg") == 3
+    assert "descent-depth-2: " in page
+    assert "also compare the arms after equal evaluations" in text
     assert "| 52.5 % | 62.5 % |" in text  # the learning curve: means over numbers 1 to 4
     assert "after 500 evaluations" in text
     rows = [line for line in text.splitlines() if line.startswith("|")]
     assert all(len(row.split(" | ")) > 1 for row in rows)
+
+
+def test_each_network_has_its_score() -> None:
+    result = invented(SCALES["small"])
+    networks, scores = result.networks(), result.round_robin
+    assert scores is not None
+    assert list(networks) == [run.name for run in result.runs if run.arm != ALPHAZERO]
+    assert np.mean([share.value for share in networks.values()]) == pytest.approx(0.5)
+    depth = [share.plain for name, share in networks.items() if "depth" in name]
+    assert depth == pytest.approx([0.5 + 0.1 * 12 / 23] * 12)
+    one = networks["descent-depth-2"]
+    row = scores.adjusted[list(networks).index("descent-depth-2")]
+    assert one.value == pytest.approx((row.sum() - 0.5) / 23)
+    half = 0.02 / np.sqrt(23)  # each of the 23 matches is known to 0.02
+    assert one.interval == one.games_interval == pytest.approx((one.value - half, one.value + half))
+    assert f"| descent-depth-2 | {100 * one.plain:.1f} % |" in as_markdown(sections(result))
+
+
+def test_curves_that_were_not_measured_are_not_promised() -> None:
+    result = invented(SCALES["small"])
+    silent = tuple(dataclasses.replace(one, strength=()) for one in result.learned)
+    text = as_markdown(sections(dataclasses.replace(result, learned=silent)))
+    assert "after equal evaluations" not in text
+    assert "Nothing was measured during learning" in text
 
 
 def test_a_part_of_the_work_has_a_part_of_the_report() -> None:

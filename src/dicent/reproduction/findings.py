@@ -81,11 +81,20 @@ class RoundRobin(Scores):
         """How much more the first arms scored than the second."""
         return self._sum({a: (a in first) / len(first) - (a in second) / len(second) for a in ARMS}, 0.0)
 
+    def network(self, i: int) -> Share:
+        """The mean score of one network against all others, as it is: both intervals are over games."""
+        means, plain_means = self._means()
+        return _share(float(means[i]), float(plain_means[i]), [], self.errors[i] / (len(self.arms) - 1))
+
+    def _means(self) -> tuple[Floats, Floats]:
+        """What each network scored against all others, without luck and plain."""
+        here, others = np.eye(len(self.arms), dtype=bool), len(self.arms) - 1
+        adjusted, plain = (np.where(here, 0.0, x).sum(axis=1) / others for x in (self.adjusted, self.plain))
+        return adjusted, plain
+
     def _sum(self, coefficients: Coefficients, middle: float) -> Share:
         others = len(self.arms) - 1
-        off = ~np.eye(len(self.arms), dtype=bool)
-        means = np.where(off, self.adjusted, 0).sum(axis=1) / others
-        plain_means = np.where(off, self.plain, 0).sum(axis=1) / others
+        means, plain_means = self._means()
         weights = self.weights(coefficients)
         value = middle + float(weights @ means)
         # A match counts for one of its networks and against the other.

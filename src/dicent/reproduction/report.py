@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dicent.charts import Curve, chart, page, table
+from dicent.charts import Curve, chart, interval_chart, page, table
 from dicent.evaluate.network_file import write_atomically
 from dicent.reproduction.findings import Claim, Share
 from dicent.reproduction.result import Learned, ReproductionResult
@@ -67,6 +67,7 @@ def sections(result: ReproductionResult) -> list[Section]:
         Section("How sure this is", [INTERVALS]),
         _table_1(result),
         _depth(result),
+        _networks(result),
         *_table_2(result),
         _budgets(result),
         _curves(result),
@@ -85,13 +86,21 @@ def _opening(result: ReproductionResult) -> Section:
         f"{scale.alphazero_processes}; each learned for {budget}. {scale.games:,} games between each "
         f"two networks. Networks play by Expectiminimax ({_limit(scale.play)} a move), AlphaZero's by PUCT "
         f"({scale.simulations:,} simulations).",
-        f"Dicent {__version__}, seed {result.seed}, {cores} cores, {platform.machine()}, "
+        f"Dicent {__version__}, seed {result.seed}, {cores} cores, {platform.machine()}{_gpu(result)}, "
         f"Python {platform.python_version()}.",
     ]
     if not result.finished:
         done = f"{len(result.learned)} of {len(result.runs)} processes have learned"
         text.append(f"This report is not finished: {done}. The same command goes on.")
     return Section("Reproduction", text)
+
+
+def _gpu(result: ReproductionResult) -> str:
+    """The GPU of this machine, where networks were to use one."""
+    import torch
+
+    wanted = any(result.scale.config(run).device != "cpu" for run in result.runs)
+    return f", {torch.cuda.get_device_name()}" if wanted and torch.cuda.is_available() else ""
 
 
 def _limit(limit: Limit) -> str:
@@ -128,6 +137,22 @@ def _depth(result: ReproductionResult) -> Section:
     rows = [[WITH[key], PAPER_DEPTH[key], *_cells(share)] for key, share in result.depth_table().items()]
     text = "The same round robin, by what a finished game is worth in learning."
     return Section("The depth heuristic", [text], ["terminal value", *HEAD], rows)
+
+
+def _networks(result: ReproductionResult) -> Section:
+    found = result.networks()
+    rows = []
+    for name, share in found.items():
+        score, without_luck, _, interval = _cells(share)
+        rows.append([name, score, without_luck, interval])
+    figure = interval_chart(
+        list(found),
+        [100 * share.value for share in found.values()],
+        [(100 * share.games_interval[0], 100 * share.games_interval[1]) for share in found.values()],
+        "score without luck, %",
+    )
+    text = "The same round robin, network by network: how far those of an arm are apart."
+    return Section("All networks", [text], ["network", *HEAD[1:3], "interval over games"], rows, figure)
 
 
 def _table_2(result: ReproductionResult) -> list[Section]:
@@ -180,9 +205,10 @@ def _budgets(result: ReproductionResult) -> Section:
     equal = "wall time" if result.scale.seconds else "matches"
     text = (
         f"Budgets are equal in {equal}; the numbers are means over the processes of an arm. Evaluations are "
-        "those of self-play: an arm may have more of them in the same time. The learning curves below also "
-        "compare the arms after equal evaluations."
+        "those of self-play: an arm may have more of them in the same time."
     )
+    if any(one.strength for one in result.learned):
+        text += " The learning curves below also compare the arms after equal evaluations."
     return Section("What learning had", [text], head, rows)
 
 

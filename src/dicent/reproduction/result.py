@@ -101,6 +101,11 @@ class ReproductionResult:
             return {}
         return {terminal: found.share(arms_of(terminal=terminal)) for terminal in reversed(TERMINALS)}
 
+    def networks(self) -> dict[str, Share]:
+        """The score of each network in the round robin."""
+        found, names = self.round_robin, [run.name for run in self.runs if run.arm != ALPHAZERO]
+        return {} if found is None else {name: found.network(i) for i, name in enumerate(names)}
+
     def table_2(self, search: str = "descent") -> dict[str, list[Share]]:
         """The scores with and without depth against each network of AlphaZero, and against all."""
         found = self.alphazero
@@ -135,6 +140,7 @@ class ReproductionResult:
             "finished": self.finished,
             "table_1": {search: share.to_dict() for search, share in self.table_1().items()},
             "depth": {terminal: share.to_dict() for terminal, share in self.depth_table().items()},
+            "networks": {name: share.to_dict() for name, share in self.networks().items()},
             "against_alphazero": against,
             "claims": [claim.to_dict() for claim in self.claims],
             "learned": learned,
