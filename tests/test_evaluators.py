@@ -264,7 +264,7 @@ def test_symmetric_of_a_game_without_symmetries_is_the_evaluator_itself() -> Non
 
 # Networks.
 
-EWN = (20, 5, 5)  # the input's shape
+EWN = (32, 5, 5)  # the input's shape
 PAPER = {"filters": 83, "blocks": 4, "hidden": 425}
 
 
@@ -277,7 +277,7 @@ class Watched(torch.nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.layers = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Dropout(), torch.nn.Linear(500, 1))
+        self.layers = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Dropout(), torch.nn.Linear(800, 1))
         self.batches: list[int] = []
 
     def forward(self, planes: torch.Tensor) -> torch.Tensor:
@@ -327,7 +327,7 @@ def test_a_policy_is_not_made_up() -> None:
 
 
 def test_the_papers_network_has_its_size() -> None:
-    network = ResidualNetwork(dicent.make("ewn").input_shape)
+    network = ResidualNetwork(dicent.make("ewn-paper").input_shape)
     tower = 20 * 83 * 9 + 83 + 8 * (83 * 83 * 9 + 83)
     head = 83 * 25 * 425 + 425 + 425 * 425 + 425 + 425 + 1
     assert sum(p.numel() for p in network.parameters()) == tower + head == 1_575_471

@@ -7,6 +7,7 @@ import random
 from functools import cache
 from itertools import pairwise, product
 
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -232,6 +233,20 @@ def test_encoding_shows_die_and_mover(state: dicent.State) -> None:
         other = state.game.parse(f"{board} {3 - int(mover)} {die}")
         assert other != state
         assert other.encode().tobytes() != state.encode().tobytes()
+
+
+@every_position
+@given(positions())
+def test_encoding_shows_what_each_roll_moves(state: dicent.State) -> None:
+    if not state.is_chance:
+        return
+    options, mover = state.game.options, read(state)[1]
+    size, pieces = options["size"], options["pieces"]
+    shown = state.encode()[3 * pieces + 2 :][pieces * (mover - 1) : pieces * mover]
+    for face, _ in state.outcomes:
+        movers = {move[:2] for move in expected_moves(state.apply_outcome(face))}
+        cells = {square((r, c), size) for r, c in np.argwhere(shown[face]).tolist()}
+        assert cells == movers
 
 
 def expected_images(state: dicent.State) -> list[tuple[str, int]]:

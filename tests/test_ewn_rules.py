@@ -370,10 +370,31 @@ def planes_on(state: dicent.State) -> dict[int, list[tuple[int, int]] | str]:
     return {k: "all" if len(c) == state.encode()[k].size else c for k, c in cells.items() if c}
 
 
-def test_encoding() -> None:
-    game = "ewn:pieces=3,size=4,setup=alternate"  # planes 0-2 MAX, 3-5 MIN, 6-8 die, 9 mover, 10 placing
+def test_encoding_of_pieces() -> None:
+    game = "ewn:pieces=3,size=4,setup=alternate,planes=pieces"
+    # planes 0-2 MAX, 3-5 MIN, 6-8 die, 9 mover, 10 placing
     assert planes_on(at("3A/1B2/4/4 1 -", game)) == {0: [(0, 3)], 1: [(1, 1)], 9: "all"}
     assert planes_on(at("A3/4/4/3c 1 2", game)) == {0: [(0, 0)], 5: [(3, 3)], 7: "all", 9: "all"}
     assert planes_on(at("A3/4/4/3c 2 3", game)) == {0: [(0, 0)], 5: [(3, 3)], 8: "all"}
     assert planes_on(at("A3/4/4/3c 2 -", game)) == {0: [(0, 0)], 5: [(3, 3)]}
     assert planes_on(at("A3/4/4/3c 1 @", game)) == {0: [(0, 0)], 5: [(3, 3)], 9: "all", 10: "all"}
+
+
+def test_encoding_of_moves() -> None:
+    """After the planes of pieces, one for each face: the pieces of MAX that it moves, then those of MIN."""
+
+    def moves(text: str, options: str = "") -> list[list[tuple[int, int]]]:
+        planes = at(text, f"ewn:pieces=3,size=4{options}").encode()
+        assert planes.shape == (17, 4, 4)
+        assert (planes[:11] == at(text, f"ewn:pieces=3,size=4,planes=pieces{options}").encode()).all()
+        return [[tuple(c) for c in np.argwhere(plane).tolist()] for plane in planes[11:]]
+
+    a, b, c = (0, 3), (1, 1), (2, 0)
+    assert moves("3A/1B2/C3/3c 1 -") == [[a], [b], [c], [(3, 3)], [(3, 3)], [(3, 3)]]
+    assert moves("3A/4/C3/1c2 2 1") == [[a], [a, c], [c], [(3, 1)], [(3, 1)], [(3, 1)]]
+    assert moves("4/1B2/4/ab2 1 3") == [[b], [b], [b], [(3, 0)], [(3, 1)], [(3, 1)]]
+    assert moves("A3/4/4/3c 1 @", ",setup=alternate") == [[]] * 6
+    six = at("A4/5/5/5/D3f 1 -", "ewn:rules=paper").encode()[20:]
+    assert [np.argwhere(plane).tolist() for plane in six[:3]] == [[[0, 0]], [[0, 0]], [[4, 0]]]
+    both = at("A4/5/5/5/D3f 1 -", "ewn").encode()[21]
+    assert np.argwhere(both).tolist() == [[0, 0], [4, 0]]

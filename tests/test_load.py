@@ -164,7 +164,7 @@ def test_the_folder_of_a_file_may_have_any_name(edited: Edit, tmp_path: Path) ->
 
 def test_an_unknown_option_is_answered_with_the_known_ones() -> None:
     message = refusal(lambda: dicent.make("ewn:sise=4"))
-    assert message == "ewn: unknown option sise; known options: size, pieces, rules, setup, hole"
+    assert message == "ewn: unknown option sise; known options: size, pieces, rules, setup, planes, hole"
     assert refusal(lambda: dicent.make("tic-tac-toe", size=4)).endswith("known options: none")
 
 
@@ -229,9 +229,10 @@ def test_an_unknown_game_is_answered_with_the_nearest(name: str, nearest: str) -
         ("ewn:pieces=3, size=4", "ewn:size=4,pieces=3"),
         ("ewn:hole=True", "ewn:hole=true"),
         ("ewn:rules=paper", "ewn:rules=paper"),
-        ("ewn:rules=paper,setup=mirrored", "ewn-paper"),
-        ("ewn-paper:rules=official", "ewn:setup=mirrored"),
-        ("ewn-paper:size=4,pieces=3", "ewn:size=4,pieces=3,rules=paper,setup=mirrored"),
+        ("ewn:rules=paper,setup=mirrored", "ewn:rules=paper,setup=mirrored"),
+        ("ewn:rules=paper,setup=mirrored,planes=pieces", "ewn-paper"),
+        ("ewn-paper:rules=official,planes=moves", "ewn:setup=mirrored"),
+        ("ewn-paper:size=4,pieces=3", "ewn:size=4,pieces=3,rules=paper,setup=mirrored,planes=pieces"),
         (f"ewn:setup={START}", f"ewn:setup={START}"),
         ("dice-nim:stones=20", "dice-nim:stones=20"),
         ("connect-four", "connect-four"),
@@ -245,7 +246,7 @@ def test_a_game_has_one_name(text: str, canonical: str) -> None:
 
 
 def test_a_preset_is_the_game_with_options_set() -> None:
-    assert dicent.make("ewn-paper") == dicent.make("ewn", rules="paper", setup="mirrored")
+    assert dicent.make("ewn-paper") == dicent.make("ewn", rules="paper", setup="mirrored", planes="pieces")
     assert dicent.make("ewn-paper").options["rules"] == "paper"
 
 

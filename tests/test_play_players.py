@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -113,3 +114,35 @@ def test_players_from_objects() -> None:
     assert Player(dicent.Uct(), Limit(nodes=5)).name == "Uct, Limit(nodes=5)"
     with pytest.raises(PlayerError, match="needs a Limit"):
         Player(dicent.Uct())
+
+
+@pytest.mark.parametrize("num_actions", [0, EWN.num_actions])
+def test_networks_that_are_shown_a_game_in_different_ways_play_it_alike(num_actions: int) -> None:
+    """`planes` changes no rule, so a network that has learned one way plays the other too."""
+    pieces = dicent.make("ewn:planes=pieces")
+    network = Network(ResidualNetwork(pieces.input_shape, 4, 1, 8, num_actions=num_actions))
+    network.description = Description("ewn")  # whose planes have changed since
+    states = np.array([EWN.initial_state(seed).cells for seed in range(5)])
+    assert np.array_equal(network.evaluate(EWN, states), network.evaluate(pieces, states))
+    assert network.shown(EWN) == network.shown(pieces) == pieces
+    player = Player(dicent.Greedy(network))
+    for game in (EWN, pieces):
+        player.require(game)
+    with pytest.raises(PlayerError, match="has learned ewn, not ewn:rules=paper"):
+        player.require(dicent.make("ewn:rules=paper"))
+
+
+def test_a_network_that_fits_no_way_is_refused() -> None:
+    network = Network(ResidualNetwork((7, 5, 5), 4, 1, 8))
+    with pytest.raises(dicent.DicentError, match=r"planes of shape \(7, 5, 5\), and ewn has \(32, 5, 5\)"):
+        network.evaluate(EWN, EWN.initial_state(1).cells[None])
+    with pytest.raises(dicent.DicentError, match="planes of shape"):
+        dicent.play_match(Player(dicent.Greedy(network)), "random", "ewn", 2)
+
+
+@pytest.mark.parametrize("game", ["ewn-paper", "ewn:rules=paper", "ewn:rules=paper,setup=alternate"])
+def test_the_papers_network_plays_the_papers_rules(game: str) -> None:
+    assert parse_player("greedy:net-paper").game == "ewn-paper"
+    parse_player("greedy:net-paper").require(dicent.make(game))
+    with pytest.raises(PlayerError, match="has learned ewn-paper"):
+        parse_player("greedy:net-paper").require(EWN)

@@ -124,7 +124,7 @@ def test_threads_do_not_matter(tables: Open, tmp_path: Path) -> None:
 def test_label_classes(variant: str, classes: list[int] | None) -> None:
     """Sets of a class have the same rolls, their order turned where the class says so."""
     module = make(variant).rules.module
-    labels = Labels(6, module.STAND_IN)
+    labels = Labels(6, module.MOVED)
     if classes is not None:
         assert [len(labels.of_count(n)) for n in range(1, 7)] == classes
     for s in range(1, 64):
@@ -138,7 +138,7 @@ def test_label_classes(variant: str, classes: list[int] | None) -> None:
 
 
 def test_classes_of_the_papers_rule_agree_after_losses_too() -> None:
-    labels = Labels(6, make("ewn:rules=paper").rules.module.STAND_IN)
+    labels = Labels(6, make("ewn:rules=paper").rules.module.MOVED)
     for s in range(1, 64):
         like = labels.classes[labels.label_class[s]].labels
         here, there = _smaller(s), _smaller(like)

@@ -64,6 +64,16 @@ class Game:
         """The options that the game has, with their defaults."""
         return self.rules.declared
 
+    def is_like(self, other: "Game", *aside: str) -> bool:
+        """Is it the same game but for `planes`, which change no rule, and the options put aside?"""
+        if self == other:
+            return True
+        mine, theirs = (
+            {name: value for name, value in game.options.items() if name not in ("planes", *aside)}
+            for game in (self, other)
+        )
+        return self.rules.source == other.rules.source and mine == theirs
+
     def initial_state(self, seed: int | None = None) -> "State":
         """A start position. Where it is dealt, `seed` says how; None deals afresh each time."""
         rng = np.empty(2, np.uint64)

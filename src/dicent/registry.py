@@ -10,7 +10,7 @@ Games of other packages are found through their entry points in the group `dicen
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from importlib.metadata import entry_points
 from importlib.util import find_spec
@@ -51,6 +51,15 @@ def make(name: str, **options: Value) -> Game:
 def load(path: str | Path, **options: Value) -> Game:
     """The game that a Python file holds."""
     return _build(str(path), Path(path), options)
+
+
+def ways_to_show(game: Game) -> Iterator[Game]:
+    """The game as it is, then with each other choice of `planes`, an option that changes no rule."""
+    yield game
+    base, given = _split(game.name)
+    for planes in next((o.choices for o in game.declared_options if o.name == "planes"), ()):
+        if planes != game.options["planes"]:
+            yield make(base, **{**given, "planes": planes})  # type: ignore[arg-type]  # given as texts
 
 
 def game_names() -> list[str]:

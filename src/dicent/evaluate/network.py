@@ -17,6 +17,7 @@ from dicent.binding import bind
 from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator, PolicyEvaluator, Values
 from dicent.game import Cells, Game
+from dicent.registry import ways_to_show
 
 if TYPE_CHECKING:
     import torch
@@ -55,6 +56,7 @@ class Network(PolicyEvaluator):
         self.compiled = compiled
         self._pool: ThreadPoolExecutor | None = None
         self._pool_size = 0
+        self._shown: dict[Game, Game] = {}
         self._on_gpu: dict[Game, GpuNetwork] = {}
         self._closers: list[weakref.finalize[[], Network]] = []  # of those, also if nobody calls `close`
         self._lock = threading.Lock()
@@ -63,6 +65,23 @@ class Network(PolicyEvaluator):
     def has_policy(self) -> bool:
         """Does it say which actions look good? Then it has learned decisions, and no chance states."""
         return getattr(self.module, "policy", None) is not None
+
+    def shown(self, game: Game) -> Game:
+        """The game in the way that the network has learned to see it, where there are several."""
+        if game not in self._shown:
+            self._shown[game] = self._fitting(game)
+        return self._shown[game]
+
+    def _fitting(self, game: Game) -> Game:
+        wanted = getattr(self.module, "settings", {}).get("input_shape")
+        if wanted is None:  # a module of one's own
+            return game
+        for way in ways_to_show(game):
+            if way.input_shape == tuple(wanted):
+                return way
+        raise DicentError(
+            f"this network is for planes of shape {tuple(wanted)}, and {game.name} has {game.input_shape}"
+        )
 
     def load(self, weights: dict[str, torch.Tensor]) -> None:
         """Take over other weights."""
@@ -73,7 +92,7 @@ class Network(PolicyEvaluator):
     def prepare(self, game: Game) -> None:
         """Compile whatever a GPU will need for a game, so that the first evaluation does not wait for it."""
         if self.device != "cpu":
-            self.on_gpu(game).prepare()
+            self.on_gpu(self.shown(game)).prepare()
 
     def close(self) -> None:
         """Give back what it has of a GPU; the next evaluation takes it again."""
@@ -95,6 +114,7 @@ class Network(PolicyEvaluator):
         return values, logits
 
     def _forward(self, game: Game, states: Cells) -> tuple[Values, Any]:
+        game = self.shown(game)
         if self.device != "cpu":
             return self.on_gpu(game).forward(states)
         shares = self.threads  # once: it may change meanwhile

@@ -114,7 +114,8 @@ def shipped_names() -> list[str]:
 def shipped(game: Game) -> str | None:
     """The shipped network that knows a game best, if there is one."""
     try:
-        if make("ewn", setup=game.options["setup"], rules=game.options["rules"]) != game:
+        wanted = {name: game.options[name] for name in ("setup", "rules", "planes")}
+        if make("ewn", **wanted) != game:
             return None
     except (GameError, KeyError):
         return None

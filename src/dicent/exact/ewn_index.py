@@ -133,7 +133,7 @@ class EwnIndex:
         module = bound.game.rules.module
         self.pieces = pieces
         self.size, self.cells = int(module.SIZE), int(module.CELLS)
-        self.labels = Labels(int(module.PIECES), module.STAND_IN)
+        self.labels = Labels(int(module.PIECES), module.MOVED)
         self.most = min(int(module.PIECES), pieces - 1)  # pieces of one side
         self.parts: list[Part] = []
         classes = len(self.labels.classes)

@@ -47,7 +47,8 @@ class Tables:
 
     def covers(self, state: State) -> bool:
         """Does the table have this state?"""
-        return is_same_play(state.game, self.game) and not np.isnan(self.values(state.cells[None])[0])
+        known = state.game.is_like(self.game, "setup")
+        return known and not np.isnan(self.values(state.cells[None])[0])
 
     def value_of(self, state: State) -> float:
         """The value of a state for MAX."""
@@ -71,15 +72,6 @@ def facts_of(game: Game, pieces: int, values: int = 0) -> Facts:
     if not 2 <= pieces <= 2 * faces:
         raise DicentError(f"{game.name}: a table has from 2 to {2 * faces} pieces, not {pieces}")
     return Facts("ewn", size, faces, str(options["rules"]), pieces, values)
-
-
-def is_same_play(game: Game, other: Game) -> bool:
-    """Are positions of the two games worth the same? How pieces are set up does not matter."""
-    if game == other:
-        return True
-    if game.rules.source != other.rules.source:
-        return False
-    return {**game.options, "setup": ""} == {**other.options, "setup": ""}
 
 
 def open_tables(game: Game, pieces: int | None = None, folder: Path | None = None) -> Tables:

@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator, Marks, PolicyEvaluator, Values
-from dicent.exact.ewn_tables import Tables, is_same_play
+from dicent.exact.ewn_tables import Tables
 from dicent.game import Cells, Game
 
 
@@ -30,7 +30,7 @@ class WithTables(PolicyEvaluator):
 
     def evaluate_marked(self, game: Game, states: Cells) -> tuple[Values, Marks | None]:
         """The values, and which of them the tables have."""
-        if not is_same_play(game, self.tables.game):
+        if not game.is_like(self.tables.game, "setup"):
             return self.evaluator.evaluate_marked(game, states)
         values = self.tables.values(states)
         exact = ~np.isnan(values)
@@ -43,7 +43,7 @@ class WithTables(PolicyEvaluator):
         if not isinstance(self.evaluator, PolicyEvaluator):
             raise DicentError(f"{type(self.evaluator).__name__} has no policy")
         values, logits = self.evaluator.evaluate_with_policy(game, states)
-        if is_same_play(game, self.tables.game):
+        if game.is_like(self.tables.game, "setup"):
             known = self.tables.values(states)
             values = np.where(np.isnan(known), values, known)
         return values, logits

@@ -10,7 +10,7 @@ import numpy as np
 from dicent.rules import CHANCE, MAX, MIN, ONGOING, Piece, View, draw, option
 
 NAME = "ewn"
-PRESETS = {"ewn-paper": {"rules": "paper", "setup": "mirrored"}}
+PRESETS = {"ewn-paper": {"rules": "paper", "setup": "mirrored", "planes": "pieces"}}
 
 SIZE = option("size", 5, (3, 4, 5, 6), "cells along each side of the board")
 PIECES = option("pieces", 6, (1, 3, 6, 10), "pieces of each player, and faces of the die")
@@ -21,6 +21,12 @@ RULES = option(
     "a missing number moves the next lower or higher piece (official), or only the nearest (paper)",
 )
 SETUP = option("setup", "random", help="random, mirrored, alternate, sequential, or a position")
+PLANES = option(
+    "planes",
+    "moves",
+    ("moves", "pieces"),
+    "what networks are shown: where each piece is (pieces), and which of them a roll may move (moves)",
+)
 HOLE = option("hole", False, help="a black hole in the centre removes whatever enters it")
 
 # The state: the cell of each of MAX's pieces, of each of MIN's, then three more numbers.
@@ -35,6 +41,7 @@ HOLE_CELL = CELLS // 2 if HOLE else CELLS
 PAPER = RULES == "paper"
 DEALT, MIRRORED = SETUP == "random", SETUP == "mirrored"
 ALTERNATE, SEQUENTIAL = SETUP == "alternate", SETUP == "sequential"
+SHOW_MOVES = PLANES == "moves"
 PLACED = MIRRORED or ALTERNATE or SEQUENTIAL  # do players place their pieces?
 
 if DEPTH >= SIZE:
@@ -46,7 +53,7 @@ if HOLE and SIZE % 2 == 0:
 STEPS = 3 * PIECES
 NUM_ACTIONS = STEPS + (PIECES * PIECES if PLACED else 0)
 NUM_OUTCOMES = PIECES
-INPUT_SHAPE = (3 * PIECES + 2, SIZE, SIZE)
+INPUT_SHAPE = (3 * PIECES + 2 + (2 * PIECES if SHOW_MOVES else 0), SIZE, SIZE)
 # The usual maximum: 40 on the 5x5 board, and the placements.
 MAX_PLIES = 8 * SIZE + (PIECES if MIRRORED else 2 * PIECES if PLACED else 0)
 NUM_SYMMETRIES = 16
@@ -58,6 +65,7 @@ REFLECT, SWAP, RENUMBER_MAX, RENUMBER_MIN = 1, 2, 4, 8  # bits of a symmetry's n
 # Directions are across, down (or up) and diagonal; MIN's board is MAX's turned by half.
 HOME = np.array([TRIANGLE, [CELLS - 1 - cell for cell in TRIANGLE]])
 TARGET = np.array([CELLS - 1, 0])
+ROW, COLUMN = np.divmod(np.arange(CELLS), SIZE)
 STEP = np.full((2, CELLS, 3), OFF)
 for _cell in range(CELLS):
     for _direction, (_dr, _dc) in enumerate(((0, 1), (1, 0), (1, 1))):
@@ -84,11 +92,12 @@ def stand_ins(present, rolled):
     return lower, higher
 
 
-# The same as a table, by the set of pieces present (a bit each) and the roll.
-STAND_IN = np.full((1 << PIECES, PIECES, 2), OFF)
+# The pieces that a roll may move, by the set of pieces present (a bit each) and the roll.
+MOVED = np.full((1 << PIECES, PIECES, 2), OFF)
 for _set in range(1 << PIECES):
     for _face in range(PIECES):
-        STAND_IN[_set, _face] = stand_ins([i for i in range(PIECES) if _set >> i & 1], _face)
+        _here = [i for i in range(PIECES) if _set >> i & 1]
+        MOVED[_set, _face] = (_face, OFF) if _face in _here else stand_ins(_here, _face)
 
 
 def initial(s, rng):
@@ -142,19 +151,24 @@ def legal_actions(s, out):
     side = 0 if s[MOVER] == MAX else 1
     if s[DIE] == PLACING:
         return placements(s, side, out)
-    mine = PIECES * side
     rolled = int(s[DIE]) - 1
-    if s[mine + rolled] != OFF:
+    if s[PIECES * side + rolled] != OFF:
         return add_steps(s, side, rolled, out, 0)
-    present = 0
-    for piece in range(PIECES):
-        present |= (s[mine + piece] != OFF) << piece
+    present = pieces_present(s, side)
     n = 0
     for i in range(2):
-        piece = STAND_IN[present, rolled, i]
+        piece = MOVED[present, rolled, i]
         if piece != OFF:
             n = add_steps(s, side, piece, out, n)
     return n
+
+
+def pieces_present(s, side):
+    """Which pieces a side has on the board, a bit each."""
+    present = 0
+    for piece in range(PIECES):
+        present |= (s[PIECES * side + piece] != OFF) << piece
+    return present
 
 
 def add_steps(s, side, piece, out, n):
@@ -247,16 +261,33 @@ def result(s):
 
 
 def encode(s, planes):
-    """Planes: MAX's pieces, MIN's pieces, the die's faces, MAX to move, pieces being placed."""
+    """Planes: MAX's pieces, MIN's pieces, the die's faces, MAX to move, pieces being placed; and moves.
+
+    Which piece a roll moves depends on all that are left, whose numbers a network would have to compare.
+    """
     for i in range(2 * PIECES):
         if s[i] != OFF:
-            planes[i, s[i] // SIZE, s[i] % SIZE] = 1.0
+            planes[i, ROW[s[i]], COLUMN[s[i]]] = 1.0
     if s[DIE] > 0:
         planes[2 * PIECES + int(s[DIE]) - 1] = 1.0
     if s[MOVER] == MAX:
         planes[3 * PIECES] = 1.0
     if s[DIE] == PLACING:
         planes[3 * PIECES + 1] = 1.0
+    elif SHOW_MOVES:
+        show_moves(s, planes[3 * PIECES + 2 :])
+
+
+def show_moves(s, planes):
+    """A plane for each side and face of the die: the pieces that may move when it is rolled."""
+    for side in range(2):
+        present = pieces_present(s, side)
+        for face in range(PIECES):
+            for i in range(2):
+                piece = MOVED[present, face, i]
+                if piece != OFF:
+                    cell = s[PIECES * side + piece]
+                    planes[PIECES * side + face, ROW[cell], COLUMN[cell]] = 1.0
 
 
 def symmetry(s, k, out):

@@ -84,24 +84,26 @@ class Player:
         if isinstance(self.search, OpenSpielMcts):
             self.search.require(game)
         network = self.network
-        if network is None or self.game is None or self.game == game.name:
+        if network is None:
             return
-        try:
-            learned = make(self.game)
-            same = learned == game or (not network.has_policy and _rules(learned) == _rules(game))
-        except GameError:
-            same = False
-        if not same:
+        if self.game is not None and not _has_learned(network, self.game, game):
             raise PlayerError(f"the network of {self.name} has learned {self.game}, not {game.name}")
+        network.shown(game)  # which fails where that cannot be
 
 
-def _rules(game: Game) -> tuple[Any, ...]:
-    """What a network of values must have learned to know a game: all but how it is set up.
+def _has_learned(network: Network, text: str, game: Game) -> bool:
+    """Does a network that has learned the game `text` names know this one?
 
-    Placing pieces needs more actions, which only a policy minds.
+    How it is shown does not matter, and to a network of values neither does how it is set up: placing pieces
+    needs more actions, which only a policy minds.
     """
-    options = {name: value for name, value in game.options.items() if name != "setup"}
-    return game.name.partition(":")[0], options, game.input_shape
+    if text == game.name:
+        return True
+    try:
+        learned = make(text)
+    except GameError:
+        return False
+    return learned.is_like(game, *(() if network.has_policy else ("setup",)))
 
 
 LIMITS = {"time": "number", "nodes": "count", "evaluations": "count", "depth": "count"}
