@@ -90,7 +90,6 @@ def speed(game, at_once, number, seconds):
         slept = resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw
         seen.append((time.monotonic(), sum(play.evaluations for play in plays), slept))
     groups.close()
-    evaluator.batches.close()
     first, last = next(row for row in seen if row[0] - begin >= WARM_UP * seconds), seen[-1]
     return [(b - a) / (last[0] - first[0]) for a, b in zip(first[1:], last[1:], strict=True)]
 

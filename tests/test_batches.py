@@ -3,7 +3,7 @@
 import gc
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -66,25 +66,10 @@ def judge(batches: Batches, numbers: np.ndarray) -> None:
     assert logits is None or (logits[:, 0] == 3 * numbers).all()
 
 
-@pytest.fixture
-def closing() -> Iterator[Callable[[Batches], Batches]]:
-    made: list[Batches] = []
-
-    def keep(batches: Batches) -> Batches:
-        made.append(batches)
-        return batches
-
-    yield keep
-    for batches in made:
-        batches.close()
-        batches.thread.join(WAIT)
-        assert not batches.thread.is_alive()
-
-
 @pytest.mark.parametrize("most_asked", [5, 100])  # less than a stage, and more than all of them
-def test_every_thread_gets_its_own_answers(closing: Callable[[Batches], Batches], most_asked: int) -> None:
+def test_every_thread_gets_its_own_answers(most_asked: int) -> None:
     stages = [Stage(16) for _ in range(3)]
-    batches = closing(Batches(stages))
+    batches = Batches(stages)
 
     def ask(seed: int) -> int:
         rng, asked = np.random.default_rng(seed), 0
@@ -104,11 +89,9 @@ def test_every_thread_gets_its_own_answers(closing: Callable[[Batches], Batches]
     assert len(batches.free) + (batches.open is not None) == 3
 
 
-def test_states_that_come_while_the_device_is_busy_go_together(
-    closing: Callable[[Batches], Batches],
-) -> None:
+def test_states_that_come_while_the_device_is_busy_go_together() -> None:
     stages, busy = [Stage(64) for _ in range(3)], threading.Event()
-    batches = closing(Batches(stages))
+    batches = Batches(stages)
     with ThreadPoolExecutor(9) as pool:
         waiting = pool.submit(batches.call, lambda: busy.wait(WAIT))
         asks = [pool.submit(judge, batches, np.full(3, i)) for i in range(8)]
@@ -121,9 +104,9 @@ def test_states_that_come_while_the_device_is_busy_go_together(
     assert [count for stage in stages for count in stage.sent] == [24]
 
 
-def test_what_goes_wrong_is_told_and_no_stage_is_lost(closing: Callable[[Batches], Batches]) -> None:
+def test_what_goes_wrong_is_told_and_no_stage_is_lost() -> None:
     stages = [Stage(8), Stage(8)]
-    batches = closing(Batches(stages))
+    batches = Batches(stages)
     for stage in stages:
         stage.failing = 10**9
     for _ in range(4):
@@ -144,26 +127,30 @@ def test_what_goes_wrong_is_told_and_no_stage_is_lost(closing: Callable[[Batches
         pool.submit(judge, batches, np.arange(50)).result(WAIT)
 
 
-def test_what_was_asked_before_the_end_is_answered() -> None:
-    batches, begun, go_on = Batches([Stage(8)]), threading.Event(), threading.Event()
-
+def breaking_at(place: int) -> Callable[[int, int, np.ndarray], None]:
     def write(first: int, last: int, planes: np.ndarray) -> None:
-        begun.set()
-        assert go_on.wait(WAIT)
-        planes[:, 0, 0, 0] = 7
+        if first <= place < last:
+            raise ZeroDivisionError
 
-    found: list[list[float]] = []
-    asking = threading.Thread(target=lambda: found.append(batches.judge(3, write)[0].tolist()), daemon=True)
-    asking.start()
-    assert begun.wait(WAIT)
-    batches.close()
-    batches.thread.join(0.2)
-    assert batches.thread.is_alive()  # there is something to send yet
-    go_on.set()
-    asking.join(WAIT)
-    assert found == [[14, 14, 14]]
-    batches.thread.join(WAIT)
-    assert not batches.thread.is_alive()
+    return write
+
+
+def test_batches_that_nobody_wants_any_more_make_room() -> None:
+    """Threads give up what they have asked for, wherever it is."""
+    stages = [Stage(4) for _ in range(3)]
+    batches = Batches(stages)
+
+    def ask(seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        for _ in range(30):
+            with pytest.raises(ZeroDivisionError):
+                batches.judge(10, breaking_at(rng.integers(0, 10)))
+            judge(batches, rng.integers(0, 1000, 10).astype(float))
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(ask, range(6), timeout=WAIT))
+    assert batches.flying == 0
+    assert len(batches.free) + (batches.open is not None) == 3
 
 
 def test_a_network_that_is_closed_keeps_nothing_of_the_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,11 +166,9 @@ def test_a_network_that_is_closed_keeps_nothing_of_the_gpu(monkeypatch: pytest.M
     network = Network(dicent.DenseNetwork(game.input_shape, hidden=8))
     network.device = "cuda"  # as it were
     for _ in range(2):
-        thread = network.on_gpu(game).batches.thread
+        network.on_gpu(game)
         network.close()
-        thread.join(WAIT)
         gc.collect()
-        assert not thread.is_alive()
         assert made[-1]() is None
     assert len(made) == 2
 
@@ -196,17 +181,15 @@ class Gpu(GpuNetwork):
         self.encode = lambda states, planes: np.copyto(planes[:, 0, 0, 0], states[:, 0])
 
 
-def test_out_of_memory_halves_the_batch_and_goes_on(closing: Callable[[Batches], Batches]) -> None:
+def test_out_of_memory_halves_the_batch_and_goes_on() -> None:
     gpu, states = Gpu(room=5000), np.arange(40_000)[:, None]
-    closing(gpu.batches)
     for _ in range(2):
         values, _ = gpu.forward(states)
         assert (values == 2 * states[:, 0]).all()
     assert gpu.batches.most == 4096
 
 
-def test_a_gpu_without_any_room_is_told(closing: Callable[[Batches], Batches]) -> None:
+def test_a_gpu_without_any_room_is_told() -> None:
     gpu = Gpu(room=10)
-    closing(gpu.batches)
     with pytest.raises(DicentError, match="no memory left: use device=cpu"):
         gpu.forward(np.arange(100)[:, None])

@@ -5,7 +5,6 @@ What a GPU makes of it is in `test_gpu.py`.
 
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -30,10 +29,8 @@ def pretended(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def twin() -> Iterator[GpuNetwork]:
-    found = GpuNetwork(network(EWN), EWN, compiled=False)
-    yield found
-    found.close()
+def twin() -> GpuNetwork:
+    return GpuNetwork(network(EWN), EWN, compiled=False)
 
 
 def sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -59,7 +56,6 @@ def test_it_says_what_a_cpu_says(
     module = network(EWN, num_actions=num_actions)
     twin, found = GpuNetwork(module, EWN, compiled=False), sizes(monkeypatch)
     values, logits = twin.forward(states)
-    twin.close()
     assert sorted(found) == sorted(asked)
     assert Graph.replays == len(asked)
     assert values == pytest.approx(Network(module).evaluate(EWN, states), abs=1e-5)
@@ -110,7 +106,6 @@ def test_networks_that_share_streams_do_not_disturb_each_other(
         third.result()
         assert np.array_equal(first.result()[0], expected)
         assert np.array_equal(second.result()[0], expected)
-    other.close()
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)

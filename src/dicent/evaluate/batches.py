@@ -1,8 +1,9 @@
 """Batches: the states of many threads, judged together by one device.
 
-A thread takes rows of the batch that is open, writes its states there, and waits for their values. One more
-thread sends a batch when the device has room for it: a full one, or else whatever has come together, so that
-batches grow while the device is busy and no row of a full one stays empty.
+A thread takes rows of the batch that is open, writes its states there, and waits for their values. A batch
+goes to the device as soon as that has room for it: a full one, or else whatever has come together, so that
+batches grow while the device is busy and no row of a full one stays empty. It is sent by the thread that
+wrote its last row, or by one that was told that an earlier batch is done: nobody must wake up for it.
 """
 
 from __future__ import annotations
@@ -10,9 +11,8 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ import numpy.typing as npt
 IN_FLIGHT = 2  # batches: one is judged, one waits on the device
 
 Write = Callable[[int, int, npt.NDArray[Any]], object]
+T = TypeVar("T")
 Answer = tuple[npt.NDArray[np.float64], npt.NDArray[np.float32] | None]
 
 
@@ -51,6 +52,7 @@ class Batch:
         self.readers = 0  # threads that want values
         self.sent = threading.Event()
         self.done: Done | None = None
+        self.landed = False  # somebody knows that it is done
         self.error: BaseException | None = None
 
 
@@ -65,35 +67,25 @@ class Share:
 
 
 class Batches:
-    """Batches of up to `most` rows in a few stages. `close` ends the thread that sends them."""
+    """Batches of up to `most` rows in a few stages."""
 
     def __init__(self, stages: Sequence[Stage]) -> None:
         self.most = len(stages[0].planes)
         self.free = list(stages)
         self.open: Batch | None = None
         self.full: deque[Batch] = deque()
-        self.flying: deque[Done] = deque()
-        self.chores: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
-        self.ending = False
-        self.lock = threading.Lock()
+        self.flying = 0  # batches on the device
+        self.turn = threading.Lock()  # held by who sends
+        self.lock = threading.Lock()  # of all the rest
         self.room = threading.Condition(self.lock)  # there is a free stage
-        self.work = threading.Condition(self.lock)  # there is something to send or to do
-        self.thread = threading.Thread(target=self._serve, daemon=True)
-        self.thread.start()
 
-    def close(self) -> None:
-        """End the thread that sends; what was asked before is still answered."""
-        with self.lock:
-            self.ending = True
-            self.work.notify()
-
-    def call(self, chore: Callable[[], Any]) -> Any:
-        """Let the thread that sends do something between two batches; returns what that returns."""
-        future: Future[Any] = Future()
-        with self.lock:
-            self.chores.append((chore, future))
-            self.work.notify()
-        return future.result()
+    def call(self, chore: Callable[[], T]) -> T:
+        """Do something between two batches; returns what that returns."""
+        try:
+            with self.turn:
+                return chore()
+        finally:
+            self._send_ready()
 
     def judge(self, count: int, write: Write) -> Answer:
         """Values and logits of `count` states; `write(first, last, planes)` encodes some of them."""
@@ -120,8 +112,6 @@ class Batches:
                 self._leave(share.batch)
             raise
         return values, logits
-
-    # Threads that ask
 
     def _take(self, first: int, count: int, wait: bool) -> Share | None:
         """Rows for up to `count` states; None where all stages are in use, and the caller is not to wait."""
@@ -157,8 +147,48 @@ class Batches:
         finally:
             with self.lock:
                 share.batch.writers -= 1
-                if share.batch.writers == 0:
-                    self.work.notify()
+            self._send_ready()
+
+    def _send_ready(self) -> None:
+        """Send what is ready while the device has room, unless another thread is at it: that looks again."""
+        while self._is_ready() and self.turn.acquire(blocking=False):
+            try:
+                with self.lock:
+                    batch = self._next()
+                if batch is not None:
+                    self._send(batch)
+            finally:
+                self.turn.release()
+
+    def _is_ready(self) -> bool:
+        """Could a batch be sent? One that is not full waits for those who are writing."""
+        with self.lock:
+            first = self.full[0] if self.full else self.open
+            return first is not None and first.writers == 0 and self.flying < IN_FLIGHT
+
+    def _next(self) -> Batch | None:
+        """The next batch to send, which counts as sent."""
+        if not self.full and self.open is not None and self.open.writers == 0:
+            self._shut()
+        if not self.full or self.full[0].writers or self.flying >= IN_FLIGHT:
+            return None
+        self.flying += 1
+        return self.full.popleft()
+
+    def _send(self, batch: Batch) -> None:
+        try:
+            batch.done = batch.stage.send(batch.count)
+        except BaseException as error:
+            batch.error = error
+            self._land(batch)
+            if not isinstance(error, Exception):  # Ctrl-C is for this thread too
+                raise
+        finally:
+            with self.lock:
+                batch.sent.set()
+                abandoned = batch.readers == 0
+            if abandoned:
+                self._recycle(batch)
 
     def _read(self, share: Share) -> tuple[Any, Any]:
         """The values and logits of a share, once they are there."""
@@ -169,63 +199,33 @@ class Batches:
                 raise batch.error
             assert batch.done is not None
             batch.done.synchronize()
+            self._land(batch)
+            self._send_ready()
             logits = batch.stage.logits
             return batch.stage.values[rows].copy(), None if logits is None else logits[rows].copy()
         finally:
             self._leave(batch)
 
+    def _land(self, batch: Batch) -> None:
+        """A batch is done, which the first of its threads tells."""
+        with self.lock:
+            self.flying -= not batch.landed
+            batch.landed = True
+
     def _leave(self, batch: Batch) -> None:
         """One thread fewer wants to read a batch."""
         with self.lock:
             batch.readers -= 1
-            if batch.readers == 0 and batch.sent.is_set():
-                self._recycle(batch)
+            last = batch.readers == 0 and batch.sent.is_set()
+        if last:
+            self._recycle(batch)
 
     def _recycle(self, batch: Batch) -> None:
-        self.free.append(batch.stage)
-        self.room.notify()
-
-    # The thread that sends
-
-    def _serve(self) -> None:
-        while True:
-            if len(self.flying) >= IN_FLIGHT:  # meanwhile more may come together
-                self.flying.popleft().synchronize()
-            batch = None
-            with self.lock:
-                while not self.chores and (batch := self._next()) is None:
-                    if self.ending and self.open is None and not self.full:
-                        return
-                    self.work.wait()
-            if self.chores:
-                _do(*self.chores.popleft())
-            elif batch is not None:
-                self._send(batch)
-
-    def _next(self) -> Batch | None:
-        """The next batch to send. One that is not full waits for those who are writing."""
-        if not self.full and self.open is not None and self.open.writers == 0:
-            self._shut()
-        return self.full.popleft() if self.full and self.full[0].writers == 0 else None
-
-    def _send(self, batch: Batch) -> None:
-        try:
-            batch.done = batch.stage.send(batch.count)
-            self.flying.append(batch.done)
-        except Exception as error:
-            batch.error = error
+        """Nobody wants to read a batch any more: its stage is free once the device is."""
+        if batch.done is not None and not batch.landed:
+            batch.done.synchronize()
+            self._land(batch)
         with self.lock:
-            batch.sent.set()
-            abandoned = batch.readers == 0
-        if abandoned:
-            if batch.done is not None:
-                batch.done.synchronize()
-            with self.lock:
-                self._recycle(batch)
-
-
-def _do(chore: Callable[[], Any], future: Future[Any]) -> None:
-    try:
-        future.set_result(chore())
-    except Exception as error:
-        future.set_exception(error)
+            self.free.append(batch.stage)
+            self.room.notify()
+        self._send_ready()

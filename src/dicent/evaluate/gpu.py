@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 class GpuNetwork:
-    """The half-precision twin of a module, which `load` brings up to date. `close` ends its thread."""
+    """The half-precision twin of a module, which `load` brings up to date."""
 
     def __init__(self, module: nn.Module, game: Game, compiled: bool) -> None:
         self.module, self.game = module, game
@@ -47,10 +47,6 @@ class GpuNetwork:
         self.loads = GpuStream()
         self.batches = Batches(self.stages)
         self.load()
-
-    def close(self) -> None:
-        """End the thread that sends batches."""
-        self.batches.close()
 
     def load(self) -> None:
         """Take over the weights of the module; batches sent before are judged by the old ones."""

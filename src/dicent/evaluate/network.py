@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import threading
 import warnings
-import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
@@ -58,7 +57,6 @@ class Network(PolicyEvaluator):
         self._pool_size = 0
         self._shown: dict[Game, Game] = {}
         self._on_gpu: dict[Game, GpuNetwork] = {}
-        self._closers: list[weakref.finalize[[], Network]] = []  # of those, also if nobody calls `close`
         self._lock = threading.Lock()
 
     @property
@@ -97,9 +95,6 @@ class Network(PolicyEvaluator):
     def close(self) -> None:
         """Give back what it has of a GPU; the next evaluation takes it again."""
         with self._lock:
-            for closer in self._closers:
-                closer()
-            self._closers.clear()
             self._on_gpu.clear()
 
     def evaluate(self, game: Game, states: Cells) -> Values:
@@ -150,8 +145,7 @@ class Network(PolicyEvaluator):
             if game not in self._on_gpu:
                 from dicent.evaluate.gpu import GpuNetwork
 
-                self._on_gpu[game] = twin = GpuNetwork(self.module, game, self.compiled)
-                self._closers.append(weakref.finalize(self, twin.close))
+                self._on_gpu[game] = GpuNetwork(self.module, game, self.compiled)
         return self._on_gpu[game]
 
 
