@@ -12,6 +12,9 @@ from torch import Tensor, nn
 
 from dicent.evaluate import gpu
 from dicent.learn import gpu_step
+from dicent.learn.learner import Learner
+
+from .learning import BATCH, learner_on
 
 
 class Stream:
@@ -56,6 +59,11 @@ def in_stream(stream: Stream) -> Iterator[None]:
         yield
     finally:
         Stream.here.stream = before
+
+
+def wait_for_all() -> None:
+    if Stream.recording:
+        raise RuntimeError("operation not permitted when stream is capturing")
 
 
 class Event:
@@ -115,12 +123,23 @@ def pretend(patch: pytest.MonkeyPatch) -> None:
     pretences = {"stream": in_stream, "current_stream": current_stream}
     for name, pretence in {"CUDAGraph": Graph, "Stream": Stream, "Event": Event, **pretences}.items():
         patch.setattr(torch.cuda, name, pretence)
-    for name in ("graph_pool_handle", "synchronize", "empty_cache"):
-        patch.setattr(torch.cuda, name, lambda: None)
+    patch.setattr(torch.cuda, "graph_pool_handle", lambda: None)
+    for name in ("synchronize", "empty_cache"):
+        patch.setattr(torch.cuda, name, wait_for_all)
     patch.setattr(Graph, "replays", 0)
     for module in (gpu, gpu_step):
         patch.setattr(module, "compile_function", lambda function, **_: function)
         patch.setattr(module, "record", record)
+
+
+def pretending(num_actions: int) -> Learner:
+    """A learner that takes its steps on the pretended GPU."""
+    learner = learner_on("cpu", num_actions)
+    learner.optimizer = torch.optim.Adam(
+        learner.module.parameters(), lr=torch.tensor(1e-3), weight_decay=1e-4, foreach=False
+    )
+    learner._gpu_step = gpu_step.GpuStep(learner.module, learner.optimizer, learner.game, BATCH)
+    return learner
 
 
 def without_memory(patch: pytest.MonkeyPatch, module: Any, error: RuntimeError, times: int) -> None:

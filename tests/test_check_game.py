@@ -377,3 +377,10 @@ def test_native_code_must_scatter_alike(edited: Edit) -> None:
 def test_games_must_end(edited: Edit) -> None:
     message = breach(edited("dice_nim", (TAKES, "pass")), positions=2000)
     assert_reported(message, "result", "did not end")
+
+
+def test_planes_must_differ_in_shape_and_change_no_size(edited: Edit) -> None:
+    same = ("(2 * PIECES if SHOW_MOVES else 0), SIZE, SIZE", "2 * PIECES, SIZE, SIZE")
+    assert "`planes` have the same shape" in breach(edited("ewn", same))
+    larger = ("NUM_ACTIONS = STEPS + ", "NUM_ACTIONS = STEPS + SHOW_MOVES + ")
+    assert "`planes` changes the size" in breach(edited("ewn", larger))

@@ -5,7 +5,9 @@ What a GPU makes of it is in `test_gpu.py`.
 
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 import numpy as np
 import pytest
@@ -18,9 +20,10 @@ from dicent.evaluate.gpu import GpuNetwork, GpuStage
 from dicent.evaluate.network import Network
 
 from .learning import network, states_of
-from .pretended_cuda import ERRORS, Graph, pretend, without_memory
+from .pretended_cuda import ERRORS, Graph, Stream, pretend, pretending, without_memory
 
 EWN = dicent.make("ewn")
+T = TypeVar("T")
 
 
 @pytest.fixture(autouse=True)
@@ -78,7 +81,7 @@ def test_other_weights_are_taken_over(twin: GpuNetwork) -> None:
     assert not np.allclose(twin.forward(states)[0], before, atol=1e-3)
 
 
-def test_networks_that_share_streams_do_not_disturb_each_other(
+def test_whoever_records_on_a_stream_keeps_others_out(
     twin: GpuNetwork, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Torch has 32 streams, so of many networks some record while others judge on the same stream."""
@@ -88,6 +91,29 @@ def test_networks_that_share_streams_do_not_disturb_each_other(
         torch.cuda.Stream(priority=-1)
     other = GpuNetwork(network(EWN), EWN, compiled=False)
     assert {s.stream.lock for s in other.stages} == {s.stream.lock for s in twin.stages}
+    values = while_recording(monkeypatch, lambda: other.forward(states), lambda: twin.forward(states))
+    assert np.array_equal(values[0], expected)
+    monkeypatch.setattr("dicent.evaluate.gpu.SIZES", (32, *gpu.SIZES))  # another graph is to be recorded
+    while_recording(monkeypatch, lambda: other.forward(states), twin.load)
+
+
+@pytest.mark.parametrize("priority", [0, -1])
+def test_whoever_learns_keeps_others_out(
+    twin: GpuNetwork, priority: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A learner records on the stream by which a network takes over weights; or restores meanwhile."""
+    while Stream.made[0] % 32 != twin.loads.stream.cuda_stream[1]:
+        torch.cuda.Stream()
+    if priority == 0:
+        while_recording(monkeypatch, lambda: pretending(0), twin.load)
+        return
+    learner = pretending(0)
+    data = learner.save()
+    while_recording(monkeypatch, lambda: twin.forward(states_of(EWN, 10)), lambda: learner.load(data))
+
+
+def while_recording(patch: pytest.MonkeyPatch, record: Callable[[], T], meanwhile: Callable[[], T]) -> T:
+    """What `meanwhile` returns, which begins while `record` records a graph."""
     recording, go_on = threading.Event(), threading.Event()
 
     class Slow(Graph):
@@ -96,16 +122,15 @@ def test_networks_that_share_streams_do_not_disturb_each_other(
             go_on.wait(10)
             super().__setattr__(name, value)
 
-    monkeypatch.setattr(torch.cuda, "CUDAGraph", Slow)
-    with ThreadPoolExecutor(3) as threads:
-        first = threads.submit(other.forward, states)
-        recording.wait(10)
-        second, third = threads.submit(twin.forward, states), threads.submit(twin.load)
-        time.sleep(0.05)  # for them to come to the stream
+    patch.setattr(torch.cuda, "CUDAGraph", Slow)
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(record)
+        assert recording.wait(10)
+        second = threads.submit(meanwhile)
+        time.sleep(0.05)  # for it to come to the stream
         go_on.set()
-        third.result()
-        assert np.array_equal(first.result()[0], expected)
-        assert np.array_equal(second.result()[0], expected)
+        first.result()
+        return second.result()
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)

@@ -5,30 +5,18 @@ What a GPU makes of them is in `test_gpu.py`.
 
 import numpy as np
 import pytest
-import torch
 
 from dicent import DicentError
 from dicent.learn import gpu_step
 from dicent.learn.gpu_step import GpuStep
-from dicent.learn.learner import Learner
 
 from .learning import BATCH, examples, learn, learner_on, weights_of
-from .pretended_cuda import ERRORS, Graph, pretend, without_memory
+from .pretended_cuda import ERRORS, Graph, pretend, pretending, without_memory
 
 
 @pytest.fixture(autouse=True)
 def pretended(monkeypatch: pytest.MonkeyPatch) -> None:
     pretend(monkeypatch)
-
-
-def pretending(num_actions: int) -> Learner:
-    """A learner that takes its steps on the pretended GPU."""
-    learner = learner_on("cpu", num_actions)
-    learner.optimizer = torch.optim.Adam(
-        learner.module.parameters(), lr=torch.tensor(1e-3), weight_decay=1e-4, foreach=False
-    )
-    learner._gpu_step = GpuStep(learner.module, learner.optimizer, learner.game, BATCH)
-    return learner
 
 
 @pytest.mark.parametrize("num_actions", [0, 18])

@@ -424,3 +424,23 @@ def test_a_missing_tensorboard_is_told(tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(DicentError, match="pip install tensorboard"):
         train(config, tmp_path / "run")
     assert not (tmp_path / "run" / "config.toml").exists()
+
+
+def test_a_run_that_was_shown_other_planes_is_told_how_to_go_on(tmp_path: Path) -> None:
+    """As one from before the game had a choice of them."""
+    config = TINY.replace(game="ewn:pieces=3,size=4,planes=pieces", matches=8)
+    train(config, tmp_path, warn=quiet)
+    text = (tmp_path / "config.toml").read_text()
+    (tmp_path / "config.toml").write_text(text.replace(",planes=pieces", ""))
+    before = {path: path.read_bytes() for path in checkpoints(tmp_path)[-1].iterdir()}
+    with pytest.raises(DicentError, match='write game = "ewn:size=4,pieces=3,planes=pieces" into its config'):
+        train(config.replace(game="ewn:pieces=3,size=4", matches=16), tmp_path, warn=quiet)
+    assert {path: path.read_bytes() for path in checkpoints(tmp_path)[-1].iterdir()} == before
+    (tmp_path / "config.toml").write_text(text)
+    train(config.replace(matches=16), tmp_path, warn=quiet)
+
+
+def test_a_module_for_other_planes_is_refused(tmp_path: Path) -> None:
+    module = dicent.DenseNetwork(dicent.make("ewn:planes=pieces").input_shape, hidden=8)
+    with pytest.raises(DicentError, match=r"planes of shape \(20, 5, 5\); ewn has \(32, 5, 5\)"):
+        train(TINY.replace(game="ewn"), tmp_path, module=module, warn=quiet)

@@ -146,3 +146,33 @@ def test_the_papers_network_plays_the_papers_rules(game: str) -> None:
     parse_player("greedy:net-paper").require(dicent.make(game))
     with pytest.raises(PlayerError, match="has learned ewn-paper"):
         parse_player("greedy:net-paper").require(EWN)
+
+
+@pytest.mark.parametrize("settings", [None, {"input_shape": 800}, {"input_shape": (800,)}])
+def test_modules_of_ones_own_are_taken_as_they_are(settings: object) -> None:
+    module = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(800, 1), torch.nn.Flatten(0))
+    module.settings = settings  # type: ignore[assignment]  # which is its own affair
+    network = Network(module)
+    assert network.shown(EWN) == EWN
+    assert network.evaluate(EWN, EWN.initial_state(1).cells[None]).shape == (1,)
+
+
+def test_a_game_from_a_file_can_be_shown_in_another_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = Path(dicent.games.__file__).with_name("ewn.py").read_text(encoding="utf-8")
+    (tmp_path / "mine.py").write_text(source, encoding="utf-8")
+    game = dicent.load(tmp_path / "mine.py", pieces=3)
+    pieces = dicent.load(tmp_path / "mine.py", pieces=3, planes="pieces")
+    network = Network(ResidualNetwork(pieces.input_shape, 4, 1, 8))
+    assert network.shown(game) == pieces
+    assert network.shown(pieces) == pieces
+    assert not game.is_like(EWN)
+
+
+def test_a_match_goes_on_though_its_game_is_shown_in_another_way(tmp_path: Path) -> None:
+    file = tmp_path / "games.jsonl"
+    first = dicent.play_match("random", "greedy:rollout=1", "ewn:planes=pieces", 4, record=file)
+    again = dicent.play_match("random", "greedy:rollout=1", "ewn", 8, record=file)
+    assert again.results[:4].tolist() == first.results.tolist()
+    assert len(list(dicent.read_records(file))) == 8

@@ -215,6 +215,7 @@ def test_a_part_of_the_work_has_a_part_of_the_report() -> None:
     assert "not finished" in as_markdown(sections(result))
     nothing = dataclasses.replace(result, tournament=None, learned=())
     assert "Nothing is known yet" in as_markdown(sections(nothing))
+    assert "All networks" not in as_markdown(sections(nothing))
 
 
 def test_a_copy_that_is_not_installed_reports_its_version(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -191,7 +191,7 @@ def _network_rows(rounds: int, scale: float) -> Iterator[Row]:
 
     before = torch.get_num_threads()
     torch.set_num_threads(1)
-    ewn = make("ewn")
+    ewn = make("ewn:planes=pieces")  # as the paper's
     network = _recorder(ResidualNetwork(ewn.input_shape))
     evaluator = Network(network)
     states = [ewn.initial_state(seed) for seed in range(64)]

@@ -20,7 +20,7 @@ from dicent.game import NAMES, Cells, Game, State
 from dicent.kernels.constants import CHOICE, ONGOING
 from dicent.kernels.generator import draw, open_stream
 from dicent.playout import MAX_STEPS, playouts
-from dicent.registry import make
+from dicent.registry import make, ways_to_show
 from dicent.view import View
 
 CHECKS = (
@@ -63,6 +63,7 @@ def check_game(
         tell(CHECKS[1])
         _check_text(game, known)
         tell(CHECKS[2])
+        _check_planes(game)
         _check_encoding(rules, known)
         _check_twins(rules, known)
         tell(CHECKS[3])
@@ -170,6 +171,16 @@ def _check_view(game: Game, state: State) -> None:
         raise ContractError(f"view: returned a {type(view).__name__}, not a View, at position {state}")
     if not all(0 <= p.row < view.rows and 0 <= p.column < view.columns for p in view.pieces):
         raise ContractError(f"view: a piece stands outside the board, at position {state}")
+
+
+def _check_planes(game: Game) -> None:
+    """Networks know by its shape which encoding they have learned, and states are the same in each."""
+    ways = list(ways_to_show(game))
+    if len({way.input_shape for way in ways}) < len(ways):
+        raise ContractError("INPUT_SHAPE: two choices of the option `planes` have the same shape")
+    sizes = {(way.state_size, way.num_actions, way.num_outcomes) for way in ways}
+    if len(sizes) > 1:
+        raise ContractError("the option `planes` changes the size of states, actions or outcomes")
 
 
 def _check_encoding(rules: CheckedRules, known: dict[bytes, Facts]) -> None:

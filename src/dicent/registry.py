@@ -56,10 +56,11 @@ def load(path: str | Path, **options: Value) -> Game:
 def ways_to_show(game: Game) -> Iterator[Game]:
     """The game as it is, then with each other choice of `planes`, an option that changes no rule."""
     yield game
-    base, given = _split(game.name)
+    base = _split(game.name)[0]
+    owner = _presets()[base][0] if base in _presets() else base
     for planes in next((o.choices for o in game.declared_options if o.name == "planes"), ()):
         if planes != game.options["planes"]:
-            yield make(base, **{**given, "planes": planes})  # type: ignore[arg-type]  # given as texts
+            yield _build(owner, game.rules.path, {**game.options, "planes": planes})
 
 
 def game_names() -> list[str]:

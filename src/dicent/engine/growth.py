@@ -10,6 +10,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import replace
 from typing import cast
 
+from dicent.evaluate.network import Network
 from dicent.game import State
 from dicent.search.analysis import Analysis
 from dicent.search.limit import Limit
@@ -93,7 +94,9 @@ def core(search: Search) -> Search:
 
 def warm_up(search: Search, state: State) -> None:
     """Compile what a search needs before its clock is started."""
-    kind = state.game, type(search), type(getattr(search, "evaluator", None))
+    evaluator = getattr(search, "evaluator", None)
+    shown = evaluator.shown(state.game) if isinstance(evaluator, Network) else state.game
+    kind = state.game, shown, type(search), type(evaluator)
     if kind in _warm or not isinstance(search, TreeSearch) or state.result is not None:
         return
     for _ in search.stream(state, Limit(evaluations=1, depth=1), None, float("inf")):

@@ -101,7 +101,8 @@ class GpuNetwork:
                 if most <= SIZES[0]:
                     raise DicentError("the GPU has no memory left: use device=cpu") from None
                 self.batches.most = min(self.batches.most, most // 2)  # unless another thread was faster
-                torch.cuda.empty_cache()
+                with RECORDING:
+                    torch.cuda.empty_cache()
 
 
 class GpuStream:

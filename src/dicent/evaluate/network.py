@@ -71,14 +71,14 @@ class Network(PolicyEvaluator):
         return self._shown[game]
 
     def _fitting(self, game: Game) -> Game:
-        wanted = getattr(self.module, "settings", {}).get("input_shape")
-        if wanted is None:  # a module of one's own
-            return game
+        from dicent.nets import input_shape_of
+
+        wanted = input_shape_of(self.module)
         for way in ways_to_show(game):
-            if way.input_shape == tuple(wanted):
+            if wanted in (None, way.input_shape):
                 return way
         raise DicentError(
-            f"this network is for planes of shape {tuple(wanted)}, and {game.name} has {game.input_shape}"
+            f"this network is for planes of shape {wanted}, and {game.name} has {game.input_shape}"
         )
 
     def load(self, weights: dict[str, torch.Tensor]) -> None:

@@ -114,8 +114,7 @@ def shipped_names() -> list[str]:
 def shipped(game: Game) -> str | None:
     """The shipped network that knows a game best, if there is one."""
     try:
-        wanted = {name: game.options[name] for name in ("setup", "rules", "planes")}
-        if make("ewn", **wanted) != game:
+        if not game.is_like(make("ewn", rules=game.options["rules"]), "setup"):
             return None
     except (GameError, KeyError):
         return None

@@ -42,13 +42,13 @@ class LabelClass:
 class Labels:
     """How the sets of numbers of one side fall into classes."""
 
-    def __init__(self, faces: int, stand_in: Any) -> None:
+    def __init__(self, faces: int, moved: Any) -> None:
         self.faces = faces
         self.classes: list[LabelClass] = []
         sets = 1 << faces
         self.label_class = np.zeros(sets, np.int64)
         self.flipped = np.zeros(sets, np.int64)
-        self.rolls = [_rolls(labels, faces, stand_in) for labels in range(sets)]
+        self.rolls = [_rolls(labels, faces, moved) for labels in range(sets)]
         for count in range(1, faces + 1):
             self._classify([labels for labels in range(1, sets) if labels.bit_count() == count])
 
@@ -76,12 +76,12 @@ class Labels:
         return [c for c, found in enumerate(self.classes) if found.count == count]
 
 
-def _rolls(labels: int, faces: int, stand_in: Any) -> Counter[tuple[int, ...]]:
+def _rolls(labels: int, faces: int, moved: Any) -> Counter[tuple[int, ...]]:
     """How many rolls let which pieces move, pieces by rank."""
     present = [face for face in range(faces) if labels >> face & 1]
     rolls: Counter[tuple[int, ...]] = Counter()
     for face in range(faces):
-        movers = [face] if face in present else [int(p) for p in stand_in[labels, face] if p >= 0]
+        movers = [int(piece) for piece in moved[labels, face] if piece >= 0]
         rolls[tuple(present.index(mover) for mover in movers)] += 1
     return rolls
 

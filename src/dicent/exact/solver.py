@@ -58,7 +58,7 @@ class Solver:
 
     def value_of(self, state: State, progress: Report | None = None) -> float:
         """The exact value of a state for MAX."""
-        if state.game != self.game:
+        if not state.game.is_like(self.game):
             raise DicentError(f"this solver is for {self.game.name}, not for {state.game.name}")
         try:
             return self._walk(state, progress)

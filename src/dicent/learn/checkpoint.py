@@ -14,6 +14,7 @@ from dicent.evaluate.network_file import FILE, Description, network_bytes
 from dicent.learn.gain_map import fit_gain_map
 from dicent.learn.learner import Phase
 from dicent.learn.run_folder import Checkpoint
+from dicent.registry import ways_to_show
 
 if TYPE_CHECKING:
     from dicent.learn.train import Training
@@ -84,6 +85,18 @@ def description(training: Training) -> Description:
     return Description(training.game.name, training.terminal, gain_map, how)
 
 
+def _check_shapes(training: Training, saved: dict[str, Any]) -> None:
+    """Raise an error unless the network that was saved is like ours."""
+    ours = {
+        f"playing.{name}": tensor.shape for name, tensor in training.evaluator.module.state_dict().items()
+    }
+    if {name: tensor.shape for name, tensor in saved.items() if name.startswith("playing.")} != ours:
+        hint = ""
+        for way in list(ways_to_show(training.game))[1:]:
+            hint = f'. If it was shown {way.name}, write game = "{way.name}" into its config.toml'
+        raise DicentError(f"{training.folder.path} has a network of another shape than its settings{hint}")
+
+
 def resume(training: Training) -> bool:
     """Go on from the latest whole checkpoint; was there one?"""
     checkpoint = training.folder.load()
@@ -94,6 +107,8 @@ def resume(training: Training) -> bool:
         return False
     if state["format"] != FORMAT:
         raise DicentError(f"{training.folder.path} has checkpoints of format {state['format']}, not {FORMAT}")
+    learner = safetensors.torch.load(checkpoint.files["learner.safetensors"])
+    _check_shapes(training, learner)
     for name in COUNTERS:
         setattr(training.status, name, state["counters"][name])
     training.seconds_before = state["seconds"]
@@ -103,7 +118,6 @@ def resume(training: Training) -> bool:
     training.measured, training.lines = state["measured"], state["lines"]
     training.finished = state["finished"]
     training.results.extend((value, result) for value, result in state["results"])
-    learner = safetensors.torch.load(checkpoint.files["learner.safetensors"])
     training.learner.load({name: t for name, t in learner.items() if not name.startswith("playing.")})
     training.evaluator.load(
         {name.removeprefix("playing."): t for name, t in learner.items() if name.startswith("playing.")}

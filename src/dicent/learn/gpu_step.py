@@ -121,7 +121,8 @@ class GpuStep:
             except RuntimeError as error:
                 if not is_out_of_memory(error):
                     raise
-                torch.cuda.empty_cache()
+                with RECORDING:
+                    torch.cuda.empty_cache()
                 if self.several == 1 and self.piece <= SMALLEST:
                     raise DicentError("the GPU has no memory left for learning: use --device cpu") from None
                 if self.several == 1:

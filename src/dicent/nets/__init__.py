@@ -18,6 +18,11 @@ def build(kind: str, settings: dict[str, Any]) -> nn.Module:
     return KINDS[kind](**settings)
 
 
+def input_shape_of(module: nn.Module) -> tuple[int, int, int] | None:
+    """The shape of the planes that a network is for; None for one of one's own."""
+    return module.settings["input_shape"] if type(module) in KINDS.values() else None  # type: ignore[index,return-value]
+
+
 def kind_of(module: nn.Module) -> str:
     """What files call a network; one of one's own is not known there."""
     for name, kind in KINDS.items():

@@ -126,7 +126,8 @@ class _Match:
         for record in read_records(path):
             number = record.number
             names = self._sides(number)
-            if (record.players, record.seed) != (names, self.seed) or make(record.game) != self.game:
+            same = make(record.game).is_like(self.game)
+            if (record.players, record.seed) != (names, self.seed) or not same:
                 raise RecordError(
                     f"{path} holds another match: {record.game}, {' against '.join(record.players)}, "
                     f"seed {record.seed}; name another file"

@@ -38,7 +38,7 @@ class OpenSpielMcts(Search):
 
     def require(self, game: Game) -> None:
         """Raise an error unless this is the game that OpenSpiel has."""
-        if game != make("ewn"):
+        if not game.is_like(make("ewn")):
             raise PlayerError(f"OpenSpiel knows ewn with its official rules, not {game.name}")
 
     def stream(

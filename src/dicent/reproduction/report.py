@@ -67,7 +67,7 @@ def sections(result: ReproductionResult) -> list[Section]:
         Section("How sure this is", [INTERVALS]),
         _table_1(result),
         _depth(result),
-        _networks(result),
+        *_networks(result),
         *_table_2(result),
         _budgets(result),
         _curves(result),
@@ -139,8 +139,10 @@ def _depth(result: ReproductionResult) -> Section:
     return Section("The depth heuristic", [text], ["terminal value", *HEAD], rows)
 
 
-def _networks(result: ReproductionResult) -> Section:
+def _networks(result: ReproductionResult) -> list[Section]:
     found = result.networks()
+    if not found:
+        return []
     rows = []
     for name, share in found.items():
         score, without_luck, _, interval = _cells(share)
@@ -152,7 +154,7 @@ def _networks(result: ReproductionResult) -> Section:
         "score without luck, %",
     )
     text = "The same round robin, network by network: how far those of an arm are apart."
-    return Section("All networks", [text], ["network", *HEAD[1:3], "interval over games"], rows, figure)
+    return [Section("All networks", [text], ["network", *HEAD[1:3], "interval over games"], rows, figure)]
 
 
 def _table_2(result: ReproductionResult) -> list[Section]:

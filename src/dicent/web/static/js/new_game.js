@@ -131,11 +131,12 @@ const middle = (strengths) => strengths[Math.floor(strengths.length / 2)]?.name 
 
 /** @param {{game: GameInfo, chosen: Record<string, string>, onChange: (chosen: Record<string, string>) => void}} props */
 function Options({ game, chosen, onChange }) {
-  if (!game.options.length) return null;
+  const options = game.options.filter((option) => option.name !== "planes"); // which are for networks
+  if (!options.length) return null;
   return html`<details class="options" open=${Object.keys(chosen).length > 0}>
     <summary>Rules and setup</summary>
     <div class="fields">
-      ${game.options.map((option) => html`<${OneOption} key=${game.name + option.name} option=${option}
+      ${options.map((option) => html`<${OneOption} key=${game.name + option.name} option=${option}
         value=${chosen[option.name] ?? String(option.default)}
         onChange=${(/** @type {string} */ value) => onChange({ ...chosen, [option.name]: value })} />`)}
     </div>
