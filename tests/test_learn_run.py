@@ -426,6 +426,7 @@ def test_a_missing_tensorboard_is_told(tmp_path: Path, monkeypatch: pytest.Monke
     assert not (tmp_path / "run" / "config.toml").exists()
 
 
+@pytest.mark.usefixtures("uncompiled")
 def test_a_run_that_was_shown_other_planes_is_told_how_to_go_on(tmp_path: Path) -> None:
     """As one from before the game had a choice of them."""
     config = TINY.replace(game="ewn:pieces=3,size=4,planes=pieces", matches=8)

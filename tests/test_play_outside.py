@@ -162,7 +162,7 @@ def test_openspiel_plays_as_well_as_ours_and_only_its_game() -> None:
     assert 0.35 < result.score < 0.65
     same = play_match("openspiel-mcts:100", "uct:100", "ewn", 100, seed=1)
     assert np.array_equal(same.results, result.results)
-    play_match("openspiel-mcts:10", "random", "ewn:planes=pieces", 2)
+    parse_player("openspiel-mcts:10").require(dicent.make("ewn:planes=pieces"))
     for other in ("ewn-paper", "dice-nim"):
         with pytest.raises(PlayerError, match="official rules"):
             play_match("openspiel-mcts:10", "random", other, 2)
