@@ -165,8 +165,10 @@ def test_a_game_from_a_file_can_be_shown_in_another_way(
 ) -> None:
     source = Path(dicent.games.__file__).with_name("ewn.py").read_text(encoding="utf-8")
     (tmp_path / "mine.py").write_text(source, encoding="utf-8")
-    game = dicent.load(tmp_path / "mine.py", pieces=3)
-    pieces = dicent.load(tmp_path / "mine.py", pieces=3, planes="pieces")
+    monkeypatch.chdir(tmp_path)
+    game = dicent.load("mine.py", pieces=3)
+    pieces = dicent.load("mine.py", pieces=3, planes="pieces")
+    monkeypatch.chdir("/")  # a game that is loaded needs nothing of where it was loaded
     network = Network(ResidualNetwork(pieces.input_shape, 4, 1, 8))
     assert network.shown(game) == pieces
     assert network.shown(pieces) == pieces

@@ -174,7 +174,7 @@ def load_rules(path: Path, chosen: Mapping[str, object]) -> Rules:
     _complete(module, path)
     native, constants = _reach(module, path)
     options = {d.name: d.read(chosen.get(d.name, d.default)) for d in declared}
-    return Rules(module, path, source, declared, options, native, constants)
+    return Rules(module, path.absolute(), source, declared, options, native, constants)
 
 
 def execute(

@@ -91,9 +91,10 @@ def _check_shapes(training: Training, saved: dict[str, Any]) -> None:
         f"playing.{name}": tensor.shape for name, tensor in training.evaluator.module.state_dict().items()
     }
     if {name: tensor.shape for name, tensor in saved.items() if name.startswith("playing.")} != ours:
-        hint = ""
-        for way in list(ways_to_show(training.game))[1:]:
-            hint = f'. If it was shown {way.name}, write game = "{way.name}" into its config.toml'
+        others = " or ".join(
+            f'game = "{way.name}"' for way in ways_to_show(training.game) if way != training.game
+        )
+        hint = f". If it was shown other planes, write {others} into its config.toml" if others else ""
         raise DicentError(f"{training.folder.path} has a network of another shape than its settings{hint}")
 
 

@@ -20,7 +20,10 @@ def build(kind: str, settings: dict[str, Any]) -> nn.Module:
 
 def input_shape_of(module: nn.Module) -> tuple[int, int, int] | None:
     """The shape of the planes that a network is for; None for one of one's own."""
-    return module.settings["input_shape"] if type(module) in KINDS.values() else None  # type: ignore[index,return-value]
+    if not isinstance(module, ResidualNetwork | DenseNetwork):
+        return None
+    shape: tuple[int, int, int] = module.settings["input_shape"]
+    return shape
 
 
 def kind_of(module: nn.Module) -> str:

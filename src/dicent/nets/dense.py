@@ -1,5 +1,7 @@
 """A fully connected network: far cheaper than convolutions on small boards, and often enough there."""
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -20,7 +22,7 @@ class DenseNetwork(nn.Module):
         bounded: bool = True,
     ) -> None:
         super().__init__()
-        self.settings = {
+        self.settings: dict[str, Any] = {
             "input_shape": tuple(input_shape),
             "hidden": hidden,
             "layers": layers,

@@ -1,5 +1,7 @@
 """The paper's network: a residual tower with two hidden layers, and one value at the end."""
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -27,7 +29,7 @@ class ResidualNetwork(nn.Module):
         hidden_width: int | None = None,
     ) -> None:
         super().__init__()
-        self.settings = {
+        self.settings: dict[str, Any] = {
             "input_shape": tuple(input_shape),
             "filters": filters,
             "blocks": blocks,

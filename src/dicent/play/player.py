@@ -103,7 +103,8 @@ def _has_learned(network: Network, text: str, game: Game) -> bool:
         learned = make(text)
     except GameError:
         return False
-    return learned.is_like(game, *(() if network.has_policy else ("setup",)))
+    aside = () if network.has_policy else ("setup",)
+    return learned.is_like(game, *aside)
 
 
 LIMITS = {"time": "number", "nodes": "count", "evaluations": "count", "depth": "count"}
