@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from dicent.learn.selection import Softmax as Softmax
     from dicent.learn.train import train as train
     from dicent.library import Library as Library
+    from dicent.nets import register_network as register_network
     from dicent.nets.dense import DenseNetwork as DenseNetwork
     from dicent.nets.residual import ResidualNetwork as ResidualNetwork
     from dicent.node_counts import NodeCounts as NodeCounts
@@ -167,6 +168,7 @@ _HOMES = {
     ),
     "dicent.learn.train": ("train",),
     "dicent.library": ("Library",),
+    "dicent.nets": ("register_network",),
     "dicent.nets.dense": ("DenseNetwork",),
     "dicent.exact.accuracy": ("AccuracyRow", "Estimate", "accuracy"),
     "dicent.exact.ewn_tables": ("Tables", "open_tables", "probe"),

@@ -1,5 +1,6 @@
 """Networks: torch modules, by the names that files and settings call them."""
 
+import json
 from typing import Any
 
 from torch import nn
@@ -8,13 +9,28 @@ from dicent.errors import DicentError
 from dicent.nets.dense import DenseNetwork
 from dicent.nets.residual import ResidualNetwork
 
-KINDS: dict[str, type[nn.Module]] = {"residual": ResidualNetwork, "dense": DenseNetwork}
+OURS: dict[str, type[nn.Module]] = {"residual": ResidualNetwork, "dense": DenseNetwork}
+KINDS = dict(OURS)  # and those of one's own
+
+
+def register_network(name: str, kind: type[nn.Module]) -> None:
+    """Let files hold networks of one's own, under this name.
+
+    A network says in `settings` what its class was made with, so that `kind(**settings)` makes it anew; JSON
+    must be able to hold them. Whoever loads such a file must have registered the class too.
+    """
+    if not (isinstance(kind, type) and issubclass(kind, nn.Module)):
+        raise DicentError(f"{kind!r} is no class of torch modules")
+    if name in OURS:
+        raise DicentError(f"{name!r} is a network that comes with Dicent: choose another name")
+    KINDS[name] = kind
 
 
 def build(kind: str, settings: dict[str, Any]) -> nn.Module:
     """The network of that kind with those settings, its weights fresh."""
     if kind not in KINDS:
-        raise DicentError(f"there is no network {kind!r}; possible are {', '.join(KINDS)}")
+        known = ", ".join(KINDS)
+        raise DicentError(f"there is no network {kind!r}; {known} are known, others by register_network")
     return KINDS[kind](**settings)
 
 
@@ -27,8 +43,19 @@ def input_shape_of(module: nn.Module) -> tuple[int, int, int] | None:
 
 
 def kind_of(module: nn.Module) -> str:
-    """What files call a network; one of one's own is not known there."""
-    for name, kind in KINDS.items():
-        if type(module) is kind:
-            return name
-    raise DicentError(f"{type(module).__name__} is no network that files can describe: {', '.join(KINDS)}")
+    """What files call a network; one of one's own must be registered."""
+    own = type(module).__name__
+    name = next((name for name, kind in KINDS.items() if type(module) is kind), None)
+    if name is None:
+        how = f"dicent.register_network('name', {own})"
+        raise DicentError(f"{own} is no network that files know: make it known by {how}")
+    settings = getattr(module, "settings", None)
+    try:
+        if not isinstance(settings, dict):
+            raise TypeError("they are no dict")
+        json.dumps(settings)
+    except (TypeError, ValueError) as error:
+        raise DicentError(
+            f"{own}.settings must say what the network was made with, so that files can: {error}"
+        ) from error
+    return name

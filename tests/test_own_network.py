@@ -1,0 +1,73 @@
+"""Networks of one's own: learned, kept and loaded like ours."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import dicent
+from dicent import DicentError, load_network, nets, train
+
+from .running import TINY, quiet
+
+pytestmark = pytest.mark.usefixtures("quick_preflight")
+
+
+class Shallow(torch.nn.Module):
+    """A network of one's own."""
+
+    def __init__(self, input_shape: tuple[int, int, int], settings: Any = None) -> None:
+        super().__init__()
+        self.settings = {"input_shape": tuple(input_shape)} if settings is None else settings
+        self.weigh = torch.nn.Linear(math.prod(input_shape), 1)
+
+    def forward(self, planes: torch.Tensor) -> torch.Tensor:
+        return torch.tanh(self.weigh(planes.flatten(1)).squeeze(1))
+
+
+@pytest.fixture
+def known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`Shallow` is known to files, for this test."""
+    monkeypatch.setattr(nets, "KINDS", dict(nets.KINDS))
+    dicent.register_network("shallow", Shallow)
+
+
+@pytest.mark.usefixtures("known")
+def test_a_network_of_ones_own_is_kept_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shape = dicent.make("dice-nim").input_shape
+    quiet(TINY.replace(matches=8), tmp_path, module=Shallow(shape))
+    path = quiet(TINY.replace(matches=16), tmp_path, module=Shallow(shape))
+    network, state = load_network(path), dicent.make("dice-nim").initial_state(0)
+    assert isinstance(network.module, Shallow)
+    assert network.description is not None
+    assert network.description.training["matches"] == 16
+    assert -1 < network.evaluate(state.game, state.cells[None])[0] < 1
+    monkeypatch.setattr(nets, "KINDS", dict(nets.OURS))  # as in a process that knows nothing of it
+    with pytest.raises(dicent.NetworkFileError, match=r"no network 'shallow'.*register_network"):
+        load_network(path)
+
+
+@pytest.mark.parametrize("settings", [[], {"made of": object()}, "wide"])
+@pytest.mark.usefixtures("known")
+def test_a_network_that_cannot_be_kept_is_told_before_it_learns(settings: Any, tmp_path: Path) -> None:
+    module = Shallow(dicent.make("dice-nim").input_shape, settings)
+    with pytest.raises(DicentError, match=r"Shallow\.settings must say what the network was made with"):
+        train(TINY, tmp_path / "run", module=module)
+    assert not (tmp_path / "run" / "config.toml").exists()
+
+
+def test_a_network_that_files_do_not_know_is_told_before_it_learns(tmp_path: Path) -> None:
+    module = Shallow(dicent.make("dice-nim").input_shape)
+    with pytest.raises(DicentError, match=r"register_network\('name', Shallow\)"):
+        train(TINY, tmp_path / "run", module=module)
+    assert not (tmp_path / "run" / "config.toml").exists()
+
+
+def test_only_networks_under_names_of_their_own_are_registered() -> None:
+    with pytest.raises(DicentError, match="'dense' is a network that comes with Dicent"):
+        dicent.register_network("dense", Shallow)
+    for nothing in (Shallow((1, 1, 1)), int):
+        with pytest.raises(DicentError, match="no class of torch modules"):
+            dicent.register_network("mine", nothing)  # type: ignore[arg-type]
