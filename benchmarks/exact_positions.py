@@ -9,6 +9,10 @@ decisions after it, also those between moves that are worth the same.
 
 `error` is that of the bare network's value (-1 to 1), `best` the share of decisions in which play one ply
 ahead finds a best move, `regret` the win probability that it gives away. Intervals are 95 %.
+
+`--why` measures two better judges beside each network, at the drawn positions. *images*: the mean over all
+symmetric images; what that mends are differences between images. *ahead*: the network's values after all
+rolls and best moves, about what it is taught; what that mends is what it does not manage to take in.
 """
 
 import argparse
@@ -66,22 +70,36 @@ def rolled(game, positions):
     return decisions
 
 
-def lost(game, network, tables, decisions):
-    """The win probability that play one ply ahead gives away in each decision."""
+def moves_of(game, network, decisions):
+    """For each decision who is to move, and the states after all moves with the network's values."""
     states = [game.state(cells) for cells in decisions]
     after = [[state.apply(action) for action in state.legal_actions] for state in states]
     cells = np.array([s.cells for moves in after for s in moves])
     results = [s.result for moves in after for s in moves]
     judged = np.array(network.evaluate(game, cells))
     judged = np.array([v if r is None else r for v, r in zip(judged, results, strict=True)])
-    exact = tables.values(cells)
-    answer, first = [], 0
-    for state, moves in zip(states, after, strict=True):
-        here = slice(first, first + len(moves))
-        worth = state.to_play * exact[here]
-        answer.append((worth.max() - worth[np.argmax(state.to_play * judged[here])]) / 2)
-        first += len(moves)
+    ends = np.cumsum([len(moves) for moves in after])[:-1]
+    return zip([s.to_play for s in states], np.split(cells, ends), np.split(judged, ends), strict=True)
+
+
+def lost(game, network, tables, decisions):
+    """The win probability that play one ply ahead gives away in each decision."""
+    answer = []
+    for mover, cells, judged in moves_of(game, network, decisions):
+        worth = mover * tables.values(cells)
+        answer.append((worth.max() - worth[np.argmax(mover * judged)]) / 2)
     return np.array(answer)
+
+
+class Ahead(dicent.Evaluator):
+    """A network's values after all rolls and best moves, of states before a roll."""
+
+    def __init__(self, network):
+        self.network = network
+
+    def evaluate(self, game, states):
+        found = [m * (m * v).max() for m, _, v in moves_of(game, self.network, rolled(game, states))]
+        return np.array(found).reshape(len(states), -1).mean(axis=1)
 
 
 def measure(game, network, tables, positions):
@@ -125,6 +143,7 @@ def main():
     )
     parser.add_argument("networks", nargs="+")
     parser.add_argument("--each", type=int, default=20)
+    parser.add_argument("--why", action="store_true")
     given = parser.parse_args()
     game = dicent.make("ewn")
     tables = dicent.build_tables(game, 4)
@@ -139,6 +158,11 @@ def main():
         for ruler, some in positions.items():
             show(name, ruler, measure(game, network, tables, some))
         show(name, "different", measure_different(network, sample))
+        if given.why:
+            show(name, "images", measure(game, dicent.Symmetric(network), tables, positions["drawn"]))
+            ahead = Ahead(network).evaluate(game, positions["drawn"])
+            errors = np.abs(ahead - tables.values(positions["drawn"]))
+            print(f"{name:20} {'ahead':10} error {errors.mean():.4f}", flush=True)
 
 
 if __name__ == "__main__":
