@@ -15,6 +15,7 @@ Edit = Callable[..., Path]
 SEES_STONES = "planes[s[LEFT]] = 1.0"
 SEES_DIE = "planes[STONES + int(s[DIE])] = 1.0"
 SEES_MOVER = "planes[STONES + 7] = 1.0"
+SIDE = "planes[INPUT_SHAPE[0] - 1 if SEEN_BY_MOVER else MARKS] = 1.0"  # of EWN
 COUNTS_ACTIONS = "n = min(3, int(s[DIE]), int(s[LEFT]))"
 ROLLS = "s[DIE] = o + 1"
 TAKES = "s[LEFT] -= a + 1"
@@ -101,7 +102,7 @@ def test_the_encoding_of_ewn_must_not_hide_the_die(edited: Edit) -> None:
 
 def test_the_encoding_of_ewn_must_not_hide_the_mover(edited: Edit) -> None:
     """Two positions of EWN that differ in nothing but the mover are rare in play."""
-    message = breach(edited("ewn", ("planes[3 * PIECES] = 1.0", "pass")), positions=2000)
+    message = breach(edited("ewn", (SIDE, "pass"), ('    "mover",', '    "moves",')), positions=2000)
     assert message.startswith("encode: ")
 
 
@@ -380,7 +381,7 @@ def test_games_must_end(edited: Edit) -> None:
 
 
 def test_planes_must_differ_in_shape_and_change_no_size(edited: Edit) -> None:
-    same = ("(2 * PIECES if SHOW_MOVES else 0), SIZE, SIZE", "2 * PIECES, SIZE, SIZE")
+    same = ("(2 * PIECES if SHOW_MOVES else 0) + SEEN_BY_MOVER, SIZE", "2 * PIECES + 1, SIZE")
     assert "`planes` have the same shape" in breach(edited("ewn", same))
     larger = ("NUM_ACTIONS = STEPS + ", "NUM_ACTIONS = STEPS + SHOW_MOVES + ")
     assert "`planes` changes the size" in breach(edited("ewn", larger))

@@ -85,13 +85,13 @@ def test_games_for_programs(answer: Answer) -> None:
     assert list(games) == dicent.game_names()
     ewn = games["ewn"]
     assert ewn["title"] == "EinStein würfelt nicht!"
-    assert (ewn["num_actions"], ewn["num_outcomes"], ewn["input_shape"]) == (18, 6, [32, 5, 5])
+    assert (ewn["num_actions"], ewn["num_outcomes"], ewn["input_shape"]) == (18, 6, [33, 5, 5])
     assert ewn["options"] == {
         "size": 5,
         "pieces": 6,
         "rules": "official",
         "setup": "random",
-        "planes": "moves",
+        "planes": "mover",
         "hole": False,
     }
     assert [option["name"] for option in ewn["declared"]] == list(ewn["options"])

@@ -384,7 +384,7 @@ def test_encoding_of_moves() -> None:
     """After the planes of pieces, one for each face: the pieces of MAX that it moves, then those of MIN."""
 
     def moves(text: str, options: str = "") -> list[list[tuple[int, int]]]:
-        planes = at(text, f"ewn:pieces=3,size=4{options}").encode()
+        planes = at(text, f"ewn:pieces=3,size=4,planes=moves{options}").encode()
         assert planes.shape == (17, 4, 4)
         assert (planes[:11] == at(text, f"ewn:pieces=3,size=4,planes=pieces{options}").encode()).all()
         return [[tuple(c) for c in np.argwhere(plane).tolist()] for plane in planes[11:]]
@@ -394,7 +394,7 @@ def test_encoding_of_moves() -> None:
     assert moves("3A/4/C3/1c2 2 1") == [[a], [a, c], [c], [(3, 1)], [(3, 1)], [(3, 1)]]
     assert moves("4/1B2/4/ab2 1 3") == [[b], [b], [b], [(3, 0)], [(3, 1)], [(3, 1)]]
     assert moves("A3/4/4/3c 1 @", ",setup=alternate") == [[]] * 6
-    six = at("A4/5/5/5/D3f 1 -", "ewn:rules=paper").encode()[20:]
+    six = at("A4/5/5/5/D3f 1 -", "ewn:rules=paper,planes=moves").encode()[20:]
     assert [np.argwhere(plane).tolist() for plane in six[:3]] == [[[0, 0]], [[0, 0]], [[4, 0]]]
-    both = at("A4/5/5/5/D3f 1 -", "ewn").encode()[21]
+    both = at("A4/5/5/5/D3f 1 -", "ewn:planes=moves").encode()[21]
     assert np.argwhere(both).tolist() == [[0, 0], [4, 0]]

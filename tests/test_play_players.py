@@ -136,7 +136,7 @@ def test_networks_that_are_shown_a_game_in_different_ways_play_it_alike(num_acti
 @pytest.mark.usefixtures("uncompiled")
 def test_a_network_that_fits_no_way_is_refused() -> None:
     network = Network(ResidualNetwork((7, 5, 5), 4, 1, 8))
-    with pytest.raises(dicent.DicentError, match=r"planes of shape \(7, 5, 5\), and ewn has \(32, 5, 5\)"):
+    with pytest.raises(dicent.DicentError, match=r"planes of shape \(7, 5, 5\), and ewn has \(33, 5, 5\)"):
         network.evaluate(EWN, EWN.initial_state(1).cells[None])
     with pytest.raises(dicent.DicentError, match="planes of shape"):
         dicent.play_match(Player(dicent.Greedy(network)), "random", "ewn", 2)
@@ -151,9 +151,9 @@ def test_the_papers_network_plays_the_papers_rules(game: str) -> None:
 
 
 @pytest.mark.usefixtures("uncompiled")
-@pytest.mark.parametrize("settings", [None, {"input_shape": 800}, {"input_shape": (800,)}])
+@pytest.mark.parametrize("settings", [None, {"input_shape": 825}, {"input_shape": (825,)}])
 def test_modules_of_ones_own_are_taken_as_they_are(settings: object) -> None:
-    module = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(800, 1), torch.nn.Flatten(0))
+    module = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(825, 1), torch.nn.Flatten(0))
     module.settings = settings  # type: ignore[assignment]  # which is its own affair
     network = Network(module)
     assert network.shown(EWN) == EWN

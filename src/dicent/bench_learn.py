@@ -38,7 +38,7 @@ def learn_rows(rounds: int, scale: float) -> Iterator[Row]:
 
 def _network_rows(name: str, kind: str, settings: dict[str, int], rounds: int, scale: float) -> Iterator[Row]:
     game = make("ewn")
-    module = build(kind, {"input_shape": game.input_shape, **settings})
+    module = build(kind, {"input_shape": game.input_shape, "seen_by_mover": game.seen_by_mover, **settings})
     network = Network(module)
     play = SelfPlay(Descent(network), game, 128, Limit(evaluations=60), Ordinal(), itertools.count())
     play.deal()

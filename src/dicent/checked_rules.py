@@ -163,8 +163,17 @@ class CheckedRules:
             self.fail(
                 "encode", cells, "wrote more than whole numbers from 0 to 255, but WHOLE_PLANES is True"
             )
+        if self.module.SEEN_BY_MOVER:
+            self._check_side(cells, planes[-1])
         encoding: bytes = planes.tobytes()
         return encoding
+
+    def _check_side(self, cells: Cells, side: Any) -> None:
+        """With SEEN_BY_MOVER the last plane says who moves; at chance states, whose turn it is."""
+        player = self.module.to_play(cells.copy())
+        possible = (1.0, 0.0) if player not in (MAX, MIN) else (1.0,) if player == MAX else (0.0,)
+        if not any((side == mark).all() for mark in possible):
+            self.fail("encode", cells, "must fill the last plane with 1 where MAX moves and 0 where MIN does")
 
     def image(self, cells: Cells, k: int) -> tuple[int, Cells]:
         """The sign and the image under symmetry `k`."""

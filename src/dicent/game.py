@@ -45,6 +45,7 @@ class Game:
         self.num_outcomes: int = module.NUM_OUTCOMES
         self.num_symmetries: int = module.NUM_SYMMETRIES
         self.whole_planes: bool = module.WHOLE_PLANES
+        self.seen_by_mover: bool = module.SEEN_BY_MOVER
         self.input_shape: tuple[int, int, int] = module.INPUT_SHAPE
         self.max_plies: int | None = module.MAX_PLIES or None
         self._identity = rules.identity

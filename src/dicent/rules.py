@@ -63,6 +63,7 @@ CONSTANTS: dict[str, object] = {
     "MAX_PLIES": 0,
     "NUM_SYMMETRIES": 1,
     "WHOLE_PLANES": False,
+    "SEEN_BY_MOVER": False,
     "EQUAL_OUTCOMES": False,
     "PRESETS": {},
 }
@@ -251,12 +252,14 @@ def _check_sizes(module: ModuleType, path: Path) -> None:
     whole("NUM_OUTCOMES", 0)
     whole("MAX_PLIES", 0)
     whole("NUM_SYMMETRIES", 1)
-    for name in ("WHOLE_PLANES", "EQUAL_OUTCOMES"):
+    for name in ("WHOLE_PLANES", "SEEN_BY_MOVER", "EQUAL_OUTCOMES"):
         if not isinstance(getattr(module, name), bool):
             raise GameError(f"{path}: {name} is {getattr(module, name)!r}, not True or False")
     shape = module.INPUT_SHAPE
     if not (isinstance(shape, tuple) and len(shape) == 3 and all(type(n) is int and n > 0 for n in shape)):
         raise GameError(f"{path}: INPUT_SHAPE is {shape!r}, not (channels, height, width)")
+    if module.SEEN_BY_MOVER and shape[0] < 2:
+        raise GameError(f"{path}: SEEN_BY_MOVER needs a plane for the mover's side after the others")
     if module.STATE_DTYPE not in (np.int8, np.int16, np.int32, np.int64):
         raise GameError(f"{path}: STATE_DTYPE must be np.int8, np.int16, np.int32 or np.int64")
     if not isinstance(module.PRESETS, dict):

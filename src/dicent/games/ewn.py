@@ -23,9 +23,9 @@ RULES = option(
 SETUP = option("setup", "random", help="random, mirrored, alternate, sequential, or a position")
 PLANES = option(
     "planes",
-    "moves",
-    ("moves", "pieces"),
-    "what networks are shown: where each piece is (pieces), and which of them a roll may move (moves)",
+    "mover",
+    ("mover", "moves", "pieces"),
+    "networks see the pieces (pieces), also which a roll may move (moves), from the mover's side (mover)",
 )
 HOLE = option("hole", False, help="a black hole in the centre removes whatever enters it")
 
@@ -41,7 +41,7 @@ HOLE_CELL = CELLS // 2 if HOLE else CELLS
 PAPER = RULES == "paper"
 DEALT, MIRRORED = SETUP == "random", SETUP == "mirrored"
 ALTERNATE, SEQUENTIAL = SETUP == "alternate", SETUP == "sequential"
-SHOW_MOVES = PLANES == "moves"
+SEEN_BY_MOVER, SHOW_MOVES = PLANES == "mover", PLANES != "pieces"
 PLACED = MIRRORED or ALTERNATE or SEQUENTIAL  # do players place their pieces?
 
 if DEPTH >= SIZE:
@@ -53,7 +53,9 @@ if HOLE and SIZE % 2 == 0:
 STEPS = 3 * PIECES
 NUM_ACTIONS = STEPS + (PIECES * PIECES if PLACED else 0)
 NUM_OUTCOMES = PIECES
-INPUT_SHAPE = (3 * PIECES + 2 + (2 * PIECES if SHOW_MOVES else 0), SIZE, SIZE)
+MARKS = 3 * PIECES  # planes of pieces and faces come before, moves after these two
+MOVES = MARKS + 2
+INPUT_SHAPE = (MOVES + (2 * PIECES if SHOW_MOVES else 0) + SEEN_BY_MOVER, SIZE, SIZE)
 # The usual maximum: 40 on the 5x5 board, and the placements.
 MAX_PLIES = 8 * SIZE + (PIECES if MIRRORED else 2 * PIECES if PLACED else 0)
 NUM_SYMMETRIES = 16
@@ -263,31 +265,45 @@ def result(s):
 def encode(s, planes):
     """Planes: MAX's pieces, MIN's pieces, the die's faces, MAX to move, pieces being placed; and moves.
 
-    Which piece a roll moves depends on all that are left, whose numbers a network would have to compare.
+    As the mover sees it, MIN's pieces come first where MIN moves, the board turned by half; the pieces that
+    may move now take the place of the side, which comes last.
     """
-    for i in range(2 * PIECES):
-        if s[i] != OFF:
-            planes[i, ROW[s[i]], COLUMN[s[i]]] = 1.0
+    turned = SEEN_BY_MOVER and s[MOVER] == MIN
+    for side in range(2):
+        for piece in range(PIECES):
+            cell = seen(int(s[PIECES * side + piece]), turned)
+            if cell != OFF:
+                planes[PIECES * (side ^ turned) + piece, ROW[cell], COLUMN[cell]] = 1.0
     if s[DIE] > 0:
         planes[2 * PIECES + int(s[DIE]) - 1] = 1.0
     if s[MOVER] == MAX:
-        planes[3 * PIECES] = 1.0
+        planes[INPUT_SHAPE[0] - 1 if SEEN_BY_MOVER else MARKS] = 1.0
     if s[DIE] == PLACING:
-        planes[3 * PIECES + 1] = 1.0
+        planes[MARKS + 1] = 1.0
     elif SHOW_MOVES:
-        show_moves(s, planes[3 * PIECES + 2 :])
+        show_moves(s, turned, planes)
 
 
-def show_moves(s, planes):
-    """A plane for each side and face of the die: the pieces that may move when it is rolled."""
+def seen(cell, turned):
+    return CELLS - 1 - cell if turned and cell != OFF else cell
+
+
+def show_moves(s, turned, planes):
+    """A plane for each side and face of the die: the pieces that may move when it is rolled.
+
+    Which these are depends on all that are left, whose numbers a network would have to compare.
+    """
     for side in range(2):
         present = pieces_present(s, side)
+        rolled = int(s[DIE]) - 1 if (s[MOVER] == MIN) == side else OFF
         for face in range(PIECES):
             for i in range(2):
                 piece = MOVED[present, face, i]
                 if piece != OFF:
-                    cell = s[PIECES * side + piece]
-                    planes[PIECES * side + face, ROW[cell], COLUMN[cell]] = 1.0
+                    cell = seen(int(s[PIECES * side + piece]), turned)
+                    planes[MOVES + PIECES * (side ^ turned) + face, ROW[cell], COLUMN[cell]] = 1.0
+                    if SEEN_BY_MOVER and face == rolled:
+                        planes[MARKS, ROW[cell], COLUMN[cell]] = 1.0
 
 
 def symmetry(s, k, out):

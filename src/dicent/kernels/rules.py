@@ -14,6 +14,7 @@ INPUT_SHAPE = (1, 1, 1)
 MAX_PLIES = 0
 NUM_SYMMETRIES = 1
 WHOLE_PLANES = False  # encode writes whole numbers from 0 to 255 only
+SEEN_BY_MOVER = False  # encode shows states as the mover sees them; the last plane is 1 where that is MAX
 EQUAL_OUTCOMES = False  # chance always has NUM_OUTCOMES outcomes, all of the same probability
 SCATTERS = False  # there is a function scatter
 

@@ -10,10 +10,11 @@ import safetensors.numpy
 import safetensors.torch
 
 from dicent.errors import DicentError
-from dicent.evaluate.network_file import FILE, Description, network_bytes
+from dicent.evaluate.network_file import FILE, Description, load_network, network_bytes
 from dicent.learn.gain_map import fit_gain_map
 from dicent.learn.learner import Phase
 from dicent.learn.run_folder import Checkpoint
+from dicent.nets import input_shape_of
 from dicent.registry import ways_to_show
 
 if TYPE_CHECKING:
@@ -91,10 +92,10 @@ def _check_shapes(training: Training, saved: dict[str, Any]) -> None:
         f"playing.{name}": tensor.shape for name, tensor in training.evaluator.module.state_dict().items()
     }
     if {name: tensor.shape for name, tensor in saved.items() if name.startswith("playing.")} != ours:
-        others = " or ".join(
-            f'game = "{way.name}"' for way in ways_to_show(training.game) if way != training.game
-        )
-        hint = f". If it was shown other planes, write {others} into its config.toml" if others else ""
+        shape = input_shape_of(load_network(training.folder.path).module)
+        fitting = next((way.name for way in ways_to_show(training.game) if way.input_shape == shape), None)
+        other = fitting not in (None, training.game.name)
+        hint = f'. It was shown other planes: write game = "{fitting}" into its config.toml' if other else ""
         raise DicentError(f"{training.folder.path} has a network of another shape than its settings{hint}")
 
 

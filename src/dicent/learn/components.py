@@ -65,6 +65,7 @@ def make_module(config: Config, game: Game, terminal: TerminalValue, own: Own) -
         "hidden": config.hidden,
         "num_actions": game.num_actions if config.search == "puct" else 0,
         "bounded": terminal.is_bounded,
+        "seen_by_mover": game.seen_by_mover,
     }
     if config.network == "residual":
         settings |= {"filters": config.filters, "blocks": config.blocks}

@@ -5,12 +5,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from dicent.nets.side import as_mover_sees
+
 
 class DenseNetwork(nn.Module):
     """Input planes to a value for MAX, and optionally to a logit for each action.
 
     The planes are one long vector here; `layers` hidden layers of `hidden` units with ReLU, each after
-    the first beside a shortcut. `bounded` ends in tanh, for values from -1 to 1.
+    the first beside a shortcut. `bounded` ends in tanh, for values from -1 to 1. `seen_by_mover` is for
+    games that show their states so.
     """
 
     def __init__(
@@ -20,6 +23,7 @@ class DenseNetwork(nn.Module):
         layers: int = 3,
         num_actions: int = 0,
         bounded: bool = True,
+        seen_by_mover: bool = False,
     ) -> None:
         super().__init__()
         self.settings: dict[str, Any] = {
@@ -28,9 +32,11 @@ class DenseNetwork(nn.Module):
             "layers": layers,
             "num_actions": num_actions,
             "bounded": bounded,
+            "seen_by_mover": seen_by_mover,
         }
         channels, height, width = input_shape
-        self.bounded = bounded
+        channels -= seen_by_mover
+        self.bounded, self.seen_by_mover = bounded, seen_by_mover
         self.first = nn.Linear(channels * height * width, hidden)
         self.rest = nn.ModuleList(nn.Linear(hidden, hidden) for _ in range(layers - 1))
         self.value = nn.Linear(hidden, 1)
@@ -38,10 +44,15 @@ class DenseNetwork(nn.Module):
 
     def forward(self, planes: Tensor) -> Tensor | tuple[Tensor, Tensor]:
         """Values [B], and logits [B, A] where there is a policy, of planes [B, C, H, W]."""
+        side: Tensor | None = None
+        if self.seen_by_mover:
+            planes, side = as_mover_sees(planes)
         x = torch.relu(self.first(planes.flatten(1)))
         for layer in self.rest:
             x = x + torch.relu(layer(x))
         value = self.value(x).squeeze(1)
         if self.bounded:
             value = torch.tanh(value)
+        if side is not None:
+            value = value * side
         return value if self.policy is None else (value, self.policy(x))

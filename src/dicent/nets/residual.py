@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from dicent.errors import DicentError
+from dicent.nets.side import as_mover_sees
 
 
 class ResidualNetwork(nn.Module):
@@ -14,7 +15,7 @@ class ResidualNetwork(nn.Module):
     The paper's has 83 filters, 4 blocks, and two hidden layers of 425, with ReLU; `width` pads the
     filters and `hidden_width` the hidden layers with zeros to numbers that suit the hardware (96 for 83 and
     432 for 425 on tensor cores), which computes the same function. `bounded` ends in tanh, for values from
-    -1 to 1.
+    -1 to 1. `seen_by_mover` is for games that show their states so.
     """
 
     def __init__(
@@ -27,6 +28,7 @@ class ResidualNetwork(nn.Module):
         bounded: bool = True,
         width: int | None = None,
         hidden_width: int | None = None,
+        seen_by_mover: bool = False,
     ) -> None:
         super().__init__()
         self.settings: dict[str, Any] = {
@@ -38,14 +40,16 @@ class ResidualNetwork(nn.Module):
             "bounded": bounded,
             "width": width,
             "hidden_width": hidden_width,
+            "seen_by_mover": seen_by_mover,
         }
         if width is not None and width < filters:
             raise DicentError(f"width {width} is less than the {filters} filters")
         if hidden_width is not None and hidden_width < hidden:
             raise DicentError(f"hidden_width {hidden_width} is less than the {hidden} hidden units")
         channels, height, rows = input_shape
+        channels -= seen_by_mover
         wide, units = width or filters, hidden_width or hidden
-        self.bounded = bounded
+        self.bounded, self.seen_by_mover = bounded, seen_by_mover
         self.stem = _convolution(channels, wide)
         self.blocks = nn.ModuleList(_Block(wide) for _ in range(blocks))
         self.first = nn.Linear(wide * height * rows, units)
@@ -56,6 +60,9 @@ class ResidualNetwork(nn.Module):
 
     def forward(self, planes: Tensor) -> Tensor | tuple[Tensor, Tensor]:
         """Values [B], and logits [B, A] where there is a policy, of planes [B, C, H, W]."""
+        side: Tensor | None = None
+        if self.seen_by_mover:
+            planes, side = as_mover_sees(planes)
         x = torch.relu(self.stem(planes))
         for block in self.blocks:
             x = block(x)
@@ -64,6 +71,8 @@ class ResidualNetwork(nn.Module):
         value = self.value(x).squeeze(1)
         if self.bounded:
             value = torch.tanh(value)
+        if side is not None:
+            value = value * side
         return value if self.policy is None else (value, self.policy(x))
 
     @torch.no_grad()
