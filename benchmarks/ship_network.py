@@ -136,7 +136,7 @@ def main():
     given = parser.parse_args()
     network = dicent.load_network(given.networks[-1])
     plain = without_padding(network.module)
-    check(network.module, plain, dicent.make(network.description.game))
+    check(network.module, plain, network.shown(dicent.make(network.description.game)))
     SHIPPED.mkdir(exist_ok=True)
     file = SHIPPED / f"{given.name}.safetensors"
     write_atomically(file, network_bytes(plain.half(), network.description))

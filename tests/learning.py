@@ -27,6 +27,7 @@ def states_of(game: dicent.Game, count: int) -> np.ndarray:
 
 def network(game: dicent.Game, seed: int = 3, **settings: object) -> torch.nn.Module:
     torch.manual_seed(seed)
+    settings = {"seen_by_mover": game.seen_by_mover, **settings}
     return dicent.ResidualNetwork(game.input_shape, filters=8, blocks=1, hidden=16, **settings)
 
 

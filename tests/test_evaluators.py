@@ -174,7 +174,7 @@ def test_values_inside_a_search_are_those_outside(evaluator: Evaluator) -> None:
 
 
 def test_a_function_gets_the_encodings_of_all_states_at_once() -> None:
-    states = ongoing_states("ewn")
+    states = ongoing_states("ewn:planes=moves")
     given = []
 
     def count_pieces(planes: np.ndarray) -> list[float]:
@@ -264,7 +264,7 @@ def test_symmetric_of_a_game_without_symmetries_is_the_evaluator_itself() -> Non
 
 # Networks.
 
-EWN = (32, 5, 5)  # the input's shape
+EWN = (33, 5, 5)  # the input's shape
 PAPER = {"filters": 83, "blocks": 4, "hidden": 425}
 
 
@@ -277,7 +277,7 @@ class Watched(torch.nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.layers = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Dropout(), torch.nn.Linear(800, 1))
+        self.layers = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Dropout(), torch.nn.Linear(825, 1))
         self.batches: list[int] = []
 
     def forward(self, planes: torch.Tensor) -> torch.Tensor:

@@ -238,11 +238,14 @@ def test_encoding_shows_die_and_mover(state: dicent.State) -> None:
 @every_position
 @given(positions())
 def test_encoding_shows_what_each_roll_moves(state: dicent.State) -> None:
+    """To the mover, from whose side the board is shown."""
     if not state.is_chance:
         return
     options, mover = state.game.options, read(state)[1]
     size, pieces = options["size"], options["pieces"]
-    shown = state.encode()[3 * pieces + 2 :][pieces * (mover - 1) : pieces * mover]
+    shown = state.encode()[3 * pieces + 2 :][:pieces]
+    if mover == 2:
+        shown = shown[:, ::-1, ::-1]
     for face, _ in state.outcomes:
         movers = {move[:2] for move in expected_moves(state.apply_outcome(face))}
         cells = {square((r, c), size) for r, c in np.argwhere(shown[face]).tolist()}

@@ -213,7 +213,8 @@ def paper_loop(config: Config) -> tuple[list[Learned], list[list[int]], DenseNet
     game = dicent.make(config.game)
     torch.set_num_threads(1)
     torch.manual_seed(config.seed)
-    module = DenseNetwork(game.input_shape, config.hidden, config.layers)
+    seen = game.seen_by_mover
+    module = DenseNetwork(game.input_shape, config.hidden, config.layers, seen_by_mover=seen)
     adam = torch.optim.Adam(module.parameters(), config.learning_rate, weight_decay=config.weight_decay)
     memory: list[Learned] = []  # the last matches, each shuffled
     datasets, played = [], []

@@ -427,14 +427,17 @@ def test_a_missing_tensorboard_is_told(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 @pytest.mark.usefixtures("uncompiled")
-def test_a_run_that_was_shown_other_planes_is_told_how_to_go_on(tmp_path: Path) -> None:
-    """As one from before the game had a choice of them."""
-    config = TINY.replace(game="ewn:pieces=3,size=4,planes=pieces", matches=8)
+@pytest.mark.parametrize("planes", ["pieces", "moves"])
+def test_a_run_that_was_shown_other_planes_is_told_how_to_go_on(planes: str, tmp_path: Path) -> None:
+    """As one from before the game had a choice of them; also where its weights would fit."""
+    config = TINY.replace(game=f"ewn:pieces=3,size=4,planes={planes}", matches=8)
     train(config, tmp_path, warn=quiet)
     text = (tmp_path / "config.toml").read_text()
-    (tmp_path / "config.toml").write_text(text.replace(",planes=pieces", ""))
+    (tmp_path / "config.toml").write_text(text.replace(f",planes={planes}", ""))
     before = {path: path.read_bytes() for path in checkpoints(tmp_path)[-1].iterdir()}
-    with pytest.raises(DicentError, match='write game = "ewn:size=4,pieces=3,planes=pieces" into its config'):
+    with pytest.raises(
+        DicentError, match=f'write game = "ewn:size=4,pieces=3,planes={planes}" into its config'
+    ):
         train(config.replace(game="ewn:pieces=3,size=4", matches=16), tmp_path, warn=quiet)
     assert {path: path.read_bytes() for path in checkpoints(tmp_path)[-1].iterdir()} == before
     (tmp_path / "config.toml").write_text(text)

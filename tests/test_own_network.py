@@ -65,6 +65,34 @@ def test_a_network_that_files_do_not_know_is_told_before_it_learns(tmp_path: Pat
     assert not (tmp_path / "run" / "config.toml").exists()
 
 
+class Forgetful(Shallow):
+    """Its settings do not say how wide it was made."""
+
+    def __init__(self, input_shape: tuple[int, int, int], hidden: int = 3) -> None:
+        super().__init__(input_shape)
+        self.weigh = torch.nn.Sequential(
+            torch.nn.Linear(math.prod(input_shape), hidden), torch.nn.Linear(hidden, 1)
+        )
+
+
+@pytest.mark.usefixtures("known")
+def test_settings_must_make_the_same_network_anew(tmp_path: Path) -> None:
+    dicent.register_network("forgetful", Forgetful)
+    shape = dicent.make("dice-nim").input_shape
+    with pytest.raises(DicentError, match=r"Forgetful\.settings make a network with other weights"):
+        train(TINY, tmp_path, module=Forgetful(shape, 5))
+    with pytest.raises(DicentError, match=r"Shallow\.settings do not make the network anew: .*input_shape"):
+        train(TINY, tmp_path, module=Shallow(shape, {}))
+
+
+@pytest.mark.usefixtures("known", "uncompiled")
+def test_a_network_of_ones_own_is_shown_what_it_has_learned_to_see() -> None:
+    moves, game = dicent.make("ewn:planes=moves"), dicent.make("ewn")
+    network = dicent.Network(Shallow(moves.input_shape))
+    assert network.shown(game) == moves
+    assert network.evaluate(game, game.initial_state(1).cells[None]).shape == (1,)
+
+
 def test_only_networks_under_names_of_their_own_are_registered() -> None:
     with pytest.raises(DicentError, match="'dense' is a network that comes with Dicent"):
         dicent.register_network("dense", Shallow)

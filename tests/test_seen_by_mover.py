@@ -94,6 +94,19 @@ def test_planes_must_say_who_the_mover_is(edited: Edit, wrong: str) -> None:
         dicent.check_game(dicent.load(file), positions=20)
 
 
+def test_both_sides_must_be_what_they_look(edited: Edit) -> None:
+    """A network that is not told who moves would think the opposite of the same position."""
+    game = dicent.load(edited("ewn", ("s[MOVER] == MIN\n", "False\n")), size=3, pieces=1)
+    with pytest.raises(dicent.ContractError, match="look the same to a network from the movers' sides, but"):
+        dicent.check_game(game, positions=300)
+
+
+def test_a_network_for_the_movers_side_is_for_games_that_show_it(tmp_path: Path) -> None:
+    module = DenseNetwork(dicent.make("dice-nim").input_shape, hidden=8, seen_by_mover=True)
+    with pytest.raises(dicent.DicentError, match="dice-nim does not show its states so"):
+        dicent.train(TINY, tmp_path / "run", module=module)
+
+
 def test_what_a_game_says_of_its_planes_must_make_sense(edited: Edit) -> None:
     name, shape = 'NAME = "dice-nim"', "(STONES + 8, 1, 1)"
     with pytest.raises(dicent.GameError, match="SEEN_BY_MOVER is 1, not True or False"):

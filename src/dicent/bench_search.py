@@ -192,7 +192,7 @@ def _network_rows(rounds: int, scale: float) -> Iterator[Row]:
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     ewn = make("ewn:planes=pieces")  # as the paper's
-    network = _recorder(ResidualNetwork(ewn.input_shape, seen_by_mover=ewn.seen_by_mover))
+    network = _recorder(ResidualNetwork(ewn.input_shape))
     evaluator = Network(network)
     states = [ewn.initial_state(seed) for seed in range(64)]
     evaluations = max(64, int(400 * scale))

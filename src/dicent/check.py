@@ -17,7 +17,7 @@ from dicent.binding import bind
 from dicent.checked_rules import CheckedRules, Facts, describe
 from dicent.errors import ContractError, DicentError, GameError
 from dicent.game import NAMES, Cells, Game, State
-from dicent.kernels.constants import CHOICE, ONGOING
+from dicent.kernels.constants import CHANCE, CHOICE, ONGOING
 from dicent.kernels.generator import draw, open_stream
 from dicent.playout import MAX_STEPS, playouts
 from dicent.registry import make, ways_to_show
@@ -194,7 +194,7 @@ def _check_encoding(rules: CheckedRules, known: dict[bytes, Facts]) -> None:
                     rules.fail(
                         "encode", facts.cells, f"hides whether chance chose {faces.index(face)} or {o}"
                     )
-        twin = looks.setdefault(facts.planes, facts)
+        twin = looks.setdefault(_look(rules.game, facts.planes), facts)
         if twin is facts:
             continue
         _compare(rules, facts, twin)
@@ -219,26 +219,35 @@ def _looks_like(game: Game, cells: Cells, facts: Facts) -> bool:
     """Are these numbers a position, and is it encoded as another one is?"""
     try:
         state = State(game, cells.copy())
-        return state.encode().tobytes() == facts.planes and game.parse(str(state)) == state
+        same = _look(game, state.encode().tobytes()) == _look(game, facts.planes)
+        return same and game.parse(str(state)) == state
     except Exception:
         return False
 
 
+def _look(game: Game, planes: bytes) -> bytes:
+    """What a network sees of planes; with SEEN_BY_MOVER the last one only turns its value round."""
+    _, height, width = game.input_shape
+    return planes[: -4 * height * width] if game.seen_by_mover else planes
+
+
 def _compare(rules: CheckedRules, one: Facts, two: Facts) -> None:
-    """Raise an error if two positions look the same and are not."""
+    """Raise an error if two positions look the same and are not, or not the same but for the sides."""
+    sides = "" if one.planes == two.planes else " from the movers' sides"
     for problem in _differences(rules, one, two):
         raise ContractError(
-            f"encode: two positions look the same to a network, but {problem}: "
+            f"encode: two positions look the same to a network{sides}, but {problem}: "
             f"{describe(rules.game, two.cells)} and {describe(rules.game, one.cells)}"
         )
 
 
 def _differences(rules: CheckedRules, one: Facts, two: Facts) -> Iterator[str]:
-    if one.result != two.result:
+    sign = 1 if one.planes == two.planes else -1
+    if one.result != (two.result if two.result == ONGOING else sign * two.result):
         yield f"the result is {two.result} in the first and {one.result} in the second"
     if one.result != ONGOING:
         return
-    if one.player != two.player:
+    if one.player != (two.player if two.player == CHANCE else sign * two.player):
         yield f"{NAMES[two.player]} is to play in the first and {NAMES[one.player]} in the second"
     if set(one.legal) != set(two.legal):
         yield "their legal actions differ"
@@ -246,7 +255,8 @@ def _differences(rules: CheckedRules, one: Facts, two: Facts) -> Iterator[str]:
         yield "the probabilities of chance differ"
     after = [dict(zip(f.legal or range(len(f.p)), f.children, strict=True)) for f in (one, two)]
     for choice, child in after[0].items():
-        if rules.planes(child) != rules.planes(after[1][choice]):
+        mine, other = rules.planes(child), rules.planes(after[1][choice])
+        if _look(rules.game, mine) != _look(rules.game, other) or (mine == other) != (sign == 1):
             yield f"the positions after {choice} look different"
 
 

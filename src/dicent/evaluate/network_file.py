@@ -92,6 +92,14 @@ def load_network(path: str | Path, device: str = "cpu", threads: int = 1, compil
     return network
 
 
+def settings_in(content: bytes) -> dict[str, Any]:
+    """What the network was made with whose file has this content."""
+    length = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + length])["__metadata__"][KEY]
+    settings: dict[str, Any] = json.loads(header)["settings"]
+    return settings
+
+
 def find_network(path: str | Path) -> Path:
     """The file of a network: the file itself, the latest checkpoint's in a run folder, or a shipped one."""
     if str(path) in shipped_names() and not Path(path).exists():

@@ -25,7 +25,7 @@ PLANES = option(
     "planes",
     "mover",
     ("mover", "moves", "pieces"),
-    "networks see the pieces (pieces), also which a roll may move (moves), from the mover's side (mover)",
+    "networks see the pieces (pieces), also what rolls may move (moves), this from the mover's side (mover)",
 )
 HOLE = option("hole", False, help="a black hole in the centre removes whatever enters it")
 

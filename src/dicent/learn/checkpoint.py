@@ -10,7 +10,7 @@ import safetensors.numpy
 import safetensors.torch
 
 from dicent.errors import DicentError
-from dicent.evaluate.network_file import FILE, Description, load_network, network_bytes
+from dicent.evaluate.network_file import FILE, Description, network_bytes, settings_in
 from dicent.learn.gain_map import fit_gain_map
 from dicent.learn.learner import Phase
 from dicent.learn.run_folder import Checkpoint
@@ -86,17 +86,19 @@ def description(training: Training) -> Description:
     return Description(training.game.name, training.terminal, gain_map, how)
 
 
-def _check_shapes(training: Training, saved: dict[str, Any]) -> None:
-    """Raise an error unless the network that was saved is like ours."""
-    ours = {
-        f"playing.{name}": tensor.shape for name, tensor in training.evaluator.module.state_dict().items()
-    }
+def _check_network(training: Training, checkpoint: Checkpoint, saved: dict[str, Any]) -> None:
+    """Raise an error unless the network that was saved is like ours, and was shown the same planes."""
+    module, folder = training.evaluator.module, training.folder.path
+    shape = settings_in(checkpoint.files[FILE]).get("input_shape")
+    fitting = next((way for way in ways_to_show(training.game) if list(way.input_shape) == shape), None)
+    if fitting is not None and fitting != training.game and input_shape_of(module) is not None:
+        raise DicentError(
+            f"{folder} has a network that was shown other planes than its settings say: "
+            f'write game = "{fitting.name}" into its config.toml'
+        )
+    ours = {f"playing.{name}": tensor.shape for name, tensor in module.state_dict().items()}
     if {name: tensor.shape for name, tensor in saved.items() if name.startswith("playing.")} != ours:
-        shape = input_shape_of(load_network(training.folder.path).module)
-        fitting = next((way.name for way in ways_to_show(training.game) if way.input_shape == shape), None)
-        other = fitting not in (None, training.game.name)
-        hint = f'. It was shown other planes: write game = "{fitting}" into its config.toml' if other else ""
-        raise DicentError(f"{training.folder.path} has a network of another shape than its settings{hint}")
+        raise DicentError(f"{folder} has a network of another shape than its settings")
 
 
 def resume(training: Training) -> bool:
@@ -110,7 +112,7 @@ def resume(training: Training) -> bool:
     if state["format"] != FORMAT:
         raise DicentError(f"{training.folder.path} has checkpoints of format {state['format']}, not {FORMAT}")
     learner = safetensors.torch.load(checkpoint.files["learner.safetensors"])
-    _check_shapes(training, learner)
+    _check_network(training, checkpoint, learner)
     for name in COUNTERS:
         setattr(training.status, name, state["counters"][name])
     training.seconds_before = state["seconds"]

@@ -19,7 +19,7 @@ from dicent.learn.config import Config
 from dicent.learn.replay import PlainReplay, Replay, SmoothReplay
 from dicent.learn.selection import SELECTIONS, ByVisits, Selection
 from dicent.learn.self_play import SelfPlay
-from dicent.nets import build, input_shape_of, kind_of
+from dicent.nets import build, check_kept, input_shape_of
 from dicent.registry import make
 from dicent.search.descent import Descent
 from dicent.search.determinized import Determinized
@@ -52,12 +52,14 @@ def make_terminal(config: Config, game: Game, own: Own) -> TerminalValue:
 def make_module(config: Config, game: Game, terminal: TerminalValue, own: Own) -> nn.Module:
     """A fresh network, the same for the same seed."""
     if own.module is not None:
-        kind_of(own.module)  # whose checkpoints could not be written is told before anything is learned
+        check_kept(own.module)
         shape = input_shape_of(own.module)
         if shape not in (None, game.input_shape):
             raise DicentError(
                 f"the module is for planes of shape {shape}; {game.name} has {game.input_shape}"
             )
+        if getattr(own.module, "seen_by_mover", False) and not game.seen_by_mover:
+            raise DicentError(f"the module has seen_by_mover, but {game.name} does not show its states so")
         return own.module
     torch.manual_seed(config.seed)
     settings: dict[str, Any] = {

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import torch
 from torch import nn
 
 from dicent.errors import DicentError
@@ -35,11 +36,13 @@ def build(kind: str, settings: dict[str, Any]) -> nn.Module:
 
 
 def input_shape_of(module: nn.Module) -> tuple[int, int, int] | None:
-    """The shape of the planes that a network is for; None for one of one's own."""
-    if not isinstance(module, ResidualNetwork | DenseNetwork):
+    """The shape of the planes that a network is for; None where one of one's own does not say."""
+    if type(module) not in KINDS.values():
         return None
-    shape: tuple[int, int, int] = module.settings["input_shape"]
-    return shape
+    match getattr(module, "settings", None):
+        case {"input_shape": [int(channels), int(height), int(width)]}:
+            return channels, height, width
+    return None
 
 
 def kind_of(module: nn.Module) -> str:
@@ -59,3 +62,16 @@ def kind_of(module: nn.Module) -> str:
             f"{own}.settings must say what the network was made with, so that files can: {error}"
         ) from error
     return name
+
+
+def check_kept(module: nn.Module) -> None:
+    """Raise an error unless a file can hold this network, and it can be made anew from there."""
+    kind, own = kind_of(module), type(module).__name__
+    try:
+        with torch.random.fork_rng(devices=[]):
+            anew = build(kind, json.loads(json.dumps(module.settings)))
+    except Exception as error:  # whatever a class of one's own may do
+        raise DicentError(f"{own}.settings do not make the network anew: {error}") from error
+    shapes = [{name: t.shape for name, t in m.state_dict().items()} for m in (anew, module)]
+    if shapes[0] != shapes[1]:
+        raise DicentError(f"{own}.settings make a network with other weights")
