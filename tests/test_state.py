@@ -108,6 +108,7 @@ EXPORTED = [
     "preset",
     "probe",
     "read_records",
+    "register_network",
     "replay",
     "reproduce",
     "review_game",
