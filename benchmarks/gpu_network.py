@@ -104,11 +104,8 @@ def main():
     game = dicent.make("ewn")
     planes = torch.rand(SIZES[-1], *game.input_shape, device="cuda").round()
     for padding in ({}, {"width": 96}, PADDED):
-        module = (
-            dicent.ResidualNetwork(game.input_shape, seen_by_mover=game.seen_by_mover, **padding)
-            .cuda()
-            .eval()
-        )
+        module = dicent.ResidualNetwork(game.input_shape, seen_by_mover=game.seen_by_mover, **padding)
+        module.cuda().eval()
         half = copy.deepcopy(module).half().to(memory_format=LAST)
         halved = planes.half().to(memory_format=LAST)
         with torch.no_grad():

@@ -53,7 +53,7 @@ def test_a_network_of_ones_own_is_kept_and_goes_on(tmp_path: Path, monkeypatch: 
 @pytest.mark.usefixtures("known")
 def test_a_network_that_cannot_be_kept_is_told_before_it_learns(settings: Any, tmp_path: Path) -> None:
     module = Shallow(dicent.make("dice-nim").input_shape, settings)
-    with pytest.raises(DicentError, match=r"Shallow\.settings must say what the network was made with"):
+    with pytest.raises(DicentError, match=r"Shallow\.settings do not make the network anew"):
         train(TINY, tmp_path / "run", module=module)
     assert not (tmp_path / "run" / "config.toml").exists()
 

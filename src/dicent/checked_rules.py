@@ -171,7 +171,7 @@ class CheckedRules:
     def _check_side(self, cells: Cells, side: Any) -> None:
         """With SEEN_BY_MOVER the last plane says who moves; at chance states, whose turn it is."""
         player = self.ask("to_play", cells, self.module.to_play)
-        possible = (1.0, 0.0) if player not in (MAX, MIN) else (1.0,) if player == MAX else (0.0,)
+        possible = {MAX: (1.0,), MIN: (0.0,)}.get(player, (1.0, 0.0))
         if not any((side == mark).all() for mark in possible):
             self.fail("encode", cells, "must fill the last plane with 1 where MAX moves and 0 where MIN does")
 

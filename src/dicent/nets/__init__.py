@@ -52,15 +52,6 @@ def kind_of(module: nn.Module) -> str:
     if name is None:
         how = f"dicent.register_network('name', {own})"
         raise DicentError(f"{own} is no network that files know: make it known by {how}")
-    settings = getattr(module, "settings", None)
-    try:
-        if not isinstance(settings, dict):
-            raise TypeError("they are no dict")
-        json.dumps(settings)
-    except (TypeError, ValueError) as error:
-        raise DicentError(
-            f"{own}.settings must say what the network was made with, so that files can: {error}"
-        ) from error
     return name
 
 
