@@ -62,6 +62,14 @@ def test_presets_are_valid(name: str, tmp_path: Path) -> None:
         preset("desktop")
 
 
+@pytest.mark.parametrize("completion", [True, False])
+@pytest.mark.parametrize("search", ["descent", "unbounded", "expectiminimax", "determinized"])
+def test_completion_reaches_every_search_that_has_it(search: str, completion: bool) -> None:
+    config = Config(search=search, completion=completion)
+    made = make_search(config, dicent.ConstantEvaluator(), Own())
+    assert made.completion == completion
+
+
 def test_the_paper_preset_is_the_papers_reading() -> None:
     config = preset("paper")
     assert (config.batch, config.duplication, config.replay_matches) == (3000, 3.0, 100)

@@ -272,6 +272,24 @@ def test_components_of_ones_own_are_used(tmp_path: Path) -> None:
         train(TINY, tmp_path / "other", search=dicent.Greedy)
 
 
+@pytest.mark.parametrize("begun", ["with", "without"])
+def test_a_run_does_not_go_on_with_other_components_than_it_was_begun_with(
+    begun: str, tmp_path: Path
+) -> None:
+    class Mine(EpsilonGreedy):
+        pass
+
+    first, then = ({"selection": Mine()}, {}) if begun == "with" else ({}, {"selection": Mine()})
+    config = TINY.replace(matches=8)
+    quiet(config, tmp_path, **first)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*.*l")}
+    told = r"begun with other components \((selection Mine, )?module DenseNetwork\) than are given now"
+    with pytest.raises(DicentError, match=told):
+        quiet(config, tmp_path, **then)
+    assert before == {path: path.read_bytes() for path in tmp_path.rglob("*.*l")}
+    quiet(config.replace(matches=16), tmp_path, **first)
+
+
 def test_a_depth_network_tells_win_probabilities(tmp_path: Path) -> None:
     quiet(TINY.replace(terminal="depth", matches=40), tmp_path)
     loaded = load_network(tmp_path)

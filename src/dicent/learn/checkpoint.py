@@ -43,6 +43,7 @@ def save(training: Training) -> None:
         "pending": None if phase is None else [phase.loss, phase.seconds],
         "results": list(training.results),
         "finished": training.finished,
+        "own": _own(training),
     }
     learner = training.learner.save()
     learner |= {
@@ -86,6 +87,28 @@ def description(training: Training) -> Description:
     return Description(training.game.name, training.terminal, gain_map, how)
 
 
+def _own(training: Training) -> dict[str, str]:
+    """The components that the settings do not tell, each by the name of its class or function."""
+    given = {**vars(training.own), "module": training.learner.module}
+    return {
+        name: getattr(piece, "__name__", type(piece).__name__)
+        for name, piece in given.items()
+        if piece is not None
+    }
+
+
+def _check_own(training: Training, state: dict[str, Any]) -> None:
+    """Raise an error unless the run goes on with the components that it was begun with."""
+    now = _own(training)
+    before = state.get("own", now)  # runs of before do not name them
+    if before != now:
+        told = [", ".join(f"{kind} {name}" for kind, name in own.items()) for own in (before, now)]
+        raise DicentError(
+            f"{training.folder.path} was begun with other components ({told[0]}) than are given now "
+            f"({told[1]}): give dicent.train the same again, or start a new run in another folder"
+        )
+
+
 def _check_network(training: Training, checkpoint: Checkpoint, saved: dict[str, Any]) -> None:
     """Raise an error unless the network that was saved is like ours, and was shown the same planes."""
     module, folder = training.evaluator.module, training.folder.path
@@ -105,14 +128,17 @@ def resume(training: Training) -> bool:
     """Go on from the latest whole checkpoint; was there one?"""
     checkpoint = training.folder.load()
     state = checkpoint.state if checkpoint else None
-    for name in training.lines:
-        training.folder.cut(name, state["lines"][name] if state else 0)
     if checkpoint is None or state is None:
+        for name in training.lines:
+            training.folder.cut(name, 0)
         return False
     if state["format"] != FORMAT:
         raise DicentError(f"{training.folder.path} has checkpoints of format {state['format']}, not {FORMAT}")
+    _check_own(training, state)
     learner = safetensors.torch.load(checkpoint.files["learner.safetensors"])
     _check_network(training, checkpoint, learner)
+    for name in training.lines:
+        training.folder.cut(name, state["lines"][name])
     for name in COUNTERS:
         setattr(training.status, name, state["counters"][name])
     training.seconds_before = state["seconds"]

@@ -85,7 +85,7 @@ def make_search(config: Config, evaluator: Evaluator, own: Own) -> TreeSearch:
         assert isinstance(evaluator, Network)
         search = Puct(evaluator, config.exploration, config.noise, config.alpha)
     elif config.search == "expectiminimax":
-        search = Expectiminimax(evaluator)
+        search = Expectiminimax(evaluator, completion=config.completion)
     elif config.search == "unbounded":
         search = Unbounded(evaluator, config.completion)
     else:
