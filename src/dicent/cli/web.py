@@ -43,8 +43,8 @@ def serve(
         if (error.name or "").split(".")[0] == "dicent":
             raise
         raise DicentError(
-            f"the server needs the package {error.name}: install Dicent with its extra `web`, as in "
-            "pip install 'dicent[web]'"
+            f"the server needs the package {error.name}: install Dicent with its extra `web`, as `make` does "
+            "(pip install '.[web]' in a clone)"
         ) from error
     if threads is not None and threads < 1:
         raise DicentError(f"--threads is {threads}, it must be 1 or more")
