@@ -57,10 +57,16 @@ def chancy(tmp_path: Path) -> tuple[dicent.Game, Judge]:
     return written_out(tmp_path, CHANCY)
 
 
-def searched(search: Descent, game: dicent.Game, nodes: int, seed: int = 0) -> Group:
-    """A search in its own group, after as many nodes."""
+def searched(
+    search: Descent,
+    game: dicent.Game,
+    nodes: int | None = None,
+    seed: int = 0,
+    evaluations: int | None = None,
+) -> Group:
+    """A search in its own group, after as many nodes or evaluations."""
     group = Group(search, game, compiled=False)
-    group.begin(0, game.initial_state(), Limit(nodes=nodes), seed)
+    group.begin(0, game.initial_state(), Limit(nodes=nodes, evaluations=evaluations), seed)
     group.run()
     group.settle()
     return group
@@ -125,6 +131,20 @@ def test_descents_without_chance(
     group = searched(Descent(judge, completion=False), game, nodes)
     assert contents(group) == exactly(values, visits)
     assert group.analysis().nodes == nodes == len(values) - 1  # the root was there before
+
+
+@pytest.mark.parametrize("kind", ["nodes", "evaluations"])
+def test_whole_descents_go_on_to_the_end_whatever_the_limit(
+    tree: tuple[dicent.Game, Judge], kind: str
+) -> None:
+    game, judge = tree
+    for budget in (1, 2, 3, 4):  # all within the first descent
+        group = searched(Descent(judge, completion=False, whole=True), game, **{kind: budget})
+        assert contents(group) == exactly(FIRST_VALUES, FIRST_VISITS)
+    cut = searched(Descent(judge, completion=False), game, **{kind: 2})
+    assert contents(cut) == exactly({"r": 0.6, "a": 0.6, "b": 0.4}, {"r a": 1})
+    group = searched(Descent(judge, completion=False, whole=True), game, nodes=7)
+    assert contents(group) == exactly(SECOND_VALUES, SECOND_VISITS)
 
 
 def test_children_are_judged_together_and_once(tree: tuple[dicent.Game, Judge]) -> None:

@@ -33,6 +33,7 @@ PAPER = Config(
     matches=7,
     completion=False,
     evaluations_per_move=24,
+    whole_descents=True,
     schedule="annealed",
     replay="smooth",
     replay_matches=4,
@@ -117,7 +118,7 @@ class PaperMatch:
         if s.result is not None:
             return
         if s not in self.expanded:
-            if s != self.root and self.is_spent():
+            if s != self.root and self.is_spent() and not self.config.whole_descents:
                 self.is_over = True
                 return
             self.expand(s)
@@ -263,8 +264,10 @@ class Recorded(SmoothReplay):
         PAPER,
         PAPER.replace(game="ewn:size=3,pieces=3", matches=5),
         PAPER.replace(game="tic-tac-toe", matches=4),
+        PAPER.replace(whole_descents=False),
+        PAPER.replace(game="ewn:size=3,pieces=3", matches=5, whole_descents=False),
     ],
-    ids=lambda config: config.game,
+    ids=lambda config: f"{config.game}, {'whole' if config.whole_descents else 'cut off'}",
 )
 def test_one_match_at_a_time_is_the_papers_loop(config: Config, tmp_path: Path) -> None:
     datasets, played, module = paper_loop(config)

@@ -290,6 +290,16 @@ def test_a_process_that_cannot_end_in_time_waits_for_the_next_piece(
         assert len(begun) == expected
 
 
+def test_without_a_gpu_nothing_is_learned_where_one_is_wanted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "choose_device", lambda wanted: ("cpu", "it is gone" * (wanted == "cuda")))
+    scale = TINY.replace(network={**TINY.network, "device": "cuda"})
+    with pytest.raises(DicentError, match=r"it is gone: the scale .* learns on a GPU; choose another one"):
+        reproduce(tmp_path, scale)
+    assert not (tmp_path / "runs").exists()
+
+
 def test_other_settings_are_refused(
     whole: tuple[Path, ReproductionResult], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -226,6 +226,21 @@ def test_without_completion_descents_reach_best_play(kind: type[Descent]) -> Non
         assert analysis.value == pytest.approx(best_play(DEPTH)(state, 2), abs=0.35)
 
 
+def test_full_width_without_completion_goes_by_values_alone(tmp_path: Path) -> None:
+    """A sure win that is worth little comes before an estimate with completion, and after it without."""
+    game, judge = written_out(
+        tmp_path, "r max 0.0 win=1 deep\ndeep min 0.8 dx dy\ndx max 0.7 e=0\ndy max 0.9 f=0"
+    )
+    judge.terminal = TerminalValue("tenths", 5, function=lambda result, ply: result / 10)
+    for depth in (1, 2):
+        with_it = Expectiminimax(judge).analyse(game.initial_state(), Limit(depth=depth))
+        without = Expectiminimax(judge, completion=False).analyse(game.initial_state(), Limit(depth=depth))
+        assert with_it.value == pytest.approx(0.1)
+        assert with_it.proved
+        assert without.value == pytest.approx({1: 0.8, 2: 0.7}[depth])
+        assert not without.proved
+
+
 @pytest.mark.parametrize("kind", [Descent, Unbounded, Expectiminimax])
 @pytest.mark.parametrize(("terminal", "apart"), [(DEPTH, True), (GAIN, False)])
 def test_states_of_different_plies_are_different_nodes(

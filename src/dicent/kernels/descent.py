@@ -6,6 +6,9 @@ values are backed up along the path: the maximum, the minimum, or the mean by pr
 completion, what is proved is never visited again. The recursion of the paper is a path here, so that
 a search can pause wherever its leaves wait for values.
 
+The paper looks at its budget between iterations only (`whole`). Otherwise one that is spent ends an
+iteration where it stands, at a state that is valued and not expanded.
+
 Unbounded Minimax and its expectiminimax form differ in one line: an iteration ends with the state
 that it has expanded.
 """
@@ -18,15 +21,15 @@ from .tree import FULL, TERMINAL, backup, expand, explore_edge, sample_edge, tre
 
 
 @jit
-def advance(trees, c, first, last, unbounded, settings, work, steps):
+def advance(trees, c, first, last, unbounded, whole, settings, work, steps):
     """Let matches `first` to `last` search, each until it waits or ends, or for `steps` steps."""
     for m in range(first, last):
         if c.status[m] == SEARCHING:
-            search(tree_of(trees, m), c, m, unbounded, settings, work, steps)
+            search(tree_of(trees, m), c, m, unbounded, whole, settings, work, steps)
 
 
 @inline
-def search(t, c, m, unbounded, settings, work, steps):
+def search(t, c, m, unbounded, whole, settings, work, steps):
     """descent_iteration, again and again; each step of the loop is a state on the path."""
     completion = settings.completion
     for _ in range(steps):
@@ -48,7 +51,7 @@ def search(t, c, m, unbounded, settings, work, steps):
         # 3. A state that is not in S is expanded; its children are valued in one batch.
         if t.first_edge[s] == NONE:
             new = NONE
-            if s == c.root[m] or not is_spent(t, c, m):
+            if s == c.root[m] or whole or not is_spent(t, c, m):
                 new = expand(t, s, c.leaves[m], settings, c.d_seed[m], work)
             if new == FULL:  # the path is kept: a larger store can go on from here
                 c.status[m] = STUFFED

@@ -59,7 +59,7 @@ def search(t, c, y, m, settings, work, steps):
             if c.waiting[m] > 0:
                 c.status[m] = WAITING
                 return
-            deepen(t, c, y, m, depth)
+            deepen(t, c, y, m, depth, settings.completion)
             if is_finished(t, c, y, m, settings):
                 c.status[m] = DONE
                 return
@@ -89,11 +89,11 @@ def search(t, c, y, m, settings, work, steps):
 
 
 @jit
-def deepen(t, c, y, m, depth):
+def deepen(t, c, y, m, depth, completion):
     """Back up all layers from the last but one to the root."""
     for node in range(y.start[m, depth + 1] - 1, -1, -1):
         if t.first_edge[node] != NONE:
-            backup(t, node, 1)
+            backup(t, node, completion)
     y.depth[m] = depth + 1
     y.start[m, depth + 2] = t.nodes[0]
     c.depth[m] = depth + 1

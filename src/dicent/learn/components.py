@@ -89,7 +89,7 @@ def make_search(config: Config, evaluator: Evaluator, own: Own) -> TreeSearch:
     elif config.search == "unbounded":
         search = Unbounded(evaluator, config.completion)
     else:
-        search = Descent(evaluator, config.completion)
+        search = Descent(evaluator, config.completion, whole=config.whole_descents)
         search = Determinized(search) if config.search == "determinized" else search
     if isinstance(search, Determinized):
         search = search.inner

@@ -41,6 +41,7 @@ class Config:
     )
     completion: bool = True  # prove what can be proved, and never visit it again
     evaluations_per_move: int = 60  # what a search may spend (simulations for puct)
+    whole_descents: bool = False  # let the last descent of a move go on to its end, whatever it spends
     data: str = "tree"  # what is learned of a match: its whole tree, its root states, its result (terminal)
     selection: str = "ordinal"  # law of action selection: ordinal, epsilon-greedy, softmax
     random_starts: float = 0.0  # share of matches that begin anywhere, as the game can, or after random plies
@@ -121,6 +122,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "game": "ewn-paper",
         "completion": False,
         "evaluations_per_move": 2000,
+        "whole_descents": True,
         "schedule": "annealed",
         "replay": "smooth",
         "duplication": 3.0,
@@ -214,11 +216,7 @@ def _check_type(name: str, value: object, hint: Any) -> None:
 def _check_range(name: str, value: Any) -> None:
     if name in CHOICES and value not in CHOICES[name]:
         raise DicentError(f"{name} is {value!r}; possible are {', '.join(CHOICES[name])}")
-    if (
-        name in ("completion", "symmetries", "waves", "overlap", "tensorboard", "save_matches")
-        or isinstance(value, str)
-        or value is None
-    ):
+    if isinstance(value, str | bool) or value is None:
         return
     zero = (
         "seed",

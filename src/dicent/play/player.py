@@ -133,18 +133,17 @@ class _Kind:
         return types
 
 
-FULL_WIDTH = {"determinized": "switch"}
-BEST_FIRST = {"completion": "switch", "determinized": "switch"}
+TREE = {"completion": "switch", "determinized": "switch"}
 KINDS = {
     "random": _Kind(Random),
     "greedy": _Kind(Greedy, ("net",)),
     "uct": _Kind(
         Uct, ("evaluations",), {"rollouts": "count", "exploration": "number"}, {"evaluations": 1000}
     ),
-    "expectiminimax": _Kind(Expectiminimax, ("net", "depth"), FULL_WIDTH, {"depth": 3}),
-    "descent": _Kind(Descent, ("net", "evaluations"), BEST_FIRST, {"evaluations": 2000}),
+    "expectiminimax": _Kind(Expectiminimax, ("net", "depth"), TREE, {"depth": 3}),
+    "descent": _Kind(Descent, ("net", "evaluations"), {"whole": "switch", **TREE}, {"evaluations": 2000}),
     "unbounded": _Kind(
-        Unbounded, ("net", "evaluations"), {"decision": "text", **BEST_FIRST}, {"evaluations": 2000}
+        Unbounded, ("net", "evaluations"), {"decision": "text", **TREE}, {"evaluations": 2000}
     ),
     "openspiel-mcts": _Kind(
         OpenSpielMcts, ("simulations",), {"simulations": "count", "exploration": "number"}

@@ -126,7 +126,8 @@ class _Work:
     def _play_all(self, networks: dict[Run, Network]) -> None:
         """The matches that are left to play."""
         ours = [run for run in self.runs if run.arm != ALPHAZERO]
-        players = [Player(Expectiminimax(networks[r]), self.scale.play, r.name) for r in ours]
+        searches = {run: Expectiminimax(networks[run], completion=False) for run in ours}
+        players = [Player(search, self.scale.play, run.name) for run, search in searches.items()]
         judge = next(networks[run] for run in ours if run.arm == JUDGE)
         self._stop_when_over()
         self.round_robin = self._play("round-robin", players, None, self.seed, judge, 0)
@@ -159,6 +160,7 @@ class _Work:
             learning = (self.scale.seconds or 0.0) - (state["seconds"] if state else 0.0)
             if self.seconds_left() < learning + self.extra:
                 raise _Over
+            self._check_device(run)
             begin = time.monotonic()
 
             def show(status: Status) -> None:
@@ -214,6 +216,12 @@ class _Work:
 
     def _path(self, run: Run) -> Path:
         return self.folder / "runs" / run.name
+
+    def _check_device(self, run: Run) -> None:
+        """Equal seconds are no equal chance where one process has a GPU and another has none."""
+        _, wrong = choose_device(self.scale.config(run).device)
+        if wrong:
+            raise DicentError(f"{wrong}: the scale {self.scale.name} learns on a GPU; choose another one")
 
     def _network(self, run: Run) -> Network:
         device, _ = choose_device(self.scale.config(run).device)

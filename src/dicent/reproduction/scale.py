@@ -156,14 +156,14 @@ SCALES = {
         processes=4,
         alphazero_processes=2,
         games=160,
-        play=Limit(evaluations=200),
-        simulations=200,
+        play=Limit(depth=3),
+        simulations=100,
         seconds=45.0,
         network={**FULL, **PADDED},
         descent={
             **KEPT,
             **TOGETHER,
-            "evaluations_per_move": 60,
+            "evaluations_per_move": 120,  # about what a whole descent takes, or three plies of full width
             "replay_matches": 640,
             "batch": 2048,
             "at_once": 2048,  # few enough that hundreds are over after seconds, and learning can begin
@@ -176,7 +176,7 @@ SCALES = {
             "evaluations_per_move": 60,
             "replay_states": 400_000,
             "batch": 1024,
-            "at_once": 4096,
+            "at_once": 2048,
             "groups": 2,
             "matches_per_update": 64,
             **UNDISTURBED,

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from dicent.evaluate.base import Evaluator
 from dicent.search.group import Group
 from dicent.search.tree_search import TreeSearch
 
@@ -10,16 +11,24 @@ class Descent(TreeSearch):
     """Best-first descents to the end of the game (`kernels/descent.py`).
 
     With `completion` what is proved is never visited again, and a proved root ends the search; the
-    paper's experiments have it off.
+    paper's experiments have it off. A limit of nodes or evaluations ends a descent where it stands, unless
+    descents are to be `whole`, as in the paper: then the last one goes on to its end, beyond the limit.
     """
 
     keeps_tree = True
     unbounded = False
 
+    def __init__(
+        self, evaluator: Evaluator, completion: bool = True, seed: int = 0, whole: bool = False
+    ) -> None:
+        super().__init__(evaluator, completion, seed)
+        self.whole = whole
+
     def advance(self, group: Group, first: int, last: int, work: Any, steps: int) -> None:
         """Run the kernel on members `first` to `last`."""
         group.bound.kernel("descent.advance")(
-            group.tree, group.matches, first, last, self.unbounded, group.settings, work, steps
+            *(group.tree, group.matches, first, last),
+            *(self.unbounded, self.whole, group.settings, work, steps),
         )
 
     def settle(self, group: Group) -> None:
