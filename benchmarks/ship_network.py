@@ -90,7 +90,9 @@ def command(name, config):
 
 def card(name, snapshots, machine, player, games):
     """What is to be known of a shipped network."""
-    description = dicent.load_network(name).description
+    network = dicent.load_network(name)
+    description = network.description
+    planes = network.shown(dicent.make(description.game)).options.get("planes")
     game, how = description.game, description.training
     minutes = f"{how['seconds'] / 60:.1f} minutes"
     lines = [
@@ -104,6 +106,7 @@ def card(name, snapshots, machine, player, games):
         "```",
         "",
         "All settings are in the file's header. A budget in minutes does not give the same network twice.",
+        *([] if planes is None else [f"It is shown its game with `planes={planes}`."]),
         "",
         "## While it learned",
         "",
