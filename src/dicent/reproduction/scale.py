@@ -163,7 +163,7 @@ SCALES = {
         descent={
             **KEPT,
             **TOGETHER,
-            "evaluations_per_move": 120,  # about what a whole descent takes, or three plies of full width
+            "evaluations_per_move": 60,
             "replay_matches": 640,
             "batch": 2048,
             "at_once": 2048,  # few enough that hundreds are over after seconds, and learning can begin

@@ -1,0 +1,88 @@
+"""Do whole descents, completion and the evaluations to a move matter in short learning? Many small trainings.
+
+    python benchmarks/whole_descents.py OUT
+
+Each case learns the paper's game with the preset `paper`, but a dense network and 128 matches at once, for
+four million evaluations, with four seeds. Then each two networks of different cases play, three plies ahead.
+What OUT holds is not learned again. It takes about half an hour on two cores.
+"""
+
+import argparse
+import itertools
+from pathlib import Path
+
+import numpy as np
+
+import dicent
+
+BASE = dicent.preset("paper").replace(
+    evaluations=4_000_000,
+    network="dense",
+    hidden=128,
+    layers=4,
+    batch=512,
+    at_once=128,
+    matches_per_update=16,
+    waves=False,
+    overlap=True,
+    measurements=0,
+    save_matches=False,
+)
+CASES = {
+    "determinized-120": {"search": "determinized", "evaluations_per_move": 120},
+    "descent-60-cut": {"search": "descent", "evaluations_per_move": 60, "whole_descents": False},
+    "descent-60": {"search": "descent", "evaluations_per_move": 60},
+    "descent-120": {"search": "descent", "evaluations_per_move": 120},
+    "expectiminimax-60-completion": {
+        "search": "expectiminimax",
+        "evaluations_per_move": 60,
+        "completion": True,
+    },
+    "expectiminimax-60": {"search": "expectiminimax", "evaluations_per_move": 60},
+    "expectiminimax-120": {"search": "expectiminimax", "evaluations_per_move": 120},
+}
+SEEDS = (1, 2, 3, 4)
+
+
+def learn(out):
+    """The networks of all cases."""
+    networks = {}
+    for seed, (case, changes) in itertools.product(SEEDS, CASES.items()):
+        path = dicent.train(BASE.replace(seed=seed, **changes), out / f"{case}-{seed}")
+        networks[case, seed] = dicent.load_network(path)
+        how = networks[case, seed].description.training
+        print(f"{case}, seed {seed}: {how['matches']:,} matches, {how['states']:,} states used", flush=True)
+    return networks
+
+
+def play(networks, games):
+    """The score of each network against each of another case, without luck."""
+    scores = {}
+    judge = networks["descent-60-cut", SEEDS[0]]
+    for seed, pair in enumerate(itertools.combinations(networks, 2)):
+        if pair[0][0] != pair[1][0]:
+            first, second = (
+                dicent.Player(
+                    dicent.Expectiminimax(networks[name]), dicent.Limit(depth=3), "-".join(map(str, name))
+                )
+                for name in pair
+            )
+            match = dicent.play_match(first, second, BASE.game, games, seed, luck=judge)
+            scores[pair], scores[pair[::-1]] = match.adjusted, 1 - match.adjusted
+    return scores
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--games", type=int, default=40, help="between two networks")
+    given = parser.parse_args()
+    scores = play(learn(given.out), given.games)
+    for case in CASES:
+        each = [np.mean([v for (a, _), v in scores.items() if a == (case, seed)]) for seed in SEEDS]
+        spread = 1.96 * np.std(each, ddof=1) / len(each) ** 0.5
+        print(f"{case:30} {100 * np.mean(each):.1f} ± {100 * spread:.1f} %")
+
+
+if __name__ == "__main__":
+    main()
