@@ -298,6 +298,8 @@ def test_without_a_gpu_nothing_is_learned_where_one_is_wanted(
     with pytest.raises(DicentError, match=r"it is gone: the scale .* learns on a GPU; choose another one"):
         reproduce(tmp_path, scale)
     assert not (tmp_path / "runs").exists()
+    assert not (tmp_path / "reproduction.json").exists()  # so that another scale may follow
+    module._settle(tmp_path, TINY, 0)
 
 
 def test_other_settings_are_refused(

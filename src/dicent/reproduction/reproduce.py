@@ -160,7 +160,7 @@ class _Work:
             learning = (self.scale.seconds or 0.0) - (state["seconds"] if state else 0.0)
             if self.seconds_left() < learning + self.extra:
                 raise _Over
-            self._check_device(run)
+            _check_device(self.scale, run)
             begin = time.monotonic()
 
             def show(status: Status) -> None:
@@ -217,12 +217,6 @@ class _Work:
     def _path(self, run: Run) -> Path:
         return self.folder / "runs" / run.name
 
-    def _check_device(self, run: Run) -> None:
-        """Equal seconds are no equal chance where one process has a GPU and another has none."""
-        _, wrong = choose_device(self.scale.config(run).device)
-        if wrong:
-            raise DicentError(f"{wrong}: the scale {self.scale.name} learns on a GPU; choose another one")
-
     def _network(self, run: Run) -> Network:
         device, _ = choose_device(self.scale.config(run).device)
         return load_network(self._path(run), device, compiled=True)
@@ -250,8 +244,15 @@ def _last_state(path: Path) -> dict[str, Any] | None:
     return state
 
 
+def _check_device(scale: Scale, run: Run) -> None:
+    """Equal seconds are no equal chance where one process has a GPU and another has none."""
+    _, wrong = choose_device(scale.config(run).device)
+    if wrong:
+        raise DicentError(f"{wrong}: the scale {scale.name} learns on a GPU; choose another one")
+
+
 def _settle(folder: Path, scale: Scale, seed: int) -> None:
-    """Write down what is done here; or see that it is what the folder says."""
+    """Write down what is done here, if it can be done; or see that it is what the folder says."""
     ours = json.loads(json.dumps({"format": FORMAT, "seed": seed, "scale": dataclasses.asdict(scale)}))
     path = folder / "reproduction.json"
     try:
@@ -259,6 +260,7 @@ def _settle(folder: Path, scale: Scale, seed: int) -> None:
     except (OSError, ValueError) as error:
         raise DicentError(f"{path} cannot be read: {error}") from error
     if theirs is None:
+        _check_device(scale, scale.runs(seed)[0])
         write_atomically(path, json.dumps(ours, indent=1).encode())
     elif theirs != ours:
         changed = [key for key in ours["scale"] if ours["scale"][key] != theirs.get("scale", {}).get(key)]
