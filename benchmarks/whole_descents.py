@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import dicent
+from dicent.stats.welch import student_quantile
 
 BASE = dicent.preset("paper").replace(
     evaluations=4_000_000,
@@ -80,7 +81,7 @@ def main():
     scores = play(learn(given.out), given.games)
     for case in CASES:
         each = [np.mean([v for (a, _), v in scores.items() if a == (case, seed)]) for seed in SEEDS]
-        spread = 1.96 * np.std(each, ddof=1) / len(each) ** 0.5
+        spread = student_quantile(0.95, len(each) - 1) * np.std(each, ddof=1) / len(each) ** 0.5
         print(f"{case:30} {100 * np.mean(each):.1f} ± {100 * spread:.1f} %")
 
 

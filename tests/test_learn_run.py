@@ -282,12 +282,27 @@ def test_a_run_does_not_go_on_with_other_components_than_it_was_begun_with(
     first, then = ({"selection": Mine()}, {}) if begun == "with" else ({}, {"selection": Mine()})
     config = TINY.replace(matches=8)
     quiet(config, tmp_path, **first)
+    for name in ("metrics.jsonl", "games.jsonl"):  # as if it had been killed after its last checkpoint
+        with open(tmp_path / name, "a") as file:
+            file.write("{}\n")
     before = {path: path.read_bytes() for path in tmp_path.rglob("*.*l")}
     told = r"begun with other components \((selection Mine, )?module DenseNetwork\) than are given now"
     with pytest.raises(DicentError, match=told):
-        quiet(config, tmp_path, **then)
+        quiet(config.replace(matches=1000), tmp_path, **then)
     assert before == {path: path.read_bytes() for path in tmp_path.rglob("*.*l")}
     quiet(config.replace(matches=16), tmp_path, **first)
+
+
+def test_searches_and_terminal_values_of_ones_own_are_told_apart(tmp_path: Path) -> None:
+    def halves(name: str) -> dicent.TerminalValue:
+        return dicent.TerminalValue(name, 5, function=lambda result, ply: result / 2)
+
+    config = TINY.replace(matches=8)
+    quiet(config, tmp_path, search=lambda e: dicent.Descent(e), terminal=halves("mine"))
+    for search, name in ((dicent.Unbounded, "mine"), (dicent.Descent, "another")):
+        with pytest.raises(DicentError, match="begun with other components"):
+            quiet(config, tmp_path, search=lambda e, search=search: search(e), terminal=halves(name))
+    quiet(config, tmp_path, search=lambda e: dicent.Descent(e), terminal=halves("mine"))
 
 
 def test_a_depth_network_tells_win_probabilities(tmp_path: Path) -> None:

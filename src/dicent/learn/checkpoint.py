@@ -88,13 +88,13 @@ def description(training: Training) -> Description:
 
 
 def _own(training: Training) -> dict[str, str]:
-    """The components that the settings do not tell, each by the name of its class or function."""
-    given = {**vars(training.own), "module": training.learner.module}
-    return {
-        name: getattr(piece, "__name__", type(piece).__name__)
-        for name, piece in given.items()
-        if piece is not None
-    }
+    """The components that the settings do not tell, by the names of their classes, or of their own."""
+    given = {name: type(piece).__name__ for name, piece in vars(training.own).items() if piece is not None}
+    if training.own.search is not None:  # a function: what it has made tells more
+        given["search"] = type(training.search).__name__
+    if training.own.terminal is not None:
+        given["terminal"] = training.own.terminal.name
+    return {**given, "module": type(training.learner.module).__name__}
 
 
 def _check_own(training: Training, state: dict[str, Any]) -> None:

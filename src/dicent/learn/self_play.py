@@ -23,6 +23,7 @@ from dicent.kernels.tree import TERMINAL
 from dicent.learn.data import Dataset, Finished, Searched, concatenate, deepest_of_each, values_only
 from dicent.learn.replay import Arrays
 from dicent.learn.selection import ByVisits, Selection
+from dicent.search.descent import Descent
 from dicent.search.expectiminimax import Expectiminimax
 from dicent.search.group import MAX_NODES, Group
 from dicent.search.limit import Limit
@@ -66,6 +67,8 @@ class SelfPlay:
         self.by_visits = isinstance(search, SimulationSearch)
         _check(search, data, self.layered, self.by_visits)
         budget = limit.evaluations or limit.nodes or 64
+        if isinstance(search, Descent) and search.whole:
+            budget *= 2  # the last descent of a move goes beyond it
         moves = 1 if self.layered or self.by_visits else game.max_plies or 64
         nodes = 1 << max(8, (budget * moves).bit_length())
         self.group = Group(search, game, size, min(nodes, 1 << 16), threads, compiled)

@@ -130,13 +130,13 @@ class Training:
         self.evaluations_before = 0  # of matches that a checkpoint did not keep
         self.in_flight = False  # are the matches those of a checkpoint?
         self.finished = False
-        run.keep_config(config)
 
     # The loop
 
     def run(self) -> None:
         """Play and learn until the budget is spent."""
         resumed = checkpoint.resume(self)
+        self.folder.keep_config(self.config)
         self._start = self._checkpointed = time.monotonic()
         if self.finished and self.progress() >= 1.0:
             self.network_path = find_network(self.folder.path)

@@ -38,7 +38,7 @@ from dicent.search.expectiminimax import Expectiminimax
 from dicent.search.limit import Limit
 from dicent.search.puct import Puct
 
-FORMAT = 1
+FORMAT = 2  # 2: whole descents, and no completion anywhere
 JUDGE = Arm("descent", "gain")  # whose first network says what rolls were worth
 LEARNING, ROUND_ROBIN, AGAINST = "learning", "round robin", "against AlphaZero"
 

@@ -157,7 +157,7 @@ SCALES = {
         alphazero_processes=2,
         games=160,
         play=Limit(depth=3),
-        simulations=100,
+        simulations=60,
         seconds=45.0,
         network={**FULL, **PADDED},
         descent={

@@ -23,8 +23,8 @@ MAX_DEPTH = 500
 class Expectiminimax(TreeSearch):
     """Full width, one ply deeper each time, every ply counted (`kernels/expectiminimax.py`).
 
-    `largest` is the largest batch to ask of the evaluator. Without `completion` it does not stop when the
-    result is proved, but expands whatever the limit allows. With `prune` the search goes depth first, with
+    `largest` is the largest batch to ask of the evaluator. Without `completion` nothing is proved: it goes
+    by values alone, and expands whatever the limit allows. With `prune` the search goes depth first, with
     alpha-beta, Star1 and Star2 (`kernels/star.py`): the same values from fewer nodes, for evaluators that
     native code runs itself, where finished games are worth their result.
     """
