@@ -5,6 +5,10 @@
 Each case learns the paper's game with the preset `paper`, but a dense network and 128 matches at once, for
 four million evaluations, with four seeds. Then each two networks of different cases play, three plies ahead.
 What OUT holds is not learned again. It takes about half an hour on two cores.
+
+    python benchmarks/whole_descents.py OUT --cost
+
+says how many evaluations one whole descent takes, at the positions of some games, and learns nothing.
 """
 
 import argparse
@@ -73,11 +77,38 @@ def play(networks, games):
     return scores
 
 
+def cost(games=150):
+    """What one descent takes at each decision of games in which every other move is random."""
+    game, rng, found = dicent.make(BASE.game), np.random.default_rng(0), {}
+    for number in range(games):
+        search = dicent.Descent(dicent.Rollout(1), completion=False, seed=number, whole=True)
+        state, ply = game.initial_state(), 0
+        while state.result is None:
+            if state.is_chance:
+                outcomes, p = zip(*state.outcomes, strict=True)
+                state = state.apply_outcome(outcomes[rng.choice(len(p), p=p)])
+                continue
+            analysis = search.analyse(state, dicent.Limit(evaluations=1))
+            found.setdefault(min(ply // 4, 5), []).append(analysis.evaluations)
+            best = rng.random() < 0.5
+            state = state.apply(analysis.moves[0].action if best else rng.choice(state.legal_actions))
+            ply += 1
+    every = np.concatenate([found[k] for k in found])
+    print(
+        f"{len(every):,} searches: {every.mean():.0f} evaluations, {100 * np.mean(every > 60):.0f} % over 60"
+    )
+    for k in sorted(found):
+        print(f"from ply {4 * k}: {np.mean(found[k]):.0f}")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("out", type=Path)
     parser.add_argument("--games", type=int, default=40, help="between two networks")
+    parser.add_argument("--cost", action="store_true")
     given = parser.parse_args()
+    if given.cost:
+        return cost()
     scores = play(learn(given.out), given.games)
     for case in CASES:
         each = [np.mean([v for (a, _), v in scores.items() if a == (case, seed)]) for seed in SEEDS]
