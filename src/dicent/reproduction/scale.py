@@ -154,7 +154,7 @@ SCALES = {
     "gpu": Scale(
         "gpu",
         processes=4,
-        alphazero_processes=2,
+        alphazero_processes=4,
         games=160,
         play=Limit(depth=3),
         simulations=60,
