@@ -126,6 +126,7 @@ def pretend(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(torch.cuda, "graph_pool_handle", lambda: None)
     for name in ("synchronize", "empty_cache"):
         patch.setattr(torch.cuda, name, wait_for_all)
+    patch.setattr(torch.cuda, "is_initialized", lambda: True)
     patch.setattr(Graph, "replays", 0)
     for module in (gpu, gpu_step):
         patch.setattr(module, "compile_function", lambda function, **_: function)

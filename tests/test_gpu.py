@@ -230,6 +230,9 @@ def test_a_run_on_a_gpu_learns_and_goes_on(tmp_path: Path) -> None:
         hidden=16,
         ladder_games=4,
     )
-    dicent.train(config, tmp_path / "run", warn=lambda text: None)
-    path = dicent.train(config.replace(matches=500), tmp_path / "run", warn=lambda text: None)
+    reserved = []
+    for matches in (300, 500):
+        path = dicent.train(config.replace(matches=matches), tmp_path / "run", warn=lambda text: None)
+        reserved.append(torch.cuda.memory_reserved())
     assert dicent.load_network(path).description is not None
+    assert reserved[1] <= reserved[0] + (32 << 20)  # the first has given back what its graphs had

@@ -3,8 +3,10 @@
 What a GPU makes of it is in `test_gpu.py`.
 """
 
+import gc
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -79,6 +81,25 @@ def test_other_weights_are_taken_over(twin: GpuNetwork) -> None:
     twin.load()
     assert twin.forward(states)[0] == pytest.approx(Network(twin.module).evaluate(EWN, states), abs=1e-5)
     assert not np.allclose(twin.forward(states)[0], before, atol=1e-3)
+
+
+def test_whoever_is_done_gives_the_memory_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Graphs leave theirs to nobody, and a network would keep its graphs until garbage is collected."""
+    states, learner = states_of(EWN, 10), pretending(0)
+    judge = Network(learner.module)
+    judge.device = "cuda"
+    expected = judge.evaluate(EWN, states)
+    mine: list[weakref.ref[object]] = [weakref.ref(judge._on_gpu[EWN]), weakref.ref(learner._gpu_step)]
+    left: list[int] = []
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: left.append(sum(r() is not None for r in mine)))
+    gc.disable()
+    try:
+        judge.close()
+        learner.close()
+    finally:
+        gc.enable()
+    assert left == [1, 0]
+    assert np.array_equal(judge.evaluate(EWN, states), expected)
 
 
 def test_whoever_records_on_a_stream_keeps_others_out(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import gc
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -101,8 +102,7 @@ class GpuNetwork:
                 if most <= SIZES[0]:
                     raise DicentError("the GPU has no memory left: use device=cpu") from None
                 self.batches.most = min(self.batches.most, most // 2)  # unless another thread was faster
-                with RECORDING:
-                    torch.cuda.empty_cache()
+                release()
 
 
 class GpuStream:
@@ -186,6 +186,14 @@ def record(graph: torch.cuda.CUDAGraph, work: Callable[[], object], pool: Any) -
             graph.capture_end()
         raise
     graph.capture_end()
+
+
+def release() -> None:
+    """Give back the GPU's memory that nothing uses any more: what graphs had, torch gives to no other."""
+    if torch.cuda.is_initialized():
+        with RECORDING:
+            gc.collect()  # a network and its stages know each other
+            torch.cuda.empty_cache()
 
 
 def is_out_of_memory(error: BaseException) -> bool:

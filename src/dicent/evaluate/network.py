@@ -96,6 +96,10 @@ class Network(PolicyEvaluator):
         """Give back what it has of a GPU; the next evaluation takes it again."""
         with self._lock:
             self._on_gpu.clear()
+        if self.device != "cpu":
+            from dicent.evaluate.gpu import release
+
+            release()
 
     def evaluate(self, game: Game, states: Cells) -> Values:
         """The values [B] of states [B, S]."""

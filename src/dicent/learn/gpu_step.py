@@ -20,6 +20,7 @@ from dicent.evaluate.gpu import (
     is_out_of_memory,
     plane_type,
     record,
+    release,
 )
 from dicent.game import Game
 from dicent.learn.data import Dataset
@@ -121,8 +122,7 @@ class GpuStep:
             except RuntimeError as error:
                 if not is_out_of_memory(error):
                     raise
-                with RECORDING:
-                    torch.cuda.empty_cache()
+                release()
                 if self.several == 1 and self.piece <= SMALLEST:
                     raise DicentError("the GPU has no memory left for learning: use --device cpu") from None
                 if self.several == 1:

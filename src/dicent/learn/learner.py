@@ -14,6 +14,7 @@ from torch._utils import _flatten_dense_tensors, _unflatten_dense_tensors
 
 from dicent.binding import bind
 from dicent.errors import DicentError
+from dicent.evaluate.gpu import release
 from dicent.game import Game
 from dicent.learn.data import Dataset
 from dicent.learn.gpu_step import GpuStep
@@ -92,6 +93,11 @@ class Learner:
         """Compile what a phase needs, and change nothing."""
         self._shown(data, np.zeros(len(data), np.int64))
         self._on_gpu()
+
+    def close(self) -> None:
+        """Give back what it has of a GPU; the next phase takes it again."""
+        self._gpu_step = None
+        release()
 
     def _on_gpu(self) -> GpuStep | None:
         if self.device != "cpu" and self._gpu_step is None:

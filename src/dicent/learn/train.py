@@ -168,6 +168,7 @@ class Training:
         self._learner_thread.shutdown()
         self.groups.close()
         self.evaluator.close()
+        self.learner.close()
         torch.set_num_threads(self._torch_threads)
 
     def _turn(self) -> None:
