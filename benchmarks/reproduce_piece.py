@@ -1,4 +1,4 @@
-"""A piece of a reproduction of the paper, for a machine that is lent for some minutes and forgets everything.
+"""A piece of a reproduction of the paper, for a machine that is to be had for some minutes and keeps nothing.
 
     python benchmarks/reproduce_piece.py FOLDER --scale gpu --minutes 8 --pack ONE.tar
     python benchmarks/reproduce_piece.py FOLDER --scale gpu --minutes 8 --unpack ONE-*.tar --pack TWO.tar

@@ -6,6 +6,12 @@ Each case learns the paper's game with the preset `paper`, but a dense network a
 four million evaluations, with four seeds. Then each two networks of different cases play, three plies ahead.
 What OUT holds is not learned again. It takes about half an hour on two cores.
 
+    python benchmarks/whole_descents.py OUT --many
+
+does the same for Descent and Expectiminimax with ten times as many evaluations to a move, and three times as
+many in all: are fewer moves, each thought about for longer, better for one of them? `--longer 4` lets all
+learn from four times as many evaluations.
+
     python benchmarks/whole_descents.py OUT --cost
 
 says how many evaluations one whole descent takes, at the positions of some games, and learns nothing.
@@ -46,14 +52,20 @@ CASES = {
     "expectiminimax-60": {"search": "expectiminimax", "evaluations_per_move": 60},
     "expectiminimax-120": {"search": "expectiminimax", "evaluations_per_move": 120},
 }
+MANY = {
+    f"{search}-600": {"search": search, "evaluations_per_move": 600, "evaluations": 12_000_000}
+    for search in ("descent", "expectiminimax")
+}
 SEEDS = (1, 2, 3, 4)
 
 
-def learn(out):
+def learn(out, cases, longer):
     """The networks of all cases."""
     networks = {}
-    for seed, (case, changes) in itertools.product(SEEDS, CASES.items()):
-        path = dicent.train(BASE.replace(seed=seed, **changes), out / f"{case}-{seed}")
+    for seed, (case, changes) in itertools.product(SEEDS, cases.items()):
+        config = BASE.replace(seed=seed, **changes)
+        config = config.replace(evaluations=longer * config.evaluations)
+        path = dicent.train(config, out / f"{case}-{seed}")
         networks[case, seed] = dicent.load_network(path)
         how = networks[case, seed].description.training
         print(f"{case}, seed {seed}: {how['matches']:,} matches, {how['states']:,} states used", flush=True)
@@ -63,7 +75,7 @@ def learn(out):
 def play(networks, games):
     """The score of each network against each of another case, without luck."""
     scores = {}
-    judge = networks["descent-60-cut", SEEDS[0]]
+    judge = next(network for (case, _), network in networks.items() if case.startswith("descent"))
     for seed, pair in enumerate(itertools.combinations(networks, 2)):
         if pair[0][0] != pair[1][0]:
             first, second = (
@@ -105,12 +117,15 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("out", type=Path)
     parser.add_argument("--games", type=int, default=40, help="between two networks")
+    parser.add_argument("--many", action="store_true", help="evaluations to a move, 600")
+    parser.add_argument("--longer", type=int, default=1, help="times as many evaluations in all")
     parser.add_argument("--cost", action="store_true")
     given = parser.parse_args()
     if given.cost:
         return cost()
-    scores = play(learn(given.out), given.games)
-    for case in CASES:
+    cases = MANY if given.many else CASES
+    scores = play(learn(given.out, cases, given.longer), given.games)
+    for case in cases:
         each = [np.mean([v for (a, _), v in scores.items() if a == (case, seed)]) for seed in SEEDS]
         spread = student_quantile(0.95, len(each) - 1) * np.std(each, ddof=1) / len(each) ** 0.5
         print(f"{case:30} {100 * np.mean(each):.1f} ± {100 * spread:.1f} %")

@@ -39,7 +39,7 @@ def reproduce(
     The same command goes on after any stop. The report is FOLDER/report.html and FOLDER/report.md.
 
     Args:
-        scale: smoke (a minute), small (two hours), gpu, or paper (30 days a process).
+        scale: smoke (a minute), small (two hours), gpu (half an hour on one), or paper (30 days a process).
         seed: Another seed gives other runs and other games.
         seconds: Of learning, for each process.
         processes: Of learning, in each of the six arms.

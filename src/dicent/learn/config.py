@@ -36,9 +36,7 @@ class Config:
     matches: int | None = None  # budget: matches of self-play
     evaluations: int | None = None  # budget: states that the network judges in self-play
 
-    search: str = (
-        "descent"  # for learning: descent, unbounded, expectiminimax, determinized, puct (AlphaZero)
-    )
+    search: str = "descent"  # descent, unbounded, expectiminimax, determinized, or puct (AlphaZero)
     completion: bool = True  # prove what can be proved, and never visit it again
     evaluations_per_move: int = 60  # what a search may spend (simulations for puct)
     whole_descents: bool = False  # let the last descent of a move go on to its end, whatever it spends

@@ -172,12 +172,20 @@ def _table_2(result: ReproductionResult) -> list[Section]:
         text = [f"Networks learned by {SEARCHES[search]}, against AlphaZero's."]
         if search == "descent":
             text.append(
-                "The paper's AlphaZero is Polygames. In a row for one network the interval is about that "
-                "network as it is; in the mean, AlphaZero's processes vary like ours. Networks of the same "
-                "number, theirs and ours, have nothing in common."
+                "A row is about one network of AlphaZero's, which all networks of the arm have met. The "
+                "paper's AlphaZero is Polygames; its networks and ours of the same number have nothing in "
+                "common. In a row for one network the interval is about that network as it is; in the "
+                "mean, AlphaZero's processes vary like ours."
             )
         title = f"{SEARCHES[search]} against AlphaZero"
-        parts.append(Section(f"Table 2: {title}" if search == "descent" else title, text, ["", *HEAD], rows))
+        parts.append(
+            Section(
+                f"Table 2: {title}" if search == "descent" else title,
+                text,
+                ["against AlphaZero's", *HEAD],
+                rows,
+            )
+        )
     return parts
 
 
@@ -262,12 +270,16 @@ def _settings(result: ReproductionResult) -> list[Section]:
     first = {arm: next(run for run in result.runs if run.arm == arm) for arm in (ARMS[0], ALPHAZERO)}
     rows = [[run.name, str(run.seed)] for run in result.runs]
     shared = "The other arms have another search and another terminal value; every run has another seed."
+    puct = (
+        "PUCT has no completion and no descents. It learns results and how often moves were visited, and "
+        "plays by that, whatever `data`, `selection` and `schedule` say."
+    )
     return [
         Section("Seeds", [], ["run", "seed"], rows),
-        Section(
-            f"Settings of {first[ARMS[0]].name}", [shared], code=result.scale.config(first[ARMS[0]]).toml()
+        *(
+            Section(f"Settings of {run.name}", [text], code=result.scale.config(run).toml())
+            for run, text in zip(first.values(), (shared, puct), strict=True)
         ),
-        Section(f"Settings of {first[ALPHAZERO].name}", code=result.scale.config(first[ALPHAZERO]).toml()),
     ]
 
 
