@@ -56,13 +56,12 @@ MANY = {
     f"{search}-600": {"search": search, "evaluations_per_move": 600, "evaluations": 12_000_000}
     for search in ("descent", "expectiminimax")
 }
-SEEDS = (1, 2, 3, 4)
 
 
-def learn(out, cases, longer):
+def learn(out, cases, seeds, longer):
     """The networks of all cases."""
     networks = {}
-    for seed, (case, changes) in itertools.product(SEEDS, cases.items()):
+    for seed, (case, changes) in itertools.product(range(1, seeds + 1), cases.items()):
         config = BASE.replace(seed=seed, **changes)
         config = config.replace(evaluations=longer * config.evaluations)
         path = dicent.train(config, out / f"{case}-{seed}")
@@ -118,15 +117,17 @@ def main():
     parser.add_argument("out", type=Path)
     parser.add_argument("--games", type=int, default=40, help="between two networks")
     parser.add_argument("--many", action="store_true", help="evaluations to a move, 600")
+    parser.add_argument("--seeds", type=int, default=4, help="networks of each case")
     parser.add_argument("--longer", type=int, default=1, help="times as many evaluations in all")
     parser.add_argument("--cost", action="store_true")
     given = parser.parse_args()
     if given.cost:
         return cost()
     cases = MANY if given.many else CASES
-    scores = play(learn(given.out, cases, given.longer), given.games)
+    scores = play(learn(given.out, cases, given.seeds, given.longer), given.games)
     for case in cases:
-        each = [np.mean([v for (a, _), v in scores.items() if a == (case, seed)]) for seed in SEEDS]
+        names = [(case, seed) for seed in range(1, given.seeds + 1)]
+        each = [np.mean([v for (a, _), v in scores.items() if a == name]) for name in names]
         spread = student_quantile(0.95, len(each) - 1) * np.std(each, ddof=1) / len(each) ** 0.5
         print(f"{case:30} {100 * np.mean(each):.1f} ± {100 * spread:.1f} %")
 
