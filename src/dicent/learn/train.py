@@ -164,12 +164,12 @@ class Training:
         self.save()
 
     def close(self) -> None:
-        """End the threads, and give torch its own back."""
+        """End the threads, give torch its own back, and the GPU its memory."""
         self._learner_thread.shutdown()
         self.groups.close()
+        torch.set_num_threads(self._torch_threads)
         self.evaluator.close()
         self.learner.close()
-        torch.set_num_threads(self._torch_threads)
 
     def _turn(self) -> None:
         """Take in what the groups have played, learn, count and save."""
