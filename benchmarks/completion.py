@@ -53,10 +53,10 @@ def errors(states: list[dicent.State], exact: list[float], completion: bool) -> 
         row = []
         for target in ITERATIONS:
             for m in range(len(states)):
-                while group.matches.iterations[m] < target and group.matches.status[m] == 1:
+                while group.searches.iterations[m] < target and group.searches.status[m] == 1:
                     search.advance(group, m, m + 1, group.works[0], 20)
             group.settle()
-            values = [float(group.tree.value[m, group.matches.root[m]]) for m in range(len(states))]
+            values = [float(group.tree.value[m, group.searches.root[m]]) for m in range(len(states))]
             row.append(float(np.mean(np.abs(np.array(values) - np.array(exact)))))
         found.append(row)
     return [float(mean) for mean in np.mean(found, axis=0)]

@@ -14,8 +14,8 @@ import numpy as np
 import torch
 
 import dicent
-from dicent.evaluate.gpu import LAST, SIZES, _judge
 from dicent.evaluate.network import Network
+from dicent.gpu.network import LAST, SIZES, _judge
 
 SECONDS = 1.0
 PADDED = {name: getattr(dicent.preset("gpu"), name) for name in ("width", "hidden_width")}

@@ -21,8 +21,8 @@ from gpu_network import ceilings
 from sweep import parse
 
 import dicent
-from dicent.evaluate.batches import Batches
-from dicent.evaluate.gpu import SIZES, GpuStage
+from dicent.gpu.batches import Batches
+from dicent.gpu.network import SIZES, GpuStage
 from dicent.learn.groups import SideBySide
 from dicent.learn.learner import Learner
 from dicent.learn.selection import Ordinal

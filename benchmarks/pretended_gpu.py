@@ -18,8 +18,8 @@ import time
 import numpy as np
 
 import dicent
-from dicent.binding import bind
-from dicent.evaluate.batches import Batches
+from dicent.game.binding import bind
+from dicent.gpu.batches import Batches
 from dicent.learn.groups import SideBySide
 from dicent.learn.selection import Ordinal
 from dicent.learn.self_play import SelfPlay

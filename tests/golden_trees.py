@@ -109,7 +109,7 @@ def draw(group: Group) -> list[str]:
         if untried:
             lines.append(f"{indent}  untried {' '.join(untried)}")
 
-    add(int(group.matches.root[0]), "", "")
+    add(int(group.searches.root[0]), "", "")
     return lines
 
 

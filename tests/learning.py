@@ -5,7 +5,7 @@ import torch
 
 import dicent
 from dicent.evaluate.network import Network
-from dicent.learn.data import Dataset, values_only
+from dicent.learn.dataset import Dataset, values_only
 from dicent.learn.learner import Learner
 
 BATCH = 128

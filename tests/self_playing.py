@@ -10,7 +10,7 @@ import dicent
 from dicent import Function, Game, Limit, State
 from dicent.kernels.constants import DICE, NONE
 from dicent.kernels.generator import bits, open_stream
-from dicent.learn.data import Dataset, Finished
+from dicent.learn.dataset import Dataset, Finished
 from dicent.learn.selection import ByVisits, Ordinal
 from dicent.learn.self_play import SelfPlay
 from dicent.search.tree_search import TreeSearch
@@ -127,7 +127,7 @@ class Watched(SelfPlay):
 
     def _play(self, members: Any, progress: float) -> Any:
         for m in members:
-            t, root = self.group.tree, self.group.matches.root[m]
+            t, root = self.group.tree, self.group.searches.root[m]
             first = t.first_edge[m, root]
             edges = range(first, first + t.num_edges[m, root])
             at_root = {int(t.choice[m, e]): int(t.visits[m, e]) for e in edges}

@@ -12,9 +12,9 @@ import torch
 
 import dicent
 from dicent import DicentError
-from dicent.evaluate.batches import Batches
-from dicent.evaluate.gpu import SIZES, GpuNetwork
 from dicent.evaluate.network import Network
+from dicent.gpu.batches import Batches
+from dicent.gpu.network import SIZES, GpuNetwork
 
 WAIT = 60  # seconds after which a test counts as stuck
 
@@ -161,7 +161,7 @@ def test_a_network_that_is_closed_keeps_nothing_of_the_gpu(monkeypatch: pytest.M
         made.append(weakref.ref(gpu))
         return gpu
 
-    monkeypatch.setattr("dicent.evaluate.gpu.GpuNetwork", make)
+    monkeypatch.setattr("dicent.gpu.network.GpuNetwork", make)
     game = dicent.make("dice-nim")
     network = Network(dicent.DenseNetwork(game.input_shape, hidden=8))
     network.device = "cuda"  # as it were

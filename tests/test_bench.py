@@ -1,4 +1,4 @@
-from dicent.bench import signature
+from dicent.bench.suite import signature
 
 
 def test_the_signature_of_what_playouts_perft_and_searches_compute() -> None:

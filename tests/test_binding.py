@@ -14,14 +14,14 @@ import pytest
 
 import dicent
 from dicent import binding
-from dicent.binding import bind, fingerprint
+from dicent.game.binding import bind, fingerprint
 
 Edit = Callable[..., Path]
 
 # What other processes run: some random games, as JSON.
 PLAY = """
 import json, dicent
-games = dicent.playouts(dicent.make({name!r}), 50, seed=1)
+games = dicent.rollouts(dicent.make({name!r}), 50, seed=1)
 print(json.dumps([games.results.tolist(), games.plies.tolist()]))
 """
 NAME = "dice-nim:stones=6"
@@ -51,7 +51,7 @@ def run(code: str, **environment: str | Path) -> object:
 
 def plain_games(name: str) -> list[list[int]]:
     """What PLAY prints, from rules that are not compiled."""
-    games = dicent.playouts(dicent.make(name), 50, seed=1, compiled=False)
+    games = dicent.rollouts(dicent.make(name), 50, seed=1, compiled=False)
     return [games.results.tolist(), games.plies.tolist()]
 
 
@@ -84,7 +84,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 @pytest.mark.parametrize("name", dicent.game_names())
 def test_compiled_games_are_the_plain_ones(name: str) -> None:
     game = dicent.make(name)
-    native, plain = (dicent.playouts(game, 200, seed=5, compiled=compiled) for compiled in (True, False))
+    native, plain = (dicent.rollouts(game, 200, seed=5, compiled=compiled) for compiled in (True, False))
     assert bind(game, True).compiled
     assert not bind(game, False).compiled
     assert np.array_equal(native.results, plain.results)
@@ -95,10 +95,10 @@ def test_compiled_games_are_the_plain_ones(name: str) -> None:
 def test_without_a_compiler_everything_runs_and_nothing_is_kept(tmp_path: Path) -> None:
     code = f"""
 import json, dicent
-from dicent.binding import bind
+from dicent.game.binding import bind
 game = dicent.make({NAME!r})
 dicent.check_game(game, positions=50)
-games, counts = dicent.playouts(game, 50, seed=1), dicent.perft(game.initial_state(), 5)
+games, counts = dicent.rollouts(game, 50, seed=1), dicent.perft(game.initial_state(), 5)
 print(json.dumps([bind(game).compiled, games.results.tolist(), games.plies.tolist(), counts.nodes]))
 """
     cache = tmp_path / "cache"
@@ -114,9 +114,9 @@ print(json.dumps([bind(game).compiled, games.results.tolist(), games.plies.tolis
 @pytest.mark.parametrize("compiled", [True, False])
 def test_an_edited_game_plays_by_its_new_rules(edited: Edit, compiled: bool) -> None:
     path = edited("dice_nim")
-    assert dicent.playouts(dicent.load(path, stones=6), 50, compiled=compiled).mean_plies < 6
+    assert dicent.rollouts(dicent.load(path, stones=6), 50, compiled=compiled).mean_plies < 6
     assert edited("dice_nim", ("min(3,", "min(1,")) == path
-    assert (dicent.playouts(dicent.load(path, stones=6), 50, compiled=compiled).plies == 6).all()
+    assert (dicent.rollouts(dicent.load(path, stones=6), 50, compiled=compiled).plies == 6).all()
 
 
 def test_an_edited_game_plays_by_its_new_rules_in_the_next_process(edited: Edit, tmp_path: Path) -> None:
@@ -132,21 +132,21 @@ def test_an_edited_game_plays_by_its_new_rules_in_the_next_process(edited: Edit,
 def test_a_file_that_the_game_reads_is_found_by_native_code(edited: Edit, tmp_path: Path) -> None:
     path = reads_a_file(edited)
     (tmp_path / "most.txt").write_text("1")
-    assert (dicent.playouts(dicent.load(path, stones=6), 50, compiled=True).plies == 6).all()
+    assert (dicent.rollouts(dicent.load(path, stones=6), 50, compiled=True).plies == 6).all()
 
 
 def test_a_changed_file_that_the_game_reads_changes_the_game(edited: Edit, tmp_path: Path) -> None:
     path = reads_a_file(edited)
     (tmp_path / "most.txt").write_text("3")
-    assert dicent.playouts(dicent.load(path, stones=6), 50, compiled=False).mean_plies < 6
+    assert dicent.rollouts(dicent.load(path, stones=6), 50, compiled=False).mean_plies < 6
     (tmp_path / "most.txt").write_text("1")
-    assert (dicent.playouts(dicent.load(path, stones=6), 50, compiled=False).plies == 6).all()
+    assert (dicent.rollouts(dicent.load(path, stones=6), 50, compiled=False).plies == 6).all()
 
 
 def reads_a_file(edited: Edit) -> Path:
     """A game whose largest move stands in a file beside it."""
     most = 'MOST = int(Path(__file__).with_name("most.txt").read_text())\n\n\ndef initial'
-    head = ("from dicent.rules", "from pathlib import Path\n\nfrom dicent.rules")
+    head = ("from dicent.game", "from pathlib import Path\n\nfrom dicent.game")
     return edited("dice_nim", head, ("def initial", most), ("min(3,", "min(MOST,"))
 
 
@@ -167,7 +167,7 @@ def kernel_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 @pytest.mark.parametrize(
     ("file", "old", "new"),
     [
-        ("playout.py", "plies += 1", "plies += 2"),
+        ("rollout.py", "plies += 1", "plies += 2"),
         ("generator.py", "u64(31)", "u64(32)"),
         ("jit.py", '"nogil": True', '"nogil": False'),
         ("jit.py", '"error_model": "numpy"', '"error_model": "python"'),
@@ -195,9 +195,9 @@ def test_settings_of_the_compiler_are_part_of_the_fingerprint(monkeypatch: pytes
 @pytest.mark.parametrize("table", ["TABLE", "(TABLE, TABLE)"], ids=["array", "tuple"])
 def test_tables_are_part_of_the_fingerprint(edited: Edit, tmp_path: Path, table: str) -> None:
     use = f"TABLES = {table}\n\n\ndef initial"
-    head = "import numpy as np\n\nTABLE = np.load(__file__ + '.npy')\nfrom dicent.rules"
+    head = "import numpy as np\n\nTABLE = np.load(__file__ + '.npy')\nfrom dicent.game"
     path = edited(
-        "dice_nim", ("from dicent.rules", head), ("def initial", use), ("min(3,", "min(len(TABLES),")
+        "dice_nim", ("from dicent.game", head), ("def initial", use), ("min(3,", "min(len(TABLES),")
     )
     found = set()
     for middle in (1, 2, 3):  # Python's text of a long array leaves out its middle
@@ -240,22 +240,22 @@ def test_a_cache_that_cannot_be_made_costs_a_warning(tmp_path: Path, monkeypatch
     monkeypatch.setenv("DICENT_CACHE", str(file / "cache"))
     game = dicent.make("dice-nim:stones=11")
     with pytest.warns(RuntimeWarning, match="Set DICENT_CACHE to a folder that can be written"):
-        native = dicent.playouts(game, 50, seed=1, compiled=True)
-    assert np.array_equal(native.plies, dicent.playouts(game, 50, seed=1, compiled=False).plies)
+        native = dicent.rollouts(game, 50, seed=1, compiled=True)
+    assert np.array_equal(native.plies, dicent.rollouts(game, 50, seed=1, compiled=False).plies)
     assert bind(game, compiled=True).compiled
     assert bind(game, compiled=True).folder is None
 
 
 FULL = """
 import json, resource, warnings, dicent
-from dicent.binding import bind
+from dicent.game.binding import bind
 game = dicent.make({name!r})
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     if {late}:
         bind(game)
     resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, resource.RLIM_INFINITY))
-    games = dicent.playouts(game, 50, seed=1)
+    games = dicent.rollouts(game, 50, seed=1)
 told = [[type(warning.message).__name__, str(warning.message)] for warning in caught]
 print(json.dumps([told, bind(game).compiled, [games.results.tolist(), games.plies.tolist()]]))
 """
@@ -283,7 +283,7 @@ def test_damaged_sources_are_repaired(cache: Path, damage: bytes) -> None:
     game = dicent.make(NAME)
     folder = bind(game, compiled=True).folder
     assert folder is not None
-    for name in ("playout.py", "rules.py"):
+    for name in ("rollout.py", "rules.py"):
         before = (folder / name).read_bytes()
         (folder / name).write_bytes(damage)
         binding._bind.cache_clear()  # as in a new process
@@ -293,7 +293,7 @@ def test_damaged_sources_are_repaired(cache: Path, damage: bytes) -> None:
 
 def test_missing_sources_are_repaired(filled: Path, tmp_path: Path) -> None:
     cache = shutil.copytree(filled, tmp_path / "cache")
-    (source,) = cache.glob("*/playout.py")
+    (source,) = cache.glob("*/rollout.py")
     source.unlink()
     assert run(PLAY.format(name=NAME), DICENT_CACHE=cache) == plain_games(NAME)
     assert source.exists()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import dicent
-from dicent.check import CHECKS
+from dicent.game.check import CHECKS
 
 Edit = Callable[..., Path]
 
@@ -23,8 +23,11 @@ CHANCES = "p[o] = 1 / 6"
 BEFORE_TEXT = "def format_state(s):"
 PARSES = "def parse_state(text, s):"
 
-NUMPY = ("from dicent.rules", "import numpy as np\n\nfrom dicent.rules")
-COUNTER = ("from dicent.rules", "import numpy as np\n\nCALLS = np.zeros(1, np.int64)\n\nfrom dicent.rules")
+NUMPY = ("from dicent.game", "import numpy as np\n\nfrom dicent.game")
+COUNTER = (
+    "from dicent.game",
+    "import numpy as np\n\nCALLS = np.zeros(1, np.int64)\n\nfrom dicent.game",
+)
 COUNT = "CALLS[0] += 1\n    "
 
 

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 import dicent
-from dicent.bench import Row
-from dicent.check import CHECKS
+from dicent.bench.suite import Row
 from dicent.cli import main
+from dicent.game.check import CHECKS
 
 Edit = Callable[..., Path]
 
@@ -187,9 +187,9 @@ def test_show_plays_a_game(output: Output) -> None:
 def test_bench_for_programs(answer: Answer) -> None:
     report = answer("bench", "--scale", "0.01", "--rounds", "1")
     rows = {row["name"]: row for row in report["rows"]}
-    measured = ["EWN playouts, one thread", "the same rules as plain Python", "EWN perft, depth 9"]
+    measured = ["EWN rollouts, one thread", "the same rules as plain Python", "EWN perft, depth 9"]
     starts = [
-        f"{heat} start to {work}" for heat in ("cold", "warm") for work in ("first playout", "check_game")
+        f"{heat} start to {work}" for heat in ("cold", "warm") for work in ("first rollout", "check_game")
     ]
     assert all(rows[name]["value"] > 0 for name in [*measured, *starts])
     assert all(set(row) == {"name", "value", "unit", "note"} for row in rows.values())
@@ -201,8 +201,8 @@ def test_bench_for_people(output: Output, monkeypatch: pytest.MonkeyPatch) -> No
         yield Row("things", 1234.5, "M things/s", f"{rounds} rounds at {scale}")
         yield Row("a peer", float("nan"), "M things/s", "not installed")
 
-    monkeypatch.setattr("dicent.bench.bench", measure)
-    monkeypatch.setattr("dicent.bench.signature", lambda: "0123456789ab")
+    monkeypatch.setattr("dicent.bench.suite.bench", measure)
+    monkeypatch.setattr("dicent.bench.suite.signature", lambda: "0123456789ab")
     text = output("bench", "--rounds", "3", "--scale", "0.5")
     assert re.search(r"things +1,234\.50 +M things/s +3 rounds at 0\.5", text)
     assert re.search(r"a peer +- +M things/s +not installed", text)

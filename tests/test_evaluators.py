@@ -139,7 +139,7 @@ def test_rollout_comes_near_to_playouts() -> None:
     state = dicent.make("ewn").parse("5/1A3/2B2/1a3/3b1 1 -")
     games = 2000
     value = values_of(Rollout(games, seed=1), [state])[0]
-    results = dicent.playouts(state, games, seed=2, threads=1).results
+    results = dicent.rollouts(state, games, seed=2, threads=1).results
     spread = (results.std() + 0.1) * (2 / games) ** 0.5
     assert value == pytest.approx(results.mean(), abs=4 * spread)
     assert abs(value) < 0.9  # else the bound says little

@@ -10,9 +10,9 @@ import pytest
 import torch
 
 import dicent
-from dicent.binding import bind
-from dicent.evaluate.gpu import compile_function, usable_gpu
 from dicent.evaluate.network import Network
+from dicent.game.binding import bind
+from dicent.gpu.network import compile_function, usable_gpu
 from dicent.learn import gpu_step
 
 from .learning import examples, learn, learner_on, network, states_of, weights_of
@@ -126,7 +126,7 @@ def test_many_networks_may_be_compiled_in_any_thread(monkeypatch: pytest.MonkeyP
 
 
 def test_without_a_gpu_networks_run_on_the_cpu_and_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dicent.evaluate.gpu.usable_gpu", lambda: "there is no GPU that torch can use")
+    monkeypatch.setattr("dicent.gpu.network.usable_gpu", lambda: "there is no GPU that torch can use")
     game = dicent.make("ewn")
     states = states_of(game, 10)
     with pytest.warns(UserWarning, match="no GPU that torch can use: the network runs on the CPU"):

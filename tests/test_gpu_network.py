@@ -18,8 +18,8 @@ import torch
 import dicent
 from dicent import DicentError
 from dicent.evaluate import gpu
-from dicent.evaluate.gpu import GpuNetwork, GpuStage
 from dicent.evaluate.network import Network
+from dicent.gpu.network import GpuNetwork, GpuStage
 
 from .learning import network, states_of
 from .pretended_cuda import ERRORS, Graph, Stream, pretend, pretending, without_memory
@@ -114,7 +114,7 @@ def test_whoever_records_on_a_stream_keeps_others_out(
     assert {s.stream.lock for s in other.stages} == {s.stream.lock for s in twin.stages}
     values = while_recording(monkeypatch, lambda: other.forward(states), lambda: twin.forward(states))
     assert np.array_equal(values[0], expected)
-    monkeypatch.setattr("dicent.evaluate.gpu.SIZES", (32, *gpu.SIZES))  # another graph is to be recorded
+    monkeypatch.setattr("dicent.gpu.network.SIZES", (32, *gpu.SIZES))  # another graph is to be recorded
     while_recording(monkeypatch, lambda: other.forward(states), twin.load)
 
 

@@ -224,7 +224,7 @@ def test_a_kept_tree_is_gone_on_with() -> None:
     nodes, before = int(group.tree.nodes[0]), visits_below(group, state)
     assert before > 0
     group.begin(0, state, Limit(nodes=100), seed=2, keep=True)
-    assert (group.tree.nodes[0], group.matches.root[0]) == (nodes, node_of(group, state))
+    assert (group.tree.nodes[0], group.searches.root[0]) == (nodes, node_of(group, state))
     group.run()
     analysis = group.analysis()
     assert analysis.state == state

@@ -18,7 +18,7 @@ from dicent.evaluate.network_file import shipped
 from dicent.game import Cells, Game
 from dicent.learn import components
 from dicent.learn.components import Numbers, Threads
-from dicent.learn.data import Finished
+from dicent.learn.dataset import Finished
 from dicent.learn.groups import SideBySide
 from dicent.learn.selection import Ordinal
 from dicent.learn.self_play import SelfPlay

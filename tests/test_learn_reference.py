@@ -19,7 +19,7 @@ from dicent.kernels.constants import CHOICE, DEAL, DICE, SEARCH
 from dicent.kernels.generator import bits, draw, open_stream, uniform
 from dicent.learn.components import Own
 from dicent.learn.config import Config
-from dicent.learn.data import Dataset
+from dicent.learn.dataset import Dataset
 from dicent.learn.replay import SmoothReplay
 from dicent.learn.run_folder import RunFolder
 from dicent.learn.train import Training

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import dicent
 from dicent import DicentError
-from dicent.binding import bind
-from dicent.learn.data import Dataset, Searched, concatenate, deepest_of_each, values_only
+from dicent.game.binding import bind
+from dicent.learn.dataset import Dataset, Searched, concatenate, deepest_of_each, values_only
 from dicent.learn.replay import PlainReplay, Replay, SmoothReplay
 
 

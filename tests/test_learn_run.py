@@ -71,7 +71,7 @@ def test_a_stop_in_the_middle_of_a_wave_changes_nothing(tmp_path: Path) -> None:
     quiet(config, tmp_path / "whole")
 
     def watch(status: Status) -> None:
-        idle = training.plays[0].group.matches.status == 0
+        idle = training.plays[0].group.searches.status == 0
         if status.phases == 1 and idle.sum() >= 3:
             training.save()
             raise StopHere
@@ -222,7 +222,7 @@ def test_pretraining_learns_the_ends_of_random_games(
     monkeypatch.setattr(Learner, "phase", phase)
     quiet(TINY.replace(pretraining=100, matches=1), tmp_path, terminal=terminal)
     game = dicent.make("dice-nim")
-    first, ends = phases[0], dicent.playouts(game, 100, seed=TINY.seed)
+    first, ends = phases[0], dicent.rollouts(game, 100, seed=TINY.seed)
     assert rows(tmp_path)[0]["kind"] == "pretraining"
     states = [game.state(cells) for cells in first.states]
     assert [state.result for state in states] == ends.results.tolist()

@@ -19,7 +19,7 @@ from dicent import (
     TerminalValue,
     Unbounded,
 )
-from dicent.binding import bind
+from dicent.game.binding import bind
 from dicent.kernels.tree import TERMINAL
 from dicent.search.tree_search import TreeSearch
 

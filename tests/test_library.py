@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dicent.errors import ConflictError, LibraryError, MissingError
-from dicent.library import Library
+from dicent.library.library import Library
 from dicent.play.record import Record
 
 START = "ABC2/DE3/F3f/3de/2abc 1 -"
@@ -136,7 +136,9 @@ def test_what_changed_last_comes_first_whatever_the_clock_says(
 ) -> None:
     first = add(library)  # by the true clock, long after
     for hour in (12, 12, 11):  # it stands still, then goes back
-        monkeypatch.setattr("dicent.library._now", lambda hour=hour: datetime(2000, 1, 1, hour, tzinfo=UTC))
+        monkeypatch.setattr(
+            "dicent.library.library._now", lambda hour=hour: datetime(2000, 1, 1, hour, tzinfo=UTC)
+        )
         second = add(library)
         assert library.search()[0][0].id == second
         library.append(library.get(first), str(len(library.get(first).steps) + 1))

@@ -131,7 +131,7 @@ def test_what_does_not_fit_the_contract_is_named(edited: Edit, old: str, new: st
 def test_native_code_depends_on_nothing_it_cannot_see(
     edited: Edit, head: str, use: str, problem: str
 ) -> None:
-    path = edited("dice_nim", ("from dicent.rules", f"{head}\nfrom dicent.rules"), ("min(3,", use))
+    path = edited("dice_nim", ("from dicent.game", f"{head}\nfrom dicent.game"), ("min(3,", use))
     message = refusal(lambda: dicent.load(path))
     assert problem in message
     assert str(path) in message
@@ -140,7 +140,7 @@ def test_native_code_depends_on_nothing_it_cannot_see(
 def test_helpers_of_native_functions_are_looked_at_too(edited: Edit) -> None:
     path = edited(
         "dice_nim",
-        ("from dicent.rules", "import random\n\nfrom dicent.rules"),
+        ("from dicent.game", "import random\n\nfrom dicent.game"),
         ("def initial", "def most():\n    return random.randint(1, 3)\n\n\ndef initial"),
         ("min(3,", "min(most(),"),
     )
@@ -148,7 +148,7 @@ def test_helpers_of_native_functions_are_looked_at_too(edited: Edit) -> None:
 
 
 def test_an_import_that_fails_is_named(edited: Edit) -> None:
-    path = edited("dice_nim", ("from dicent.rules", "import no_such_module\nfrom dicent.rules"))
+    path = edited("dice_nim", ("from dicent.game", "import no_such_module\nfrom dicent.game"))
     assert "No module named 'no_such_module'" in refusal(lambda: dicent.load(path))
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from dicent import DicentError
-from dicent.lock import lock
+from dicent.files import lock
 
 HOLDER = """
 import sys, time
 from pathlib import Path
-from dicent.lock import lock
+from dicent.files import lock
 held = lock(Path(sys.argv[1]), "busy")
 print("held", flush=True)
 time.sleep(60)

@@ -117,7 +117,7 @@ def test_a_players_determinization_is_its_own_and_new_in_every_game() -> None:
 
     class Spy(dicent.Descent):
         def advance(self, group: dicent.Group, *rest: object) -> None:
-            seen.extend(group.matches.d_seed.tolist())
+            seen.extend(group.searches.d_seed.tolist())
             super().advance(group, *rest)  # type: ignore[arg-type]
 
     search = dicent.Determinized(Spy(dicent.RandomEvaluator(1)), seed=4)

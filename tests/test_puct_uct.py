@@ -361,7 +361,7 @@ def test_shares_of_the_noise_have_a_dirichlet_distribution(alpha: float) -> None
 def test_without_noise_nothing_is_drawn() -> None:
     group = Group(fixed(), CONNECT_FOUR, compiled=False)
     group.begin(0, COLUMNS, Limit(evaluations=2), 1)
-    assert group.matches.rng[0].tolist() == stream(1).tolist()
+    assert group.searches.rng[0].tolist() == stream(1).tolist()
 
 
 @pytest.mark.usefixtures("uncompiled")

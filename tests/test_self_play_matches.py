@@ -23,7 +23,7 @@ from dicent import (
 from dicent.kernels.constants import CHANCE
 from dicent.kernels.tree import TERMINAL
 from dicent.learn import self_play
-from dicent.learn.data import Finished
+from dicent.learn.dataset import Finished
 from dicent.learn.selection import Ordinal
 from dicent.learn.self_play import SelfPlay
 from dicent.search.tree_search import TreeSearch
@@ -190,7 +190,7 @@ def test_links_without_room_make_a_store_grow() -> None:
         SEARCHES["determinized"](), NIM, 1, Limit(evaluations=5), Ordinal(), itertools.count(), compiled=False
     )
     play.deal()
-    while play.group.matches.status[0] != 3:  # DONE
+    while play.group.searches.status[0] != 3:  # DONE
         play.advance()
         play.value_waiting()
     before = play.group.tree.child.shape[1]

@@ -178,7 +178,7 @@ def test_a_folder_that_cannot_be_written(game: dicent.Game, tmp_path: Path) -> N
 
 
 def test_only_what_is_sure_is_written_as_sure() -> None:
-    from dicent.binding import bind
+    from dicent.game.binding import bind
 
     endgame = bind(dicent.make(SMALL)).module("endgame")
     data = np.zeros(3, np.uint8)

@@ -9,8 +9,8 @@ import pytest
 
 import dicent
 from dicent import Descent, DicentError, Expectiminimax, Limit, RandomEvaluator, Solver, Tables
-from dicent.binding import bind
 from dicent.exact.ewn_index import EwnIndex, Labels, new_position
+from dicent.game.binding import bind
 
 from .endgames import all_endgames, class_records, random_endgames
 from .test_search_exact import close, make, pieces, position, recorded_moves, records

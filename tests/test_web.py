@@ -15,7 +15,7 @@ from websockets.sync.client import connect
 
 import dicent
 from dicent.play.record import Record
-from dicent.web.work import Work, is_at_work
+from dicent.web.threads import Work, is_at_work
 
 from .serving import Process, begin, free_port, go_on, post, served
 
@@ -366,7 +366,7 @@ def test_an_analysis_keeps_nobody_waiting(client: httpx.Client) -> None:
 def test_a_server_that_ends_does_not_wait_for_what_nothing_can_break_off(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("dicent.web.work.PATIENCE", 0.1)
+    monkeypatch.setattr("dicent.web.threads.PATIENCE", 0.1)
     work, begun, over = Work(1), threading.Event(), threading.Event()
     thinking = work.moves.submit(lambda: begun.set() or over.wait(60))
     later = work.moves.submit(int)

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 from dicent.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from dicent.check import CheckReport as CheckReport
-    from dicent.check import check_game as check_game
     from dicent.errors import ContractError as ContractError
     from dicent.errors import DicentError as DicentError
     from dicent.errors import GameError as GameError
@@ -52,6 +50,18 @@ if TYPE_CHECKING:
     from dicent.game import Game as Game
     from dicent.game import State as State
     from dicent.game import Symmetry as Symmetry
+    from dicent.game.check import CheckReport as CheckReport
+    from dicent.game.check import check_game as check_game
+    from dicent.game.contract import option as option
+    from dicent.game.perft import NodeCounts as NodeCounts
+    from dicent.game.perft import perft as perft
+    from dicent.game.registry import game_names as game_names
+    from dicent.game.registry import load as load
+    from dicent.game.registry import make as make
+    from dicent.game.rollouts import Rollouts as Rollouts
+    from dicent.game.rollouts import rollouts as rollouts
+    from dicent.game.view import Piece as Piece
+    from dicent.game.view import View as View
     from dicent.kernels.constants import CHANCE as CHANCE
     from dicent.kernels.constants import MAX as MAX
     from dicent.kernels.constants import MIN as MIN
@@ -66,12 +76,10 @@ if TYPE_CHECKING:
     from dicent.learn.selection import Selection as Selection
     from dicent.learn.selection import Softmax as Softmax
     from dicent.learn.train import train as train
-    from dicent.library import Library as Library
+    from dicent.library.library import Library as Library
     from dicent.nets import register_network as register_network
     from dicent.nets.dense import DenseNetwork as DenseNetwork
     from dicent.nets.residual import ResidualNetwork as ResidualNetwork
-    from dicent.node_counts import NodeCounts as NodeCounts
-    from dicent.node_counts import perft as perft
     from dicent.play.match import play_match as play_match
     from dicent.play.player import Player as Player
     from dicent.play.player import parse_player as parse_player
@@ -82,18 +90,12 @@ if TYPE_CHECKING:
     from dicent.play.result import MatchResult as MatchResult
     from dicent.play.tournament import TournamentResult as TournamentResult
     from dicent.play.tournament import play_tournament as play_tournament
-    from dicent.playout import Playouts as Playouts
-    from dicent.playout import playouts as playouts
-    from dicent.registry import game_names as game_names
-    from dicent.registry import load as load
-    from dicent.registry import make as make
     from dicent.reproduction.reproduce import reproduce as reproduce
     from dicent.reproduction.result import ReproductionResult as ReproductionResult
     from dicent.reproduction.scale import Scale as Scale
     from dicent.review.page import review_page as review_page
     from dicent.review.review import Review as Review
     from dicent.review.review import review_game as review_game
-    from dicent.rules import option as option
     from dicent.search.analysis import Analysis as Analysis
     from dicent.search.analysis import MoveInfo as MoveInfo
     from dicent.search.analysis import OutcomeInfo as OutcomeInfo
@@ -108,11 +110,9 @@ if TYPE_CHECKING:
     from dicent.search.tree_search import Search as Search
     from dicent.search.uct import Uct as Uct
     from dicent.search.unbounded import Unbounded as Unbounded
-    from dicent.view import Piece as Piece
-    from dicent.view import View as View
 
 _HOMES = {
-    "dicent.check": ("CheckReport", "check_game"),
+    "dicent.game.check": ("CheckReport", "check_game"),
     "dicent.errors": (
         "ContractError",
         "DicentError",
@@ -128,10 +128,10 @@ _HOMES = {
     ),
     "dicent.game": ("Game", "State", "Symmetry"),
     "dicent.kernels.constants": ("CHANCE", "MAX", "MIN", "ONGOING"),
-    "dicent.node_counts": ("NodeCounts", "perft"),
-    "dicent.playout": ("Playouts", "playouts"),
-    "dicent.registry": ("game_names", "load", "make"),
-    "dicent.rules": ("option",),
+    "dicent.game.perft": ("NodeCounts", "perft"),
+    "dicent.game.rollouts": ("Rollouts", "rollouts"),
+    "dicent.game.registry": ("game_names", "load", "make"),
+    "dicent.game.contract": ("option",),
     "dicent.evaluate.base": (
         "Evaluator",
         "PolicyEvaluator",
@@ -167,7 +167,7 @@ _HOMES = {
         "Softmax",
     ),
     "dicent.learn.train": ("train",),
-    "dicent.library": ("Library",),
+    "dicent.library.library": ("Library",),
     "dicent.nets": ("register_network",),
     "dicent.nets.dense": ("DenseNetwork",),
     "dicent.exact.accuracy": ("AccuracyRow", "Estimate", "accuracy"),
@@ -206,7 +206,7 @@ _HOMES = {
     "dicent.search.tree_search": ("Search",),
     "dicent.search.uct": ("Uct",),
     "dicent.search.unbounded": ("Unbounded",),
-    "dicent.view": ("Piece", "View"),
+    "dicent.game.view": ("Piece", "View"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -71,7 +71,7 @@ def _analyses(
 ) -> Iterator[dict[str, Any]]:
     """What is found, more and more of it."""
     from dicent.engine.answers import analysis_facts
-    from dicent.engine.growth import core, warm_up
+    from dicent.engine.session import core, warm_up
     from dicent.engine.tables import with_tables
 
     search = with_tables(core(player.search), state)

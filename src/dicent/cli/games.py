@@ -143,7 +143,7 @@ def show(
         play: Play a random game from there, with the chances that random games give each side.
         delay: Seconds between the moves of that game.
     """
-    from dicent.terminal import board
+    from dicent.draw.terminal import board
 
     state = position_of(dicent.make(game), position, seed)
     if json:
@@ -174,12 +174,12 @@ def _state_facts(state: dicent.State) -> dict[str, object]:
 
 
 def _exhibition(state: dicent.State, seed: int | None, delay: float) -> None:
-    """A random game on screen; at each decision native playouts say how it stands."""
+    """A random game on screen; at each decision native rollouts say how it stands."""
     import random
 
     from rich.live import Live
 
-    from dicent.terminal import board, describe_playouts
+    from dicent.draw.terminal import board, describe_playouts
 
     rng = random.Random(seed)
     console = Console(highlight=False)
@@ -189,7 +189,7 @@ def _exhibition(state: dicent.State, seed: int | None, delay: float) -> None:
         while True:
             if not state.is_chance:
                 note += (
-                    describe_playouts(dicent.playouts(state, 20_000, seed or 0))
+                    describe_playouts(dicent.rollouts(state, 20_000, seed or 0))
                     if state.result is None
                     else ""
                 )
@@ -232,8 +232,8 @@ def bench(rounds: int = 5, scale: float = 1.0, json: Json = False) -> None:
         rounds: How often each speed is measured; medians are kept.
         scale: How much work to time, as a share of the usual.
     """
-    from dicent.bench import bench as measure
-    from dicent.bench import signature
+    from dicent.bench.suite import bench as measure
+    from dicent.bench.suite import signature
 
     if rounds < 1 or not scale > 0:
         raise DicentError("rounds and scale must be positive")

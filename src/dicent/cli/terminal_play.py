@@ -13,7 +13,7 @@ from rich.markup import escape
 import dicent
 from dicent.cli.shared import GameText, PositionText, app
 from dicent.errors import DicentError
-from dicent.game import NAMES
+from dicent.game.game import NAMES
 
 HELP = """Type a move as it is written above, or one of these:
   hint      what the computer would play
@@ -144,7 +144,7 @@ class TerminalGame:
 
     def _ask(self) -> None:
         """A move of a person."""
-        from dicent.terminal import board
+        from dicent.draw.terminal import board
 
         self.console.print(board(self.state))
         step = len(self.choices)
@@ -221,7 +221,7 @@ class TerminalGame:
 
     def moves(self, _: str) -> None:
         """List the legal moves."""
-        from dicent.terminal import status
+        from dicent.draw.terminal import status
 
         self.console.print(status(self.state))
 
@@ -254,7 +254,7 @@ class TerminalGame:
         self.console.print(HELP)
 
     def _draw(self) -> None:
-        from dicent.terminal import board
+        from dicent.draw.terminal import board
 
         self.console.print(board(self.state))
 

@@ -38,7 +38,7 @@ def serve(
     """
     try:
         from dicent.web.server import Settings, serve
-        from dicent.web.work import is_at_work
+        from dicent.web.threads import is_at_work
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] == "dicent":
             raise

@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 import dicent
-from dicent.engine.growth import core
+from dicent.engine.session import core
 from dicent.engine.tables import LookUp
-from dicent.game import NAMES
-from dicent.registry import game_names, make
+from dicent.game.game import NAMES
+from dicent.game.registry import game_names, make
 from dicent.search.analysis import Analysis, MoveInfo, OutcomeInfo, point_of_view, win_probability
 from dicent.search.tree_search import Search
 

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from dicent.engine.answers import analysis_facts, games_facts, version_facts
-from dicent.engine.growth import Growth, core, warm_up, without_time
 from dicent.engine.players import default_player, find_game, find_player
 from dicent.engine.query import GUESTS, Id, Query, QueryError, Terms, read_query
+from dicent.engine.session import Growth, core, warm_up, without_time
 from dicent.engine.tables import with_tables
 from dicent.engine.workers import Job, Workers
 from dicent.errors import DicentError

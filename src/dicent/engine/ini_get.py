@@ -12,10 +12,10 @@ import dicent
 from dicent.engine.lines import read_lines
 from dicent.engine.players import default_player, find_player
 from dicent.errors import DicentError
+from dicent.game.registry import make
 from dicent.play.chooser import seeded
 from dicent.play.ewn_squares import stones_of
 from dicent.play.ini_get import COLOURS, read_get, style_of, write_move
-from dicent.registry import make
 
 MOVES = 30  # of a side that its time is shared out among; games are shorter
 

@@ -7,9 +7,9 @@ from functools import lru_cache
 
 from dicent.errors import GameError, PlayerError
 from dicent.game import Game
+from dicent.game.registry import make
 from dicent.play.player import Player, parse_player
 from dicent.play.strengths import STRENGTHS, strength_player
-from dicent.registry import make
 
 KEPT = 32  # players; their networks are shared by all who ask
 # What guests may name: no paths, no programs, nothing that could keep native code busy for long.

@@ -12,7 +12,7 @@ import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
-from dicent.engine.growth import Kept
+from dicent.engine.session import Kept
 
 LEAST = 0.02  # seconds that a slice counts for, however short
 PATIENCE = 5.0  # seconds to wait for a thread at the end; it may have asked another program

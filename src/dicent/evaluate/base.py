@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from dicent.evaluate.terminal_value import GAIN, GainMap, TerminalValue
 from dicent.game import Cells, Game
-from dicent.kernels.leaf import OUTSIDE
+from dicent.kernels.values import OUTSIDE
 
 Values = npt.NDArray[np.float64]
 Marks = npt.NDArray[np.bool_]

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from dicent.binding import bind
 from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator, Values
 from dicent.game import Cells, Game
-from dicent.kernels.leaf import CONSTANT, RANDOM, ROLLOUT
-from dicent.stores import new_work
+from dicent.game.arrays import new_scratch
+from dicent.game.binding import bind
+from dicent.kernels.values import CONSTANT, RANDOM, ROLLOUT
 
 
 class NativeEvaluator(Evaluator):
@@ -17,7 +17,9 @@ class NativeEvaluator(Evaluator):
         """The values [B] of states [B, S]."""
         values = np.empty(len(states), np.float64)
         bound = bind(game)
-        bound.kernel("leaf.leaf_values")(np.ascontiguousarray(states), values, *self.native, new_work(bound))
+        bound.kernel("values.leaf_values")(
+            np.ascontiguousarray(states), values, *self.native, new_scratch(bound)
+        )
         return values
 
 

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from dicent.binding import bind
 from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator, PolicyEvaluator, Values
 from dicent.game import Cells, Game
-from dicent.registry import ways_to_show
+from dicent.game.binding import bind
+from dicent.game.registry import ways_to_show
 
 if TYPE_CHECKING:
     import torch
 
-    from dicent.evaluate.gpu import GpuNetwork
     from dicent.evaluate.network_file import Description
+    from dicent.gpu.network import GpuNetwork
 
 
 SMALLEST = 32  # states that are worth a thread
@@ -97,7 +97,7 @@ class Network(PolicyEvaluator):
         with self._lock:
             self._on_gpu.clear()
         if self.device != "cpu":
-            from dicent.evaluate.gpu import release
+            from dicent.gpu.network import release
 
             release()
 
@@ -147,7 +147,7 @@ class Network(PolicyEvaluator):
         """What judges the states of a game on a GPU."""
         with self._lock:
             if game not in self._on_gpu:
-                from dicent.evaluate.gpu import GpuNetwork
+                from dicent.gpu.network import GpuNetwork
 
                 self._on_gpu[game] = GpuNetwork(self.module, game, self.compiled)
         return self._on_gpu[game]
@@ -155,7 +155,7 @@ class Network(PolicyEvaluator):
 
 def _usable(device: str) -> str:
     """The device, or the CPU where it cannot be had."""
-    from dicent.evaluate.gpu import choose_device  # which takes its time to import
+    from dicent.gpu.network import choose_device  # which takes its time to import
 
     found, wrong = choose_device(device)
     if wrong:

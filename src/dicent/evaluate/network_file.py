@@ -13,7 +13,7 @@ from dicent.errors import DicentError, GameError, NetworkFileError
 from dicent.evaluate.network import Network
 from dicent.evaluate.terminal_value import GAIN, GainMap, TerminalValue
 from dicent.game import Game
-from dicent.registry import make
+from dicent.game.registry import make
 
 if TYPE_CHECKING:
     import torch

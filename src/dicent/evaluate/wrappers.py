@@ -4,10 +4,10 @@ from collections import OrderedDict
 
 import numpy as np
 
-from dicent.binding import bind
 from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator, Values
 from dicent.game import Cells, Game
+from dicent.game.binding import bind
 
 
 class Cached(Evaluator):

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dicent.binding import Bound
+from dicent.game.binding import Bound
 
 Ints = npt.NDArray[np.int64]
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-from dicent.binding import bind
 from dicent.errors import DicentError, TableFileError
 from dicent.evaluate.base import Values
 from dicent.exact.ewn_index import EwnIndex, new_position
@@ -15,8 +14,9 @@ from dicent.exact.solution import Solution, describe
 from dicent.exact.solver import Report, Solver
 from dicent.exact.table_file import Bytes, Facts, read_header, read_values, tables_folder
 from dicent.game import Cells, Game, State
+from dicent.game.binding import bind
+from dicent.game.registry import make
 from dicent.kernels.endgame import UNIT
-from dicent.registry import make
 
 
 class Tables:

@@ -12,8 +12,8 @@ from dicent.errors import DicentError
 from dicent.exact.ewn_tables import Tables, facts_of
 from dicent.exact.solver import MAX_STATES, Report, Solver, start_states
 from dicent.game import Game, State
+from dicent.game.registry import make
 from dicent.kernels.constants import MAX, MIN
-from dicent.registry import make
 
 TRIES = 100  # for each decision wanted, after which a group stays smaller
 DIFFERENT = 1e-5  # values that differ by less count as equal; tables are exact to less

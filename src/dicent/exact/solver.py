@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from dicent.binding import bind
 from dicent.errors import DicentError
 from dicent.exact.solution import Solution, describe, describe_deals
 from dicent.game import Game, State
+from dicent.game.binding import bind
 from dicent.kernels.solve import CYCLE, DEEP, FULL
 
 STEPS = 100_000  # states looked at in a call, well under 50 ms

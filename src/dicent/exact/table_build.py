@@ -18,13 +18,13 @@ from pathlib import Path
 
 import numpy as np
 
-from dicent.binding import Bound, bind
 from dicent.errors import TableFileError
 from dicent.exact.ewn_index import EwnIndex, Fill, Part, new_position
 from dicent.exact.ewn_tables import Tables, built, facts_of, open_tables
 from dicent.exact.table_file import FORMAT, HEADER, WIDTH, Bytes, Facts, header, read_values, tables_folder
+from dicent.files import lock
 from dicent.game import Game
-from dicent.lock import lock
+from dicent.game.binding import Bound, bind
 
 PAIRS = 20_000  # arrangements of both sides to a call of the kernel, well under 50 ms
 NOTE = 2.0  # seconds after which finished parts are noted

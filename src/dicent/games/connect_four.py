@@ -1,6 +1,6 @@
 """Connect Four: drop pieces into columns; four in a row win, a full board is a draw."""
 
-from dicent.rules import MAX, MIN, ONGOING, Piece, View, option
+from dicent.game import MAX, MIN, ONGOING, Piece, View, option
 
 NAME = "connect-four"
 ROWS = option("rows", 6, (3, 4, 5, 6, 7, 8), "height of the board")

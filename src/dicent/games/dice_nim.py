@@ -3,7 +3,7 @@
 Whoever takes the last stone wins.
 """
 
-from dicent.rules import CHANCE, MAX, MIN, ONGOING, option
+from dicent.game import CHANCE, MAX, MIN, ONGOING, option
 
 NAME = "dice-nim"
 STONES = option("stones", 15, help="stones at the start, up to 100")

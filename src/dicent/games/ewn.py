@@ -7,7 +7,7 @@ the far corner wins, and so does taking the last opposing piece. Invented by Ing
 
 import numpy as np
 
-from dicent.rules import CHANCE, MAX, MIN, ONGOING, Piece, View, draw, option
+from dicent.game import CHANCE, MAX, MIN, ONGOING, Piece, View, draw, option
 
 NAME = "ewn"
 PRESETS = {"ewn-paper": {"rules": "paper", "setup": "mirrored", "planes": "pieces"}}

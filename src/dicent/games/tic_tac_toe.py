@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dicent.rules import MAX, MIN, ONGOING, Piece, View
+from dicent.game import MAX, MIN, ONGOING, Piece, View
 
 NAME = "tic-tac-toe"
 STATE_SIZE = 10  # nine cells from the top left, each MAX, MIN or 0; then the mover

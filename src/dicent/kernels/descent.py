@@ -15,133 +15,141 @@ that it has expanded.
 
 from .constants import CHANCE, NONE
 from .jit import inline, jit
-from .leaf import OUTSIDE
-from .matches import DONE, SEARCHING, STUFFED, WAITING
+from .searches import DONE, NO_ROOM, SEARCHING, WAITING
 from .tree import FULL, TERMINAL, backup, expand, explore_edge, sample_edge, tree_of
+from .values import OUTSIDE
 
 
 @jit
-def advance(trees, c, first, last, unbounded, whole, settings, work, steps):
+def advance(trees, searches, first, last, unbounded, whole, settings, scratch, steps):
     """Let matches `first` to `last` search, each until it waits or ends, or for `steps` steps."""
-    for m in range(first, last):
-        if c.status[m] == SEARCHING:
-            search(tree_of(trees, m), c, m, unbounded, whole, settings, work, steps)
+    for row in range(first, last):
+        if searches.status[row] == SEARCHING:
+            search(tree_of(trees, row), searches, row, unbounded, whole, settings, scratch, steps)
 
 
 @inline
-def search(t, c, m, unbounded, whole, settings, work, steps):
+def search(tree, searches, row, unbounded, whole, settings, scratch, steps):
     """descent_iteration, again and again; each step of the loop is a state on the path."""
     completion = settings.completion
     for _ in range(steps):
         # 1. Between iterations: is there anything left to do?
-        if c.length[m] == 0:
-            if is_finished(t, c, m, completion):
-                c.status[m] = DONE
+        if searches.length[row] == 0:
+            if is_finished(tree, searches, row, completion):
+                searches.status[row] = DONE
                 return
-            c.before[m] = t.nodes[0]
-            c.grew[m] = 0
-            push(c, m, c.root[m])
+            searches.before[row] = tree.nodes[0]
+            searches.grew[row] = 0
+            push(searches, row, searches.root[row])
 
         # 2. A terminal state, or one that is resolved, ends the iteration.
-        s = c.path[m, c.length[m] - 1]
-        if t.kind[s] == TERMINAL:
-            end_iteration(t, c, m, completion)
+        s = searches.path[row, searches.length[row] - 1]
+        if tree.kind[s] == TERMINAL:
+            end_iteration(tree, searches, row, completion)
             continue
 
         # 3. A state that is not in S is expanded; its children are valued in one batch.
-        if t.first_edge[s] == NONE:
+        if tree.first_edge[s] == NONE:
             new = NONE
-            if s == c.root[m] or whole or not is_spent(t, c, m):
-                new = expand(t, s, c.leaves[m], settings, c.d_seed[m], work)
+            if s == searches.root[row] or whole or not is_spent(tree, searches, row):
+                new = expand(tree, s, searches.leaves[row], settings, searches.d_seed[row], scratch)
             if new == FULL:  # the path is kept: a larger store can go on from here
-                c.status[m] = STUFFED
+                searches.status[row] = NO_ROOM
                 return
             if new == NONE:
-                end_iteration(t, c, m, completion)
-                c.status[m] = DONE
+                end_iteration(tree, searches, row, completion)
+                searches.status[row] = DONE
                 return
-            c.fresh[m] = 1
-            c.grew[m] = 1
-            c.evaluations[m] += new
+            searches.fresh[row] = 1
+            searches.grew[row] = 1
+            searches.evaluations[row] += new
             if new > 0 and settings.evaluator == OUTSIDE:
-                c.waiting[m] = new
-                c.status[m] = WAITING
+                searches.waiting[row] = new
+                searches.status[row] = WAITING
                 return
 
         # 4. Another path may have resolved a child meanwhile, so back up before going on.
         if completion:
-            backup(t, s, completion)
-            if t.resolved[s]:
-                end_iteration(t, c, m, completion)
+            backup(tree, s, completion)
+            if tree.resolved[s]:
+                end_iteration(tree, searches, row, completion)
                 continue
 
         # 5. Unbounded: a newly expanded state ends the iteration. Descent: keep going down.
-        if (unbounded and c.fresh[m]) or c.length[m] == c.path.shape[1] or c.length[m] > c.max_depth[m]:
-            end_iteration(t, c, m, completion)
+        if (
+            (unbounded and searches.fresh[row])
+            or searches.length[row] == searches.path.shape[1]
+            or searches.length[row] > searches.max_depth[row]
+        ):
+            end_iteration(tree, searches, row, completion)
             continue
 
         # 6. The best action, or a sampled outcome.
-        if t.kind[s] == CHANCE:
-            edge = sample_edge(t, s, completion, c.rng[m])
+        if tree.kind[s] == CHANCE:
+            edge = sample_edge(tree, s, completion, searches.rng[row])
         else:
-            edge = explore_edge(t, s, completion, c.rng[m])
-        t.visits[edge] += 1
-        push(c, m, t.child[edge])
+            edge = explore_edge(tree, s, completion, searches.rng[row])
+        tree.visits[edge] += 1
+        push(searches, row, tree.child[edge])
 
 
 @inline
-def is_finished(t, c, m, completion):
+def is_finished(tree, searches, row, completion):
     """Is everything known, or the budget spent? The root is expanded whatever the budget."""
-    root = c.root[m]
-    if t.kind[root] == TERMINAL:
+    root = searches.root[row]
+    if tree.kind[root] == TERMINAL:
         return True
-    if t.first_edge[root] == NONE:
+    if tree.first_edge[root] == NONE:
         return False
-    if completion and t.resolved[root]:
+    if completion and tree.resolved[root]:
         return True
-    return is_spent(t, c, m) or c.depth[m] >= c.max_depth[m] or c.patience[m] == 0
+    return (
+        is_spent(tree, searches, row)
+        or searches.depth[row] >= searches.max_depth[row]
+        or searches.patience[row] == 0
+    )
 
 
 @inline
-def is_spent(t, c, m):
+def is_spent(tree, searches, row):
     """Are as many nodes or evaluations used as there may be?"""
-    nodes = c.nodes[m] + (t.nodes[0] - c.before[m] if c.length[m] > 0 else 0)
-    return nodes >= c.max_nodes[m] or c.evaluations[m] >= c.max_evaluations[m]
+    nodes = searches.nodes[row] + (tree.nodes[0] - searches.before[row] if searches.length[row] > 0 else 0)
+    return nodes >= searches.max_nodes[row] or searches.evaluations[row] >= searches.max_evaluations[row]
 
 
 @inline
-def push(c, m, node):
+def push(searches, row, node):
     """Go down to `node`."""
-    c.path[m, c.length[m]] = node
-    c.length[m] += 1
-    c.fresh[m] = 0
-    c.depth[m] = max(c.depth[m], c.length[m] - 1)
+    searches.path[row, searches.length[row]] = node
+    searches.length[row] += 1
+    searches.fresh[row] = 0
+    searches.depth[row] = max(searches.depth[row], searches.length[row] - 1)
 
 
 @jit
-def settle(trees, c, first, last, completion):
+def settle(trees, searches, first, last, completion):
     """Back up the iterations under way, so that the trees can be read; they go on all the same."""
-    for m in range(first, last):
-        back_up_path(tree_of(trees, m), c, m, completion)
+    for row in range(first, last):
+        back_up_path(tree_of(trees, row), searches, row, completion)
 
 
 @inline
-def back_up_path(t, c, m, completion):
+def back_up_path(tree, searches, row, completion):
     """New values for the states on the path, from its end to the root."""
-    for i in range(c.length[m] - 1, -1, -1):
-        if t.first_edge[c.path[m, i]] != NONE:
-            backup(t, c.path[m, i], completion)
+    for i in range(searches.length[row] - 1, -1, -1):
+        if tree.first_edge[searches.path[row, i]] != NONE:
+            backup(tree, searches.path[row, i], completion)
 
 
 @inline
-def end_iteration(t, c, m, completion):
+def end_iteration(tree, searches, row, completion):
     """Back up the values along the path, from its end to the root, and count what was added."""
-    back_up_path(t, c, m, completion)
-    c.length[m] = 0
-    c.iterations[m] += 1
-    added = t.nodes[0] - c.before[m]
-    c.nodes[m] += max(1, added)
+    back_up_path(tree, searches, row, completion)
+    searches.length[row] = 0
+    searches.iterations[row] += 1
+    added = tree.nodes[0] - searches.before[row]
+    searches.nodes[row] += max(1, added)
     if added == 0:  # counts as an evaluation too, so that every budget ends
-        c.evaluations[m] += 1
-    if not c.grew[m]:
-        c.patience[m] -= 1
+        searches.evaluations[row] += 1
+    if not searches.grew[row]:
+        searches.patience[row] -= 1

@@ -50,86 +50,91 @@ class Position(NamedTuple):
 
 
 @jit
-def locate(x, q, mover):
+def locate(index, position, mover):
     """Where a position with side `mover` to roll lies in the table."""
-    larger = 0 if q.number[0] > q.number[1] or (q.number[0] == q.number[1] and mover == 0) else 1
-    ca = x.label_class[q.labels[larger]]
-    cb = x.label_class[q.labels[1 - larger]]
-    row = place_larger(x, q, larger, ca)
-    place_smaller(x, q, larger, cb, row & 1)
+    larger = (
+        0
+        if position.number[0] > position.number[1]
+        or (position.number[0] == position.number[1] and mover == 0)
+        else 1
+    )
+    ca = index.label_class[position.labels[larger]]
+    cb = index.label_class[position.labels[1 - larger]]
+    row = place_larger(index, position, larger, ca)
+    place_smaller(index, position, larger, cb, row & 1)
     row >>= 1
-    corner = x.corner_row[ca]
-    block = x.base[ca, cb, i64(mover == larger)]
+    corner = index.corner_row[ca]
+    block = index.base[ca, cb, i64(mover == larger)]
     if row < corner:
-        return block + row * x.width[ca, cb, 0] + rank(x, q, larger, cb)
-    start = corner * x.width[ca, cb, 0] + (row - corner) * x.width[ca, cb, 1]
-    return block + start + rank(x, q, larger, cb)
+        return block + row * index.width[ca, cb, 0] + rank(index, position, larger, cb)
+    start = corner * index.width[ca, cb, 0] + (row - corner) * index.width[ca, cb, 1]
+    return block + start + rank(index, position, larger, cb)
 
 
 @inline
-def place_larger(x, q, larger, ca):
+def place_larger(index, position, larger, ca):
     """The entry of `place` for the larger side, whose cells in order, reflected if need be, go to `a`."""
-    n = q.number[larger]
-    last = len(x.reflection) - 1
-    flipped = x.flipped[q.labels[larger]]
+    n = position.number[larger]
+    last = len(index.reflection) - 1
+    flipped = index.flipped[position.labels[larger]]
     code = 0
     for i in range(n):
-        cell = q.cells[larger, n - 1 - i if flipped else i]
-        q.a[i] = last - cell if larger == 1 else cell
-        code = code * last + q.a[i]
-    entry = i64(x.place[x.place_start[ca] + code])
+        cell = position.cells[larger, n - 1 - i if flipped else i]
+        position.a[i] = last - cell if larger == 1 else cell
+        code = code * last + position.a[i]
+    entry = i64(index.place[index.place_start[ca] + code])
     if entry & 1:
         for i in range(n):
-            q.a[i] = x.reflection[q.a[i]]
+            position.a[i] = index.reflection[position.a[i]]
     return entry
 
 
 @inline
-def place_smaller(x, q, larger, cb, reflected):
+def place_smaller(index, position, larger, cb, reflected):
     """The smaller side's cells, as the larger side sees them, in the order of their class."""
-    n = q.number[1 - larger]
-    last = len(x.reflection) - 1
-    flipped = x.flipped[q.labels[1 - larger]]
+    n = position.number[1 - larger]
+    last = len(index.reflection) - 1
+    flipped = index.flipped[position.labels[1 - larger]]
     for i in range(n):
-        cell = q.cells[1 - larger, n - 1 - i if flipped else i]
+        cell = position.cells[1 - larger, n - 1 - i if flipped else i]
         cell = last - cell if larger == 1 else cell
-        q.b[i] = x.reflection[cell] if reflected else cell
-    if x.symmetric[cb] and q.b[0] > q.b[n - 1]:
+        position.b[i] = index.reflection[cell] if reflected else cell
+    if index.symmetric[cb] and position.b[0] > position.b[n - 1]:
         for i in range(n // 2):
-            q.b[i], q.b[n - 1 - i] = q.b[n - 1 - i], q.b[i]
+            position.b[i], position.b[n - 1 - i] = position.b[n - 1 - i], position.b[i]
 
 
 @inline
-def rank(x, q, larger, cb):
+def rank(index, position, larger, cb):
     """The number of the smaller side's arrangement among all on the cells left free, 0 first."""
-    na, nb = q.number[larger], q.number[1 - larger]
-    free = len(x.reflection) - 1 - na  # its target is not free either
+    na, nb = position.number[larger], position.number[1 - larger]
+    free = len(index.reflection) - 1 - na  # its target is not free either
     for i in range(na):
-        free += q.a[i] == 0
-    if x.symmetric[cb] and nb > 1:  # the outer two in either order
-        low, high = digit(q, na, 0, 0), digit(q, na, 0, nb - 1)
+        free += position.a[i] == 0
+    if index.symmetric[cb] and nb > 1:  # the outer two in either order
+        low, high = digit(position, na, 0, 0), digit(position, na, 0, nb - 1)
         place = high * (high - 1) // 2 + low
         free -= 2
         for i in range(1, nb - 1):
-            place = place * free + digit(q, na, i, i) - (q.b[nb - 1] < q.b[i])
+            place = place * free + digit(position, na, i, i) - (position.b[nb - 1] < position.b[i])
             free -= 1
         return place
     place = 0
     for i in range(nb):
-        place = place * free + digit(q, na, i, i)
+        place = place * free + digit(position, na, i, i)
         free -= 1
     return place
 
 
 @inline
-def digit(q, na, before, i):
+def digit(position, na, before, i):
     """How many cells below that of the smaller side's piece `i` are free of `a` and of `b[:before]`."""
-    cell = q.b[i]
+    cell = position.b[i]
     free = cell - 1  # cell 0 is its target
     for j in range(na):
-        free -= 0 < q.a[j] < cell
+        free -= 0 < position.a[j] < cell
     for j in range(before):
-        free -= q.b[j] < cell
+        free -= position.b[j] < cell
     return free
 
 
@@ -151,85 +156,87 @@ def write(data, i, value):
 
 
 @jit
-def expected(x, data, q, side):
+def expected(index, data, position, side):
     """The probability that `side` wins before its roll, from the values of the positions that follow."""
-    n = q.number[side]
+    n = position.number[side]
     for r in range(n):
-        cell = q.cells[side, r]
+        cell = position.cells[side, r]
         best = 0.0
         for direction in range(3):
-            to = x.step[side, cell, direction]
+            to = index.step[side, cell, direction]
             if to >= 0:
-                best = max(best, moved(x, data, q, side, r, to))
-        q.best[r] = best
+                best = max(best, moved(index, data, position, side, r, to))
+        position.best[r] = best
     total = 0.0
-    labels = q.labels[side]
+    labels = position.labels[side]
     for r in range(n):
-        total += x.single[labels, r] * q.best[r]
+        total += index.single[labels, r] * position.best[r]
         if r + 1 < n:
-            total += x.either[labels, r] * max(q.best[r], q.best[r + 1])
-    return total / x.faces  # whole numbers first: a sure win is exactly 1
+            total += index.either[labels, r] * max(position.best[r], position.best[r + 1])
+    return total / index.faces  # whole numbers first: a sure win is exactly 1
 
 
 @jit
-def moved(x, data, q, side, r, to):
+def moved(index, data, position, side, r, to):
     """What it is worth to `side` to move its piece of rank `r` to the cell `to`."""
-    if to == x.target[side]:
+    if to == index.target[side]:
         return 1.0
-    owner, j = find(q, to)
-    if owner == 1 - side and q.number[owner] == 1:
+    owner, j = find(position, to)
+    if owner == 1 - side and position.number[owner] == 1:
         return 1.0
-    cell = q.cells[side, r]
-    q.cells[side, r] = to
+    cell = position.cells[side, r]
+    position.cells[side, r] = to
     labels = 0
     if owner >= 0:
-        labels = take_off(q, owner, j)
-    value = 1.0 - read(data, locate(x, q, 1 - side))
+        labels = take_off(position, owner, j)
+    value = 1.0 - read(data, locate(index, position, 1 - side))
     if owner >= 0:
-        put_back(q, owner, j, labels, to)
-    q.cells[side, r] = cell
+        put_back(position, owner, j, labels, to)
+    position.cells[side, r] = cell
     return value
 
 
 @inline
-def find(q, cell):
+def find(position, cell):
     """The side and the rank of the piece on a cell; NOBODY and 0 if it is empty."""
     for side in range(2):
-        for j in range(q.number[side]):
-            if q.cells[side, j] == cell:
+        for j in range(position.number[side]):
+            if position.cells[side, j] == cell:
                 return side, j
     return NOBODY, 0
 
 
 @inline
-def take_off(q, side, j):
+def take_off(position, side, j):
     """Take the piece of rank `j` off the board; returns the labels that there were."""
-    labels = q.labels[side]
+    labels = position.labels[side]
     rest = labels
     for _ in range(j):
         rest &= rest - 1  # without its lowest bit
-    q.labels[side] = labels ^ (rest & -rest)
-    q.number[side] -= 1
-    for i in range(j, q.number[side]):
-        q.cells[side, i] = q.cells[side, i + 1]
+    position.labels[side] = labels ^ (rest & -rest)
+    position.number[side] -= 1
+    for i in range(j, position.number[side]):
+        position.cells[side, i] = position.cells[side, i + 1]
     return labels
 
 
 @inline
-def put_back(q, side, j, labels, cell):
+def put_back(position, side, j, labels, cell):
     """Undo `take_off`."""
-    for i in range(q.number[side], j, -1):
-        q.cells[side, i] = q.cells[side, i - 1]
-    q.cells[side, j] = cell
-    q.number[side] += 1
-    q.labels[side] = labels
+    for i in range(position.number[side], j, -1):
+        position.cells[side, i] = position.cells[side, i - 1]
+    position.cells[side, j] = cell
+    position.number[side] += 1
+    position.labels[side] = labels
 
 
 @jit
-def fill(x, data, q, rows, mask, distance, others, other_mask, other_start, total, both, first, last):
+def fill(
+    index, data, position, rows, mask, distance, others, other_mask, other_start, total, both, first, last
+):
     """Work out the positions of two classes whose pieces have `total` steps to go, rows `first` to `last`.
 
-    rows         [R, na]  arrangements of MAX's pieces, as in the table; `q` has the labels of both sides
+    rows         [R, na]  arrangements of MAX's pieces, as in the table; `position` has both sides' labels
     mask         [R]      their cells, a bit each
     distance     [R]      how far they have to go
     others       [Q, nb]  arrangements of MIN's pieces, by how far they have to go
@@ -241,49 +248,49 @@ def fill(x, data, q, rows, mask, distance, others, other_mask, other_start, tota
         left = total - distance[i]
         if left < 0 or left + 1 >= len(other_start):
             continue
-        copy(q.cells[0, : rows.shape[1]], rows[i])
+        copy(position.cells[0, : rows.shape[1]], rows[i])
         for j in range(other_start[left], other_start[left + 1]):
             if mask[i] & other_mask[j] == 0:
-                copy(q.cells[1, : others.shape[1]], others[j])
+                copy(position.cells[1, : others.shape[1]], others[j])
                 for side in range(1 + both):
-                    write(data, locate(x, q, side), expected(x, data, q, side))
+                    write(data, locate(index, position, side), expected(index, data, position, side))
 
 
 @jit
-def set_position(x, q, s):
+def set_position(index, position, s):
     """Read a state; is it in the table? The game must be under way."""
-    q.number[0] = 0
-    q.number[1] = 0
+    position.number[0] = 0
+    position.number[1] = 0
     total = 0
     for i in range(2 * rules.PIECES):
         total += s[i] != rules.OFF
-    if total > x.pieces or s[rules.DIE] == rules.PLACING:
+    if total > index.pieces or s[rules.DIE] == rules.PLACING:
         return False
     for side in range(2):
-        q.labels[side] = 0
+        position.labels[side] = 0
         for piece in range(rules.PIECES):
             cell = i64(s[rules.PIECES * side + piece])
             if cell != rules.OFF:
-                q.cells[side, q.number[side]] = cell
-                q.number[side] += 1
-                q.labels[side] |= 1 << piece
-    return q.number[0] > 0 and q.number[1] > 0
+                position.cells[side, position.number[side]] = cell
+                position.number[side] += 1
+                position.labels[side] |= 1 << piece
+    return position.number[0] > 0 and position.number[1] > 0
 
 
 @jit
-def state_value(x, data, q, s):
+def state_value(index, data, position, s):
     """The value for MAX of a state before a roll or at the end of a game; NaN if the table has it not."""
     result = rules.result(s)
     if result != ONGOING:
         return float(result)
-    if not set_position(x, q, s):
+    if not set_position(index, position, s):
         return np.nan
-    win = read(data, locate(x, q, 0 if s[rules.MOVER] == MAX else 1))
+    win = read(data, locate(index, position, 0 if s[rules.MOVER] == MAX else 1))
     return s[rules.MOVER] * (2.0 * win - 1.0)
 
 
 @jit
-def probe(x, data, q, states, values, after, actions):
+def probe(index, data, position, states, values, after, actions):
     """The values [B] for MAX of `states` [B, S], also of rolled ones; NaN where the table has none.
 
     after [S] and actions [A] are scratch.
@@ -293,13 +300,13 @@ def probe(x, data, q, states, values, after, actions):
         mover = i64(s[rules.MOVER])
         rolled = s[rules.DIE] > 0 and rules.result(s) == ONGOING
         values[i] = np.nan
-        if rolled and not set_position(x, q, s):
+        if rolled and not set_position(index, position, s):
             continue
         n = rules.legal_actions(s, actions) if rolled else 1
         for j in range(n):
             copy(after, s)
             if rolled:
                 rules.apply_action(after, actions[j])
-            value = state_value(x, data, q, after)
+            value = state_value(index, data, position, after)
             if j == 0 or mover * value > mover * values[i]:
                 values[i] = value

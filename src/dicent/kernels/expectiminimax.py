@@ -15,13 +15,12 @@ import numpy as np
 
 from . import rules
 from .constants import CHANCE, NONE
+from .hashing import equal, hash_state
 from .jit import copy, i64, jit, u64
-from .leaf import OUTSIDE, hash_state
-from .matches import DONE, SEARCHING, STUFFED, WAITING
+from .searches import DONE, NO_ROOM, SEARCHING, WAITING
 from .tree import (
     FULL,
     backup,
-    equal,
     new_node,
     ply_after,
     resolve,
@@ -29,6 +28,7 @@ from .tree import (
     tree_of,
     value_children,
 )
+from .values import OUTSIDE
 
 
 class Layers(NamedTuple):
@@ -42,129 +42,136 @@ class Layers(NamedTuple):
 
 
 @jit
-def advance(trees, c, y, first, last, settings, work, steps):
+def advance(trees, searches, layers, first, last, settings, scratch, steps):
     """Let matches `first` to `last` search, each until it waits or ends, or for `steps` steps."""
-    for m in range(first, last):
-        if c.status[m] == SEARCHING:
-            search(tree_of(trees, m), c, y, m, settings, work, steps)
+    for row in range(first, last):
+        if searches.status[row] == SEARCHING:
+            search(tree_of(trees, row), searches, layers, row, settings, scratch, steps)
 
 
 @jit
-def search(t, c, y, m, settings, work, steps):
+def search(tree, searches, layers, row, settings, scratch, steps):
     """Expand the last layer node by node; at its end back up and begin the next."""
     for _ in range(steps):
-        depth = y.depth[m]
+        depth = layers.depth[row]
         # 1. A whole layer is expanded and valued: the search is one ply deeper.
-        if y.cursor[m] == y.start[m, depth + 1]:
-            if c.waiting[m] > 0:
-                c.status[m] = WAITING
+        if layers.cursor[row] == layers.start[row, depth + 1]:
+            if searches.waiting[row] > 0:
+                searches.status[row] = WAITING
                 return
-            deepen(t, c, y, m, depth, settings.completion)
-            if is_finished(t, c, y, m, settings):
-                c.status[m] = DONE
+            deepen(tree, searches, layers, row, depth, settings.completion)
+            if is_finished(tree, searches, layers, row, settings):
+                searches.status[row] = DONE
                 return
             continue
 
         # 2. The budget is spent: this depth stays unfinished. The first one is always finished.
-        if depth > 0 and (c.nodes[m] >= c.max_nodes[m] or c.evaluations[m] >= c.max_evaluations[m]):
-            c.status[m] = DONE
+        if depth > 0 and (
+            searches.nodes[row] >= searches.max_nodes[row]
+            or searches.evaluations[row] >= searches.max_evaluations[row]
+        ):
+            searches.status[row] = DONE
             return
 
         # 3. Expand the next node, and value its children in a batch with others.
-        node = y.cursor[m]
-        if not t.resolved[node]:
-            if c.waiting[m] + rules.NUM_ACTIONS + rules.NUM_OUTCOMES > y.largest:
-                c.status[m] = WAITING
+        node = layers.cursor[row]
+        if not tree.resolved[node]:
+            if searches.waiting[row] + rules.NUM_ACTIONS + rules.NUM_OUTCOMES > layers.largest:
+                searches.status[row] = WAITING
                 return
-            before = t.nodes[0]
-            new = expand(t, c, y, m, node, settings, work)
+            before = tree.nodes[0]
+            new = expand(tree, searches, layers, row, node, settings, scratch)
             if new == FULL:
-                c.status[m] = STUFFED
+                searches.status[row] = NO_ROOM
                 return
-            c.nodes[m] += t.nodes[0] - before
-            c.evaluations[m] += new
+            searches.nodes[row] += tree.nodes[0] - before
+            searches.evaluations[row] += new
             if settings.evaluator == OUTSIDE:
-                c.waiting[m] += new
-        y.cursor[m] += 1
+                searches.waiting[row] += new
+        layers.cursor[row] += 1
 
 
 @jit
-def deepen(t, c, y, m, depth, completion):
+def deepen(tree, searches, layers, row, depth, completion):
     """Back up all layers from the last but one to the root."""
-    for node in range(y.start[m, depth + 1] - 1, -1, -1):
-        if t.first_edge[node] != NONE:
-            backup(t, node, completion)
-    y.depth[m] = depth + 1
-    y.start[m, depth + 2] = t.nodes[0]
-    c.depth[m] = depth + 1
+    for node in range(layers.start[row, depth + 1] - 1, -1, -1):
+        if tree.first_edge[node] != NONE:
+            backup(tree, node, completion)
+    layers.depth[row] = depth + 1
+    layers.start[row, depth + 2] = tree.nodes[0]
+    searches.depth[row] = depth + 1
 
 
 @jit
-def is_finished(t, c, y, m, settings):
+def is_finished(tree, searches, layers, row, settings):
     """Is the root resolved, or the depth or another budget reached, or is there nothing left to expand?"""
     return (
-        (t.resolved[c.root[m]] and settings.completion)
-        or y.start[m, y.depth[m]] == y.start[m, y.depth[m] + 1]
-        or c.depth[m] >= c.max_depth[m]
-        or c.depth[m] + 2 >= y.start.shape[1]
-        or c.nodes[m] >= c.max_nodes[m]
-        or c.evaluations[m] >= c.max_evaluations[m]
+        (tree.resolved[searches.root[row]] and settings.completion)
+        or layers.start[row, layers.depth[row]] == layers.start[row, layers.depth[row] + 1]
+        or searches.depth[row] >= searches.max_depth[row]
+        or searches.depth[row] + 2 >= layers.start.shape[1]
+        or searches.nodes[row] >= searches.max_nodes[row]
+        or searches.evaluations[row] >= searches.max_evaluations[row]
     )
 
 
 @jit
-def expand(t, c, y, m, node, settings, work):
+def expand(tree, searches, layers, row, node, settings, scratch):
     """Give `node` its children in the next layer; returns how many are new and go on, or FULL."""
-    s = t.state[node]
-    chance = t.kind[node] == CHANCE
-    n = rules.outcomes(s, work.p) if chance else rules.legal_actions(s, work.actions)
-    if t.edges[0] + n > len(t.child) or t.nodes[0] + n > len(t.kind):
+    s = tree.state[node]
+    chance = tree.kind[node] == CHANCE
+    n = rules.outcomes(s, scratch.p) if chance else rules.legal_actions(s, scratch.actions)
+    if tree.edges[0] + n > len(tree.child) or tree.nodes[0] + n > len(tree.kind):
         return FULL
-    first = t.edges[0]
-    t.edges[0] = first + n
-    t.first_edge[node] = first
-    t.num_edges[node] = n
+    first = tree.edges[0]
+    tree.edges[0] = first + n
+    tree.first_edge[node] = first
+    tree.num_edges[node] = n
     if chance and settings.determinized:
-        t.num_edges[node] = 1
-    for i in range(t.num_edges[node]):
-        choice = i if chance else work.actions[i]
+        tree.num_edges[node] = 1
+    for i in range(tree.num_edges[node]):
+        choice = i if chance else scratch.actions[i]
         if chance and settings.determinized:
-            choice = resolve(s, c.d_seed[m], work)
-        t.choice[first + i] = choice
-        t.p[first + i] = work.p[i] if chance and not settings.determinized else 1.0
-        t.visits[first + i] = 0
-        copy(work.state, s)
+            choice = resolve(s, searches.d_seed[row], scratch)
+        tree.choice[first + i] = choice
+        tree.p[first + i] = scratch.p[i] if chance and not settings.determinized else 1.0
+        tree.visits[first + i] = 0
+        copy(scratch.state, s)
         if chance:
-            rules.apply_outcome(work.state, choice)
+            rules.apply_outcome(scratch.state, choice)
         else:
-            rules.apply_action(work.state, choice)
+            rules.apply_action(scratch.state, choice)
         if settings.determinized:
-            skip_chance(work.state, c.d_seed[m], work)
-        t.child[first + i] = find_in_layer(
-            t, work.state, ply_after(t, node, settings), y.start[m, y.depth[m] + 1], settings
+            skip_chance(scratch.state, searches.d_seed[row], scratch)
+        tree.child[first + i] = find_in_layer(
+            tree,
+            scratch.state,
+            ply_after(tree, node, settings),
+            layers.start[row, layers.depth[row] + 1],
+            settings,
         )
-    if y.depth[m] + 1 < y.valued[m]:
-        leave_children(t, node)
+    if layers.depth[row] + 1 < layers.valued[row]:
+        leave_children(tree, node)
         return 0
-    return value_children(t, node, c.leaves[m, c.waiting[m] :], settings, work)
+    return value_children(tree, node, searches.leaves[row, searches.waiting[row] :], settings, scratch)
 
 
 @jit
-def leave_children(t, node):
+def leave_children(tree, node):
     """Let the new children of `node` count 0 until their layer is expanded."""
-    for edge in range(t.first_edge[node], t.first_edge[node] + t.num_edges[node]):
-        if np.isnan(t.value[t.child[edge]]):
-            t.value[t.child[edge]] = 0.0
+    for edge in range(tree.first_edge[node], tree.first_edge[node] + tree.num_edges[node]):
+        if np.isnan(tree.value[tree.child[edge]]):
+            tree.value[tree.child[edge]] = 0.0
 
 
 @jit
-def find_in_layer(t, s, ply, start, settings):
+def find_in_layer(tree, s, ply, start, settings):
     """The node of state `s` among those from `start` on, made if there is none."""
-    mask = len(t.slots) - 1
+    mask = len(tree.slots) - 1
     slot = i64(hash_state(s, ply) & u64(mask))
-    while t.slots[slot] != NONE:
-        node = i64(t.slots[slot])
-        if node >= start and t.ply[node] == ply and equal(t.state[node], s):
+    while tree.slots[slot] != NONE:
+        node = i64(tree.slots[slot])
+        if node >= start and tree.ply[node] == ply and equal(tree.state[node], s):
             return node
         slot = (slot + 1) & mask
-    return new_node(t, s, ply, slot, settings)
+    return new_node(tree, s, ply, slot, settings)

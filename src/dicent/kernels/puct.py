@@ -12,7 +12,7 @@ import numpy as np
 from .constants import CHANCE, NONE
 from .generator import gamma
 from .jit import i64, jit
-from .matches import DONE, SEARCHING, STUFFED, WAITING
+from .searches import DONE, NO_ROOM, SEARCHING, WAITING
 from .simulation import credit, give_up, has_room, open_node, roll_edge, statistics_of, visit_child
 from .tree import FULL, TERMINAL, tree_of
 
@@ -20,101 +20,108 @@ LEAST_NOISE = 1e-300  # so that weights never sum to 0, however small alpha is
 
 
 @jit
-def draw_noise(c, statistics, members, alpha):
+def draw_noise(searches, all_statistics, members, alpha):
     """Draw the noise at the root of each of `members` [n] from its own random stream.
 
     Gamma variates have a Dirichlet distribution once they are divided by their sum over the legal actions.
     """
     for i in range(len(members)):
-        m = members[i]
-        for action in range(statistics.noise.shape[1]):
-            statistics.noise[m, action] = max(LEAST_NOISE, gamma(c.rng[m], alpha))
+        row = members[i]
+        for action in range(all_statistics.noise.shape[1]):
+            all_statistics.noise[row, action] = max(LEAST_NOISE, gamma(searches.rng[row], alpha))
 
 
 @jit
-def advance(trees, c, statistics, first, last, exploration, fraction, settings, work, steps):
+def advance(trees, searches, all_statistics, first, last, exploration, fraction, settings, scratch, steps):
     """Let matches `first` to `last` simulate, each until it waits for a value or ends."""
-    for m in range(first, last):
-        t, y = tree_of(trees, m), statistics_of(statistics, m)
+    for row in range(first, last):
+        tree, statistics = tree_of(trees, row), statistics_of(all_statistics, row)
         for _ in range(steps):
-            if c.status[m] != SEARCHING:
+            if searches.status[row] != SEARCHING:
                 break
-            simulate(t, c, y, m, exploration, fraction, settings, work)
+            simulate(tree, searches, statistics, row, exploration, fraction, settings, scratch)
 
 
 @jit
-def simulate(t, c, y, m, exploration, fraction, settings, work):
+def simulate(tree, searches, statistics, row, exploration, fraction, settings, scratch):
     """One simulation, up to the value that its last state waits for."""
-    if c.evaluations[m] > 1 and (c.nodes[m] >= c.max_nodes[m] or c.evaluations[m] >= c.max_evaluations[m]):
-        c.status[m] = DONE
+    if searches.evaluations[row] > 1 and (
+        searches.nodes[row] >= searches.max_nodes[row]
+        or searches.evaluations[row] >= searches.max_evaluations[row]
+    ):
+        searches.status[row] = DONE
         return
-    if not has_room(t):
-        c.status[m] = STUFFED
+    if not has_room(tree):
+        searches.status[row] = NO_ROOM
         return
-    c.before[m] = t.nodes[0]
-    node = c.root[m]
-    c.path[m, 0] = node
-    c.length[m] = 1
-    while t.kind[node] != TERMINAL and c.length[m] < c.path.shape[1]:
-        opened = t.first_edge[node] == NONE
-        if opened and open_node(t, y, node, settings, c.d_seed[m], work) == FULL:
-            give_up(c, m)
+    searches.before[row] = tree.nodes[0]
+    node = searches.root[row]
+    searches.path[row, 0] = node
+    searches.length[row] = 1
+    while tree.kind[node] != TERMINAL and searches.length[row] < searches.path.shape[1]:
+        opened = tree.first_edge[node] == NONE
+        if opened and open_node(tree, statistics, node, settings, searches.d_seed[row], scratch) == FULL:
+            give_up(searches, row)
             return
-        if t.kind[node] == CHANCE:
-            edge = roll_edge(t, node, c.rng[m])
+        if tree.kind[node] == CHANCE:
+            edge = roll_edge(tree, node, searches.rng[row])
         elif opened:
-            c.leaves[m, 0] = node
-            c.waiting[m] = 1
-            c.status[m] = WAITING
+            searches.leaves[row, 0] = node
+            searches.waiting[row] = 1
+            searches.status[row] = WAITING
             return
         else:
-            edge = select(t, y, node, exploration, fraction if node == c.root[m] else 0.0)
-        child = visit_child(t, y, node, edge, settings, work)
+            edge = select(
+                tree, statistics, node, exploration, fraction if node == searches.root[row] else 0.0
+            )
+        child = visit_child(tree, statistics, node, edge, settings, scratch)
         if child == FULL:
-            give_up(c, m)
+            give_up(searches, row)
             return
-        y.edge[c.length[m] - 1] = edge
-        c.path[m, c.length[m]] = child
-        c.length[m] += 1
+        statistics.edge[searches.length[row] - 1] = edge
+        searches.path[row, searches.length[row]] = child
+        searches.length[row] += 1
         node = child
-    value = t.value[node] if t.kind[node] == TERMINAL else 0.0
-    finish(t, c, y, m, value)
+    value = tree.value[node] if tree.kind[node] == TERMINAL else 0.0
+    finish(tree, searches, statistics, row, value)
 
 
 @jit
-def finish(t, c, y, m, value):
+def finish(tree, searches, statistics, row, value):
     """Credit a simulation's value, and count it."""
-    credit(t, c, y, m, value)
-    c.nodes[m] += max(1, t.nodes[0] - c.before[m])
-    c.evaluations[m] += 1
-    if t.nodes[0] == c.before[m] and c.evaluations[m] > 1:  # the first one values the root
-        c.patience[m] -= 1
-    if c.depth[m] >= c.max_depth[m] or c.patience[m] == 0:
-        c.status[m] = DONE
+    credit(tree, searches, statistics, row, value)
+    searches.nodes[row] += max(1, tree.nodes[0] - searches.before[row])
+    searches.evaluations[row] += 1
+    if (
+        tree.nodes[0] == searches.before[row] and searches.evaluations[row] > 1
+    ):  # the first one values the root
+        searches.patience[row] -= 1
+    if searches.depth[row] >= searches.max_depth[row] or searches.patience[row] == 0:
+        searches.status[row] = DONE
 
 
 @jit
-def select(t, y, node, exploration, fraction):
+def select(tree, statistics, node, exploration, fraction):
     """The action with the largest Q + c P sqrt(N) / (1 + n); an action never tried has Q = 0.
 
     At the root, `fraction` of each prior is replaced by noise.
     """
-    first = i64(t.first_edge[node])
-    last = first + t.num_edges[node]
-    sign = t.kind[node]
+    first = i64(tree.first_edge[node])
+    last = first + tree.num_edges[node]
+    sign = tree.kind[node]
     weight = 0.0
     if fraction > 0.0:
         for edge in range(first, last):
-            weight += y.noise[t.choice[edge]]
-    scale = exploration * math.sqrt(y.through[node])
+            weight += statistics.noise[tree.choice[edge]]
+    scale = exploration * math.sqrt(statistics.through[node])
     best = first
     most = -1e300
     for edge in range(first, last):
-        n = t.visits[edge]
-        prior = t.p[edge]
+        n = tree.visits[edge]
+        prior = tree.p[edge]
         if fraction > 0.0:
-            prior = (1.0 - fraction) * prior + fraction * y.noise[t.choice[edge]] / weight
-        q = sign * y.total[edge] / n if n > 0 else 0.0
+            prior = (1.0 - fraction) * prior + fraction * statistics.noise[tree.choice[edge]] / weight
+        q = sign * statistics.total[edge] / n if n > 0 else 0.0
         if q + scale * prior / (1 + n) > most:
             most = q + scale * prior / (1 + n)
             best = edge
@@ -122,31 +129,31 @@ def select(t, y, node, exploration, fraction):
 
 
 @jit
-def absorb(trees, c, statistics, first, last, offsets, values, logits):
+def absorb(trees, searches, all_statistics, first, last, offsets, values, logits):
     """Give the waiting states their values and their actions' priors, and finish the simulations."""
-    for m in range(first, last):
-        if c.waiting[m] == 0:
+    for row in range(first, last):
+        if searches.waiting[row] == 0:
             continue
-        t, y = tree_of(trees, m), statistics_of(statistics, m)
-        node = c.leaves[m, 0]
-        t.value[node] = values[offsets[m]]
-        c.waiting[m] = 0
-        c.status[m] = SEARCHING
-        soften(t, node, logits[offsets[m]])
-        finish(t, c, y, m, values[offsets[m]])
+        tree, statistics = tree_of(trees, row), statistics_of(all_statistics, row)
+        node = searches.leaves[row, 0]
+        tree.value[node] = values[offsets[row]]
+        searches.waiting[row] = 0
+        searches.status[row] = SEARCHING
+        soften(tree, node, logits[offsets[row]])
+        finish(tree, searches, statistics, row, values[offsets[row]])
 
 
 @jit
-def soften(t, node, logits):
+def soften(tree, node, logits):
     """Priors: the softmax of the logits over the legal actions."""
-    first = i64(t.first_edge[node])
-    last = first + t.num_edges[node]
+    first = i64(tree.first_edge[node])
+    last = first + tree.num_edges[node]
     highest = -np.inf
     for edge in range(first, last):
-        highest = max(highest, logits[t.choice[edge]])
+        highest = max(highest, logits[tree.choice[edge]])
     total = 0.0
     for edge in range(first, last):
-        t.p[edge] = math.exp(logits[t.choice[edge]] - highest)
-        total += t.p[edge]
+        tree.p[edge] = math.exp(logits[tree.choice[edge]] - highest)
+        total += tree.p[edge]
     for edge in range(first, last):
-        t.p[edge] /= total
+        tree.p[edge] /= total

@@ -1,6 +1,6 @@
 """The hole: what every kernel calls, and each game fills.
 
-This file is only read, by people and type checkers; `dicent.binding` puts a game in its place.
+This file is only read, by people and type checkers; `dicent.game.binding` puts a game in its place.
 Every function works on a flat integer array `s`; those that change it do so in place.
 """
 

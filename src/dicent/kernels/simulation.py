@@ -13,7 +13,7 @@ from . import rules
 from .constants import CHANCE, NONE
 from .generator import MOST_FINE, fine_draw, uniform
 from .jit import copy, i64, inline, jit
-from .matches import STUFFED
+from .searches import NO_ROOM
 from .tree import FULL, TERMINAL, fill_node, ply_after, resolve, tree_of
 
 SPARE = 4  # nodes that a simulation may add, more only where chance plays several times in a row
@@ -29,110 +29,115 @@ class Statistics(NamedTuple):
 
 
 @inline
-def statistics_of(statistics, m):
-    """The statistics of match `m`: the same arrays without their first dimension."""
-    return Statistics(statistics.total[m], statistics.through[m], statistics.edge[m], statistics.noise[m])
+def statistics_of(all_statistics, row):
+    """The statistics of match `row`: the same arrays without their first dimension."""
+    return Statistics(
+        all_statistics.total[row],
+        all_statistics.through[row],
+        all_statistics.edge[row],
+        all_statistics.noise[row],
+    )
 
 
 @inline
-def open_node(t, y, node, settings, d_seed, work):
+def open_node(tree, statistics, node, settings, d_seed, scratch):
     """Give `node` its edges, without children; returns FULL without room for them."""
-    s = t.state[node]
-    chance = t.kind[node] == CHANCE
-    n = rules.outcomes(s, work.p) if chance else rules.legal_actions(s, work.actions)
-    first = t.edges[0]
-    if first + n > len(t.child):
+    s = tree.state[node]
+    chance = tree.kind[node] == CHANCE
+    n = rules.outcomes(s, scratch.p) if chance else rules.legal_actions(s, scratch.actions)
+    first = tree.edges[0]
+    if first + n > len(tree.child):
         return FULL
-    t.edges[0] = first + n
-    t.first_edge[node] = first
-    t.num_edges[node] = n
+    tree.edges[0] = first + n
+    tree.first_edge[node] = first
+    tree.num_edges[node] = n
     if chance and settings.determinized:
-        t.num_edges[node] = 1
-    for i in range(t.num_edges[node]):
+        tree.num_edges[node] = 1
+    for i in range(tree.num_edges[node]):
         edge = first + i
-        t.choice[edge] = i if chance else work.actions[i]
-        t.p[edge] = work.p[i] if chance else 1.0 / n
+        tree.choice[edge] = i if chance else scratch.actions[i]
+        tree.p[edge] = scratch.p[i] if chance else 1.0 / n
         if chance and settings.determinized:
-            t.choice[edge] = resolve(s, d_seed, work)
-            t.p[edge] = 1.0
-        t.child[edge] = NONE
-        t.visits[edge] = 0
-        y.total[edge] = 0.0
+            tree.choice[edge] = resolve(s, d_seed, scratch)
+            tree.p[edge] = 1.0
+        tree.child[edge] = NONE
+        tree.visits[edge] = 0
+        statistics.total[edge] = 0.0
     return 0
 
 
 @inline
-def visit_child(t, y, node, edge, settings, work):
+def visit_child(tree, statistics, node, edge, settings, scratch):
     """The node that `edge` leads to, made if this is the first visit; FULL without room."""
-    if t.child[edge] == NONE:
-        child = t.nodes[0]
-        if child == len(t.kind):
+    if tree.child[edge] == NONE:
+        child = tree.nodes[0]
+        if child == len(tree.kind):
             return FULL
-        t.nodes[0] = child + 1
-        copy(work.state, t.state[node])
-        if t.kind[node] == CHANCE:
-            rules.apply_outcome(work.state, t.choice[edge])
+        tree.nodes[0] = child + 1
+        copy(scratch.state, tree.state[node])
+        if tree.kind[node] == CHANCE:
+            rules.apply_outcome(scratch.state, tree.choice[edge])
         else:
-            rules.apply_action(work.state, t.choice[edge])
-        fill_node(t, child, work.state, ply_after(t, node, settings), settings)
-        y.through[child] = 0
-        t.child[edge] = child
-    return i64(t.child[edge])
+            rules.apply_action(scratch.state, tree.choice[edge])
+        fill_node(tree, child, scratch.state, ply_after(tree, node, settings), settings)
+        statistics.through[child] = 0
+        tree.child[edge] = child
+    return i64(tree.child[edge])
 
 
 @inline
-def roll_edge(t, node, rng):
+def roll_edge(tree, node, rng):
     """An outcome by its probability."""
-    first = i64(t.first_edge[node])
-    if rules.EQUAL_OUTCOMES and t.num_edges[node] == rules.NUM_OUTCOMES <= MOST_FINE:
+    first = i64(tree.first_edge[node])
+    if rules.EQUAL_OUTCOMES and tree.num_edges[node] == rules.NUM_OUTCOMES <= MOST_FINE:
         return first + fine_draw(rng, rules.NUM_OUTCOMES)
     u = uniform(rng)
     total = 0.0
     edge = first
-    for i in range(first, first + t.num_edges[node] - 1):
-        total += t.p[i]
+    for i in range(first, first + tree.num_edges[node] - 1):
+        total += tree.p[i]
         edge += u >= total
     return edge
 
 
 @inline
-def has_room(t):
+def has_room(tree):
     """Is there room for a simulation? One that ran out of it halfway would be lost."""
     widest = max(rules.NUM_ACTIONS, rules.NUM_OUTCOMES)
-    return t.nodes[0] + SPARE <= len(t.kind) and t.edges[0] + SPARE * widest <= len(t.child)
+    return tree.nodes[0] + SPARE <= len(tree.kind) and tree.edges[0] + SPARE * widest <= len(tree.child)
 
 
 @inline
-def give_up(c, m):
+def give_up(searches, row):
     """End a search whose store is full all the same, and drop the simulation under way."""
-    c.status[m] = STUFFED
-    c.length[m] = 0
+    searches.status[row] = NO_ROOM
+    searches.length[row] = 0
 
 
 @inline
-def credit(t, c, y, m, value):
+def credit(tree, searches, statistics, row, value):
     """Add what a simulation found to every edge and node of its path."""
-    for i in range(c.length[m]):
-        y.through[c.path[m, i]] += 1
-    for i in range(c.length[m] - 1):
-        t.visits[y.edge[i]] += 1
-        y.total[y.edge[i]] += value
-    c.depth[m] = max(c.depth[m], c.length[m] - 1)
-    c.length[m] = 0
+    for i in range(searches.length[row]):
+        statistics.through[searches.path[row, i]] += 1
+    for i in range(searches.length[row] - 1):
+        tree.visits[statistics.edge[i]] += 1
+        statistics.total[statistics.edge[i]] += value
+    searches.depth[row] = max(searches.depth[row], searches.length[row] - 1)
+    searches.length[row] = 0
 
 
 @jit
-def summarise(trees, statistics, first, last):
+def summarise(trees, all_statistics, first, last):
     """Give every node the mean of what was found below it as its value, so that trees can be read."""
-    for m in range(first, last):
-        t, y = tree_of(trees, m), statistics_of(statistics, m)
-        for node in range(t.nodes[0]):
-            if t.kind[node] == TERMINAL or t.first_edge[node] == NONE:
+    for row in range(first, last):
+        tree, statistics = tree_of(trees, row), statistics_of(all_statistics, row)
+        for node in range(tree.nodes[0]):
+            if tree.kind[node] == TERMINAL or tree.first_edge[node] == NONE:
                 continue
             total = 0.0
             visits = 0
-            for edge in range(t.first_edge[node], t.first_edge[node] + t.num_edges[node]):
-                total += y.total[edge]
-                visits += t.visits[edge]
+            for edge in range(tree.first_edge[node], tree.first_edge[node] + tree.num_edges[node]):
+                total += statistics.total[edge]
+                visits += tree.visits[edge]
             if visits > 0:
-                t.value[node] = total / visits
+                tree.value[node] = total / visits

@@ -11,9 +11,8 @@ import numpy as np
 
 from . import rules
 from .constants import CHANCE, ONGOING
+from .hashing import equal, hash_state
 from .jit import copy, i64, inline, jit, u64
-from .leaf import hash_state
-from .tree import equal
 
 ON_PATH = 9.0  # in place of a value: the state lies on the line of play, so meeting it again is a cycle
 

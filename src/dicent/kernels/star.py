@@ -13,9 +13,9 @@ import numpy as np
 
 from . import rules
 from .constants import CHANCE, MAX, NONE, ONGOING
+from .hashing import equal, hash_state
 from .jit import copy, i64, inline, jit, u64
-from .leaf import hash_state, leaf_value
-from .tree import equal
+from .values import leaf_value
 
 LEAST, MOST = -1.0, 1.0  # of any value
 WORTHWHILE = 3  # plies from which on the table saves more than it costs
@@ -48,7 +48,7 @@ class Star(NamedTuple):
 
 
 @jit
-def search(w, work, depth, level, returned, steps):
+def search(stack, scratch, depth, level, returned, steps):
     """Search on from `level` for at most `steps` steps; returns the level and the value found there.
 
     A level of -1 says that the value is that of the root, `depth` plies deep.
@@ -57,138 +57,138 @@ def search(w, work, depth, level, returned, steps):
     for _ in range(steps):
         if level < 0:
             break
-        if w.width[level] == NONE:
-            done, v = enter(w, work, level, depth - level)
+        if stack.width[level] == NONE:
+            done, v = enter(stack, scratch, level, depth - level)
         else:
-            done, v = take(w, level, v)
+            done, v = take(stack, level, v)
         if not done:
-            done, v = next_child(w, level)
+            done, v = next_child(stack, level)
         if done:
-            leave(w, level, depth - level, v)
+            leave(stack, level, depth - level, v)
             level -= 1
         else:
             level += 1
-            w.width[level] = NONE
+            stack.width[level] = NONE
     return level, v
 
 
 @jit
-def enter(w, work, level, depth):
+def enter(stack, scratch, level, depth):
     """A node just reached: is its value known at once? Else list its children."""
-    s = w.state[level]
-    w.counts[0] += 1
-    w.child[level] = NONE
+    s = stack.state[level]
+    stack.counts[0] += 1
+    stack.child[level] = NONE
     result = rules.result(s)
     if result != ONGOING:
         return True, float(result)
     if depth == 0:
-        w.counts[1] += 1
-        return True, leaf_value(s, w.kind, w.seed, w.games, work)
+        stack.counts[1] += 1
+        return True, leaf_value(s, stack.kind, stack.seed, stack.games, scratch)
     if depth == 1:
-        return True, one_ply(w, work, level)
+        return True, one_ply(stack, scratch, level)
     if depth == 2:
-        return True, two_plies(w, work, level)
+        return True, two_plies(stack, scratch, level)
     if rules.to_play(s) == CHANCE:
-        w.width[level] = list_children(w, level)
-        w.value[level] = 0.0
-        w.rest[level] = 1.0
+        stack.width[level] = list_children(stack, level)
+        stack.value[level] = 0.0
+        stack.rest[level] = 1.0
         return False, 0.0
-    slot = slot_of(w, s) if depth >= WORTHWHILE else 0
-    known = depth >= WORTHWHILE and w.depth[slot] > 0 and equal(w.key[slot], s)
-    if known and w.depth[slot] == depth:
-        if w.lower[slot] >= w.beta[level] or w.lower[slot] == w.upper[slot]:
-            return True, w.lower[slot]
-        if w.upper[slot] <= w.alpha[level]:
-            return True, w.upper[slot]
-    w.width[level] = list_children(w, level)
+    slot = slot_of(stack, s) if depth >= WORTHWHILE else 0
+    known = depth >= WORTHWHILE and stack.depth[slot] > 0 and equal(stack.key[slot], s)
+    if known and stack.depth[slot] == depth:
+        if stack.lower[slot] >= stack.beta[level] or stack.lower[slot] == stack.upper[slot]:
+            return True, stack.lower[slot]
+        if stack.upper[slot] <= stack.alpha[level]:
+            return True, stack.upper[slot]
+    stack.width[level] = list_children(stack, level)
     if known:
-        to_front(w.actions[level], w.width[level], w.advice[slot])
-    w.value[level] = 2.0 * LEAST if rules.to_play(s) == MAX else 2.0 * MOST
-    w.best[level] = NONE
+        to_front(stack.actions[level], stack.width[level], stack.advice[slot])
+    stack.value[level] = 2.0 * LEAST if rules.to_play(s) == MAX else 2.0 * MOST
+    stack.best[level] = NONE
     return False, 0.0
 
 
 @inline
-def list_children(w, level):
+def list_children(stack, level):
     """How many children the state on a level has; its actions or probabilities are written down."""
-    s = w.state[level]
+    s = stack.state[level]
     if rules.to_play(s) == CHANCE:
-        return rules.outcomes(s, w.p[level])
-    return rules.legal_actions(s, w.actions[level])
+        return rules.outcomes(s, stack.p[level])
+    return rules.legal_actions(s, stack.actions[level])
 
 
 @inline
-def make_child(w, level, i):
+def make_child(stack, level, i):
     """Make child `i` of the state on a level, one level below."""
-    s = w.state[level]
-    copy(w.state[level + 1], s)
+    s = stack.state[level]
+    copy(stack.state[level + 1], s)
     if rules.to_play(s) == CHANCE:
-        rules.apply_outcome(w.state[level + 1], i)
+        rules.apply_outcome(stack.state[level + 1], i)
     else:
-        rules.apply_action(w.state[level + 1], w.actions[level, i])
+        rules.apply_action(stack.state[level + 1], stack.actions[level, i])
 
 
 @jit
-def one_ply(w, work, level):
+def one_ply(stack, scratch, level):
     """The value of a state one ply deep, without the ado of the stack."""
-    s, below = w.state[level], w.state[level + 1]
+    s, below = stack.state[level], stack.state[level + 1]
     player = rules.to_play(s)
-    n = list_children(w, level)
+    n = list_children(stack, level)
     total, best, judged = 0.0, 2.0 * LEAST, 0
     for i in range(n):
-        make_child(w, level, i)
+        make_child(stack, level, i)
         result = rules.result(below)
         if result == ONGOING:
             judged += 1
-            v = leaf_value(below, w.kind, w.seed, w.games, work)
+            v = leaf_value(below, stack.kind, stack.seed, stack.games, scratch)
         else:
             v = float(result)
         if player == CHANCE:
-            total += w.p[level, i] * v
+            total += stack.p[level, i] * v
         else:
             best = max(best, player * v)
             if best >= MOST:  # nothing is better
                 break
-    w.counts[0] += n
-    w.counts[1] += judged
+    stack.counts[0] += n
+    stack.counts[1] += judged
     return total if player == CHANCE else player * best
 
 
 @jit
-def two_plies(w, work, level):
+def two_plies(stack, scratch, level):
     """The same two plies deep."""
-    s, below = w.state[level], w.state[level + 1]
+    s, below = stack.state[level], stack.state[level + 1]
     player = rules.to_play(s)
-    n = list_children(w, level)
+    n = list_children(stack, level)
     lower, upper = LEAST, MOST
-    narrow = player == CHANCE and (w.alpha[level] > LEAST or w.beta[level] < MOST)
+    narrow = player == CHANCE and (stack.alpha[level] > LEAST or stack.beta[level] < MOST)
     if narrow:
-        lower, upper = probe(w, work, level, n)
+        lower, upper = probe(stack, scratch, level, n)
     total, best = 0.0, 2.0 * LEAST
     for i in range(n):
-        if narrow and lower >= w.beta[level]:
+        if narrow and lower >= stack.beta[level]:
             return lower
-        if narrow and upper <= w.alpha[level]:
+        if narrow and upper <= stack.alpha[level]:
             return upper
-        make_child(w, level, i)
+        make_child(stack, level, i)
         result = rules.result(below)
-        v = float(result) if result != ONGOING else one_ply(w, work, level + 1)
+        v = float(result) if result != ONGOING else one_ply(stack, scratch, level + 1)
         if player == CHANCE:
-            total += w.p[level, i] * v
-            lower += w.p[level, i] * (v - w.low[i])
-            upper += w.p[level, i] * (v - w.high[i])
+            total += stack.p[level, i] * v
+            lower += stack.p[level, i] * (v - stack.low[i])
+            upper += stack.p[level, i] * (v - stack.high[i])
         else:
             best = max(best, player * v)
             if best >= MOST:
                 break
-    w.counts[0] += n
+    stack.counts[0] += n
     return total if player == CHANCE else player * best
 
 
 @jit
-def probe(w, work, level, n):
+def probe(stack, scratch, level, n):
     """Bounds of a chance node two plies deep, from one action after each of its n outcomes (Star2)."""
-    s, below, last = w.state[level], w.state[level + 1], w.state[level + 2]
+    s, below, last = stack.state[level], stack.state[level + 1], stack.state[level + 2]
     lower, upper = 0.0, 0.0
     for i in range(n):
         copy(below, s)
@@ -199,89 +199,93 @@ def probe(w, work, level, n):
         if result != ONGOING:
             low = high = float(result)
         elif player != CHANCE:
-            rules.legal_actions(below, w.actions[level + 1])
+            rules.legal_actions(below, stack.actions[level + 1])
             copy(last, below)
-            rules.apply_action(last, w.actions[level + 1, 0])
+            rules.apply_action(last, stack.actions[level + 1, 0])
             result = rules.result(last)
-            v = float(result) if result != ONGOING else leaf_value(last, w.kind, w.seed, w.games, work)
+            v = (
+                float(result)
+                if result != ONGOING
+                else leaf_value(last, stack.kind, stack.seed, stack.games, scratch)
+            )
             if player == MAX:
                 low = v
             else:
                 high = v
-        w.low[i], w.high[i] = low, high
-        lower += w.p[level, i] * low
-        upper += w.p[level, i] * high
-    w.counts[0] += 2 * n
+        stack.low[i], stack.high[i] = low, high
+        lower += stack.p[level, i] * low
+        upper += stack.p[level, i] * high
+    stack.counts[0] += 2 * n
     return lower, upper
 
 
 @jit
-def next_child(w, level):
+def next_child(stack, level):
     """Go to the next child, in its window; or find that the node is done."""
-    s = w.state[level]
-    w.child[level] += 1
-    i = w.child[level]
-    if i == w.width[level]:
-        return True, w.value[level]
-    make_child(w, level, i)
+    s = stack.state[level]
+    stack.child[level] += 1
+    i = stack.child[level]
+    if i == stack.width[level]:
+        return True, stack.value[level]
+    make_child(stack, level, i)
     if rules.to_play(s) != CHANCE:
-        low, high = w.alpha[level], w.beta[level]
+        low, high = stack.alpha[level], stack.beta[level]
         if rules.to_play(s) == MAX:
-            low = max(low, w.value[level])
+            low = max(low, stack.value[level])
         else:
-            high = min(high, w.value[level])
+            high = min(high, stack.value[level])
     else:
-        p = w.p[level, i]
-        w.rest[level] -= p
-        low = (w.alpha[level] - w.value[level] - MOST * w.rest[level]) / p
-        high = (w.beta[level] - w.value[level] - LEAST * w.rest[level]) / p
+        p = stack.p[level, i]
+        stack.rest[level] -= p
+        low = (stack.alpha[level] - stack.value[level] - MOST * stack.rest[level]) / p
+        high = (stack.beta[level] - stack.value[level] - LEAST * stack.rest[level]) / p
         if low >= MOST:  # not even the best outcomes reach alpha
-            return True, w.value[level] + MOST * (p + w.rest[level])
+            return True, stack.value[level] + MOST * (p + stack.rest[level])
         if high <= LEAST:
-            return True, w.value[level] + LEAST * (p + w.rest[level])
-    w.alpha[level + 1] = low
-    w.beta[level + 1] = high
+            return True, stack.value[level] + LEAST * (p + stack.rest[level])
+    stack.alpha[level + 1] = low
+    stack.beta[level + 1] = high
     return False, 0.0
 
 
 @jit
-def take(w, level, v):
+def take(stack, level, v):
     """Take in the value of the child that was searched; does it decide the node's?"""
-    s = w.state[level]
-    i = w.child[level]
+    s = stack.state[level]
+    i = stack.child[level]
     if rules.to_play(s) == CHANCE:
-        w.value[level] += w.p[level, i] * v
-        if v <= w.alpha[level + 1]:
-            return True, w.value[level] + MOST * w.rest[level]
-        if v >= w.beta[level + 1]:
-            return True, w.value[level] + LEAST * w.rest[level]
+        stack.value[level] += stack.p[level, i] * v
+        if v <= stack.alpha[level + 1]:
+            return True, stack.value[level] + MOST * stack.rest[level]
+        if v >= stack.beta[level + 1]:
+            return True, stack.value[level] + LEAST * stack.rest[level]
         return False, 0.0
     sign = 1.0 if rules.to_play(s) == MAX else -1.0
-    if sign * v > sign * w.value[level]:
-        w.value[level] = v
-        w.best[level] = w.actions[level, i]
-    cut = w.value[level] >= w.beta[level] if sign > 0.0 else w.value[level] <= w.alpha[level]
-    return cut, w.value[level]
+    if sign * v > sign * stack.value[level]:
+        stack.value[level] = v
+        stack.best[level] = stack.actions[level, i]
+    cut = stack.value[level] >= stack.beta[level] if sign > 0.0 else stack.value[level] <= stack.alpha[level]
+    return cut, stack.value[level]
 
 
 @jit
-def leave(w, level, depth, v):
+def leave(stack, level, depth, v):
     """Keep what was found out about a decision in the table."""
-    s = w.state[level]
-    if depth < WORTHWHILE or w.width[level] == NONE or rules.to_play(s) == CHANCE:
+    s = stack.state[level]
+    if depth < WORTHWHILE or stack.width[level] == NONE or rules.to_play(s) == CHANCE:
         return
-    slot = slot_of(w, s)
-    copy(w.key[slot], s)
-    w.depth[slot] = depth
-    w.advice[slot] = w.best[level]
-    w.lower[slot] = v if v > w.alpha[level] else LEAST
-    w.upper[slot] = v if v < w.beta[level] else MOST
+    slot = slot_of(stack, s)
+    copy(stack.key[slot], s)
+    stack.depth[slot] = depth
+    stack.advice[slot] = stack.best[level]
+    stack.lower[slot] = v if v > stack.alpha[level] else LEAST
+    stack.upper[slot] = v if v < stack.beta[level] else MOST
 
 
 @jit
-def slot_of(w, s):
+def slot_of(stack, s):
     """The place of a state in the table; what stood there before is written over."""
-    return i64(hash_state(s, 0) & u64(len(w.depth) - 1))
+    return i64(hash_state(s, 0) & u64(len(stack.depth) - 1))
 
 
 @jit

@@ -12,81 +12,87 @@ import math
 from .constants import CHANCE, CHOICE, DICE, NONE, ONGOING
 from .generator import bits, draw, open_stream
 from .jit import copy, i64, inline, jit
-from .matches import DONE, SEARCHING, STUFFED
-from .playout import playout
+from .rollout import rollout
+from .searches import DONE, NO_ROOM, SEARCHING
 from .simulation import credit, give_up, has_room, open_node, roll_edge, statistics_of, visit_child
 from .tree import FULL, TERMINAL, tree_of
 
 
 @jit
-def advance(trees, c, statistics, first, last, exploration, settings, work, steps):
+def advance(trees, searches, all_statistics, first, last, exploration, settings, scratch, steps):
     """Let matches `first` to `last` make up to `steps` simulations each."""
-    for m in range(first, last):
-        t, y = tree_of(trees, m), statistics_of(statistics, m)
+    for row in range(first, last):
+        tree, statistics = tree_of(trees, row), statistics_of(all_statistics, row)
         for _ in range(steps):
-            if c.status[m] != SEARCHING:
+            if searches.status[row] != SEARCHING:
                 break
-            simulate(t, c, y, m, exploration, settings, work)
+            simulate(tree, searches, statistics, row, exploration, settings, scratch)
 
 
 @inline
-def simulate(t, c, y, m, exploration, settings, work):
+def simulate(tree, searches, statistics, row, exploration, settings, scratch):
     """One simulation."""
-    if c.evaluations[m] > 0 and (c.nodes[m] >= c.max_nodes[m] or c.evaluations[m] >= c.max_evaluations[m]):
-        c.status[m] = DONE
+    if searches.evaluations[row] > 0 and (
+        searches.nodes[row] >= searches.max_nodes[row]
+        or searches.evaluations[row] >= searches.max_evaluations[row]
+    ):
+        searches.status[row] = DONE
         return
-    if not has_room(t):
-        c.status[m] = STUFFED
+    if not has_room(tree):
+        searches.status[row] = NO_ROOM
         return
-    c.before[m] = t.nodes[0]
-    node = c.root[m]
-    c.path[m, 0] = node
-    c.length[m] = 1
-    while t.kind[node] != TERMINAL and c.length[m] < c.path.shape[1]:
-        if y.through[node] == 0 and t.kind[node] != CHANCE and node != c.root[m]:
+    searches.before[row] = tree.nodes[0]
+    node = searches.root[row]
+    searches.path[row, 0] = node
+    searches.length[row] = 1
+    while tree.kind[node] != TERMINAL and searches.length[row] < searches.path.shape[1]:
+        if statistics.through[node] == 0 and tree.kind[node] != CHANCE and node != searches.root[row]:
             break  # it gets edges at its second visit, which few nodes ever see
-        if t.first_edge[node] == NONE and open_node(t, y, node, settings, c.d_seed[m], work) == FULL:
-            give_up(c, m)
+        if (
+            tree.first_edge[node] == NONE
+            and open_node(tree, statistics, node, settings, searches.d_seed[row], scratch) == FULL
+        ):
+            give_up(searches, row)
             return
-        if t.kind[node] == CHANCE:
-            edge = roll_edge(t, node, c.rng[m])
+        if tree.kind[node] == CHANCE:
+            edge = roll_edge(tree, node, searches.rng[row])
         else:
-            edge = select(t, y, node, exploration, c.rng[m])
-        child = visit_child(t, y, node, edge, settings, work)
+            edge = select(tree, statistics, node, exploration, searches.rng[row])
+        child = visit_child(tree, statistics, node, edge, settings, scratch)
         if child == FULL:
-            give_up(c, m)
+            give_up(searches, row)
             return
-        y.edge[c.length[m] - 1] = edge
-        c.path[m, c.length[m]] = child
-        c.length[m] += 1
+        statistics.edge[searches.length[row] - 1] = edge
+        searches.path[row, searches.length[row]] = child
+        searches.length[row] += 1
         node = child
-    credit(t, c, y, m, rollout(t, node, settings, c.rng[m], work))
-    c.nodes[m] += max(1, t.nodes[0] - c.before[m])
-    c.evaluations[m] += 1
-    if t.nodes[0] == c.before[m]:
-        c.patience[m] -= 1
-    if c.depth[m] >= c.max_depth[m] or c.patience[m] == 0:
-        c.status[m] = DONE
+    credit(tree, searches, statistics, row, mean_rollout(tree, node, settings, searches.rng[row], scratch))
+    searches.nodes[row] += max(1, tree.nodes[0] - searches.before[row])
+    searches.evaluations[row] += 1
+    if tree.nodes[0] == searches.before[row]:
+        searches.patience[row] -= 1
+    if searches.depth[row] >= searches.max_depth[row] or searches.patience[row] == 0:
+        searches.status[row] = DONE
 
 
 @inline
-def select(t, y, node, exploration, rng):
+def select(tree, statistics, node, exploration, rng):
     """An action that was never tried, any of them; else the one with the largest UCB1."""
-    first = i64(t.first_edge[node])
-    last = first + t.num_edges[node]
-    sign = t.kind[node]
+    first = i64(tree.first_edge[node])
+    last = first + tree.num_edges[node]
+    sign = tree.kind[node]
     best = NONE
     untried = 0
     most = -1e300
-    log = math.log(max(1, y.through[node]))
+    log = math.log(max(1, statistics.through[node]))
     for edge in range(first, last):
-        n = t.visits[edge]
+        n = tree.visits[edge]
         if n == 0:
             untried += 1
             if draw(rng, untried) == 0:
                 best = edge
         elif untried == 0:
-            upper = sign * y.total[edge] / n + exploration * math.sqrt(log / n)
+            upper = sign * statistics.total[edge] / n + exploration * math.sqrt(log / n)
             if upper > most:
                 most = upper
                 best = edge
@@ -94,18 +100,23 @@ def select(t, y, node, exploration, rng):
 
 
 @inline
-def rollout(t, node, settings, rng, work):
+def mean_rollout(tree, node, settings, rng, scratch):
     """The mean result of random games from a node."""
-    if t.kind[node] == TERMINAL:
-        return t.value[node]
+    if tree.kind[node] == TERMINAL:
+        return tree.value[node]
     total = 0
     for _ in range(settings.games):
         key = bits(rng)
-        open_stream(work.rng[DICE], key, 0, DICE)
-        open_stream(work.rng[CHOICE], key, 0, CHOICE)
-        copy(work.rollout, t.state[node])
-        result, _, _ = playout(
-            work.rollout, work.rolled, work.rolled_p, work.rng[DICE], work.rng[CHOICE], work.max_steps
+        open_stream(scratch.rng[DICE], key, 0, DICE)
+        open_stream(scratch.rng[CHOICE], key, 0, CHOICE)
+        copy(scratch.rollout, tree.state[node])
+        result, _, _ = rollout(
+            scratch.rollout,
+            scratch.rolled,
+            scratch.rolled_p,
+            scratch.rng[DICE],
+            scratch.rng[CHOICE],
+            scratch.max_steps,
         )
         if result != ONGOING:
             total += result

@@ -11,11 +11,11 @@ import safetensors.torch
 
 from dicent.errors import DicentError
 from dicent.evaluate.network_file import FILE, Description, network_bytes, settings_in
+from dicent.game.registry import ways_to_show
 from dicent.learn.gain_map import fit_gain_map
 from dicent.learn.learner import Phase
 from dicent.learn.run_folder import Checkpoint
 from dicent.nets import input_shape_of
-from dicent.registry import ways_to_show
 
 if TYPE_CHECKING:
     from dicent.learn.train import Training

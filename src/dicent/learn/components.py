@@ -15,12 +15,12 @@ from dicent.evaluate.base import Evaluator
 from dicent.evaluate.network import Network
 from dicent.evaluate.terminal_value import TerminalValue, terminal_value
 from dicent.game import Game
+from dicent.game.registry import make
 from dicent.learn.config import Config
 from dicent.learn.replay import PlainReplay, Replay, SmoothReplay
 from dicent.learn.selection import SELECTIONS, ByVisits, Selection
 from dicent.learn.self_play import SelfPlay
 from dicent.nets import build, check_kept, input_shape_of
-from dicent.registry import make
 from dicent.search.descent import Descent
 from dicent.search.determinized import Determinized
 from dicent.search.expectiminimax import Expectiminimax

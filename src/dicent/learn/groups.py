@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from dicent.learn.data import Finished
+from dicent.learn.dataset import Finished
 from dicent.learn.self_play import SelfPlay
 
 SWITCH = 0.0005  # seconds that a thread may keep others from Python: the one that feeds the GPU must not wait

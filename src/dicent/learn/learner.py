@@ -12,12 +12,12 @@ import torch
 from torch import Tensor, nn
 from torch._utils import _flatten_dense_tensors, _unflatten_dense_tensors
 
-from dicent.binding import bind
 from dicent.errors import DicentError
-from dicent.evaluate.gpu import release
 from dicent.game import Game
-from dicent.learn.data import Dataset
-from dicent.learn.gpu_step import GpuStep
+from dicent.game.binding import bind
+from dicent.gpu.network import release
+from dicent.gpu.step import GpuStep
+from dicent.learn.dataset import Dataset
 
 # Torch has no types for these two. Each is one call, however many tensors there are: after a call another
 # thread may take Python's lock.
@@ -74,7 +74,7 @@ class Learner:
         kinds = rng.integers(0, self.game.num_symmetries if self.symmetric else 1, len(data))
         bounds = _bounds(len(data), -(-len(data) // self.batch))
         if step is not None:
-            loss = step.learn(data, kinds, bounds)
+            loss = step.learn(data.arrays, kinds, bounds)
         else:
             batches = pairwise(bounds)
             losses = [self._step(data.part(a, b), kinds[a:b]) * (b - a) for a, b in batches]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dicent.learn.components import make_self_play
-from dicent.learn.data import Finished, concatenate
+from dicent.learn.dataset import Finished, concatenate
 from dicent.learn.ladder import exactness, scores
 
 if TYPE_CHECKING:

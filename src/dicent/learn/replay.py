@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dicent.errors import DicentError
-from dicent.learn.data import Dataset
+from dicent.learn.dataset import Dataset
 
 Arrays = dict[str, npt.NDArray[Any]]
 

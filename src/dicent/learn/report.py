@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from typing import Any
 
-from dicent.charts import Curve, chart, page, table
+from dicent.draw.charts import Curve, chart, page, table
 from dicent.learn.config import Config
 from dicent.learn.run_folder import RunFolder
 

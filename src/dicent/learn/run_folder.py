@@ -21,8 +21,8 @@ from typing import IO, Any
 
 from dicent.errors import DicentError
 from dicent.evaluate.network_file import write_atomically
+from dicent.files import lock
 from dicent.learn.config import BUDGETS, Config, read_config
-from dicent.lock import lock
 
 STATE = "state.json"
 OPTIONAL = ("replay.safetensors", "matches.safetensors")  # a run can go on without them

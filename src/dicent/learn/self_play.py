@@ -17,10 +17,11 @@ import numpy.typing as npt
 
 from dicent.errors import DicentError
 from dicent.game import Game
+from dicent.game.arrays import new_games, new_tree
 from dicent.kernels.constants import ONGOING
-from dicent.kernels.matches import DONE, IDLE, SEARCHING, STUFFED
+from dicent.kernels.searches import DONE, IDLE, NO_ROOM, SEARCHING
 from dicent.kernels.tree import TERMINAL
-from dicent.learn.data import Dataset, Finished, Searched, concatenate, deepest_of_each, values_only
+from dicent.learn.dataset import Dataset, Finished, Searched, concatenate, deepest_of_each, values_only
 from dicent.learn.replay import Arrays
 from dicent.learn.selection import ByVisits, Selection
 from dicent.search.descent import Descent
@@ -29,7 +30,6 @@ from dicent.search.group import MAX_NODES, Group
 from dicent.search.limit import Limit
 from dicent.search.simulation_search import SimulationSearch
 from dicent.search.tree_search import TreeSearch
-from dicent.stores import new_games, new_tree
 
 STEPS = 100_000  # of a kernel's call; the clock must not matter here
 SPARE = 64  # nodes and edges that a match may add between two searches
@@ -83,7 +83,7 @@ class SelfPlay:
         self._counts = np.zeros(size, np.int64)
         self._draws = np.zeros(size)
         self._results = np.zeros(size, np.int64)
-        self.group.matches.status[:] = IDLE
+        self.group.searches.status[:] = IDLE
         self.group.touch()
 
     @property
@@ -95,7 +95,7 @@ class SelfPlay:
 
     def deal(self) -> None:
         """Begin a match wherever there is none."""
-        members = np.flatnonzero(self.group.matches.status == IDLE)
+        members = np.flatnonzero(self.group.searches.status == IDLE)
         if len(members):
             self._deal(members)
 
@@ -107,7 +107,7 @@ class SelfPlay:
         def part(first: int, last: int, work: Any) -> None:
             some = members[first:last], numbers[first:last]
             settings = self.seed, self.random_starts, group.settings
-            deal(group.tree, group.matches, self.games, *some, *settings, work)
+            deal(group.tree, group.searches, self.games, *some, *settings, work)
 
         group.in_threads(part, len(members))
         self._search(members)
@@ -142,25 +142,25 @@ class SelfPlay:
     def play_on(self, progress: float) -> list[Finished]:
         """Play the matches whose searches have ended; `progress` is the run's, from 0 to 1."""
         group = self.group
-        status = group.matches.status
+        status = group.searches.status
         tree = group.tree
         is_full = (
             max(tree.nodes.max() - tree.kind.shape[1], tree.edges.max() - tree.child.shape[1]) + SPARE > 0
         )
-        if (status == STUFFED).any() or is_full:
+        if (status == NO_ROOM).any() or is_full:
             if tree.kind.shape[1] >= MAX_NODES:
                 raise DicentError(
                     f"a match has {tree.nodes.max():,} states in its tree, more than memory is meant for: "
                     "start a new run with a lower evaluations_per_move"
                 )
             group.grow()
-            status[status == STUFFED] = SEARCHING
+            status[status == NO_ROOM] = SEARCHING
         members = np.flatnonzero(status == DONE)
         if not len(members):
             return []
-        over = group.tree.kind[members, group.matches.root[members]] == TERMINAL  # chance ended them at once
+        over = group.tree.kind[members, group.searches.root[members]] == TERMINAL  # chance ended them at once
         results = np.zeros(len(members), np.int64)
-        results[over] = group.tree.completion[members[over], group.matches.root[members[over]]]
+        results[over] = group.tree.completion[members[over], group.searches.root[members[over]]]
         if not over.all():
             results[~over] = self._play(members[~over], progress)
         ended = members[results != ONGOING]
@@ -180,7 +180,7 @@ class SelfPlay:
             group.in_threads(lambda first, last, work: self._keep_layers(members[first:last], work), n)
         edges, values, visits = self._edges[:n], self._values[:n], self._visits[:n]
         counts, draws, results = self._counts[:n], self._draws[:n], self._results[:n]
-        kept = group.tree, group.matches, self.games
+        kept = group.tree, group.searches, self.games
         order, play = group.bound.kernel("self_play.order"), group.bound.kernel("self_play.play")
 
         def sort(first: int, last: int, _: Any) -> None:
@@ -254,7 +254,7 @@ class SelfPlay:
         tree = self.group.tree
         states = np.empty((int(tree.nodes[members].sum()), self.game.state_size), self.game.state_dtype)
         values, ends = np.empty(len(states), np.float32), np.empty(len(members), np.int64)
-        kernel = self.group.bound.kernel("self_play.tree_data")
+        kernel = self.group.bound.kernel("targets.tree_data")
         kernel(tree, members, self.search.determinized, states, values, ends)
         states, values = states[: ends[-1]].copy(), values[: ends[-1]].copy()
         firsts = [0, *ends.tolist()]
@@ -271,7 +271,7 @@ class SelfPlay:
     def _resolve_jumped(self, m: int, merged: Searched, work: Any) -> Dataset:
         """Chance states take the value of the state that d leads to, as the deepest search found it."""
         skip = self.group.bound.kernel("tree.skip_chance")
-        d_seed = self.group.matches.d_seed[m]
+        d_seed = self.group.searches.d_seed[m]
         rows = list(zip(map(bytes, merged.data.states), merged.plies.tolist(), strict=True))
         known = dict(zip(rows, merged.data.values.tolist(), strict=True))
         values = merged.data.values.copy()
@@ -286,7 +286,7 @@ class SelfPlay:
         start = self.game.state(self.games.start[m])
         if not start.is_chance:
             return []
-        tree, root = self.group.tree, self.group.matches.root[m]
+        tree, root = self.group.tree, self.group.searches.root[m]
         data = values_only(start.cells[None].copy(), tree.value[m, root : root + 1])
         return [Searched(data, np.zeros(1, np.int64), self.group.extra.depth[m : m + 1].copy())]
 
@@ -297,7 +297,7 @@ class SelfPlay:
         states = np.empty((most, self.game.state_size), self.game.state_dtype)
         values, ends = np.empty(most, np.float32), np.empty(len(members), np.int64)
         plies, left = np.empty((2, most), np.int64)
-        kernel = self.group.bound.kernel("layers.layer_data")
+        kernel = self.group.bound.kernel("targets.layer_data")
         kernel(
             *(tree, layers.start, layers.depth, members, self.search.determinized, work),
             *(states, values, plies, left, ends),
@@ -317,7 +317,7 @@ class SelfPlay:
         """Every array of the matches and their searches."""
         group = self.group
         saved: Arrays = {}
-        for part in ("tree", "matches", "extra"):
+        for part in ("tree", "searches", "extra"):
             saved |= _arrays(part, getattr(group, part))
         saved |= _arrays("games", self.games)
         saved["evaluations"] = np.array([self.evaluations])
@@ -335,7 +335,7 @@ class SelfPlay:
         group.tree = new_tree(group.bound, group.size, saved["tree.kind"].shape[1])
         for name, array in _arrays("tree", group.tree).items():
             array[...] = saved[name]  # where it lies beside what belongs to it
-        group.matches = _with_arrays("matches", group.matches, saved)
+        group.searches = _with_arrays("searches", group.searches, saved)
         if isinstance(self.search, SimulationSearch):
             self.search.statistics(group)  # makes room for what follows
         if group.extra is not None:

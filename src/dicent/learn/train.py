@@ -21,13 +21,13 @@ import numpy as np
 import torch
 
 from dicent.errors import DicentError
-from dicent.evaluate.gpu import choose_device
 from dicent.evaluate.network import Network
 from dicent.evaluate.network_file import find_network
+from dicent.gpu.network import choose_device
 from dicent.learn import checkpoint, components
 from dicent.learn.components import Numbers, Own, Threads
 from dicent.learn.config import Config
-from dicent.learn.data import Finished, values_only
+from dicent.learn.dataset import Finished, values_only
 from dicent.learn.groups import make_groups
 from dicent.learn.ladder import exact_positions, exactness, scores
 from dicent.learn.learner import Learner, Phase
@@ -195,7 +195,7 @@ class Training:
 
     def _update_when_due(self) -> None:
         if self.config.waves:
-            if all((play.group.matches.status == 0).all() for play in self.plays):
+            if all((play.group.searches.status == 0).all() for play in self.plays):
                 self._learn()
                 self._finish_phase()
                 for play in self.plays:

@@ -10,12 +10,12 @@ import textwrap
 
 from dicent.errors import DicentError, RecordError
 from dicent.game import Game
+from dicent.game.registry import make
 from dicent.kernels.constants import MAX, MIN
 from dicent.notation.fen import format_fen, parse_position
 from dicent.notation.plies import Replayed, plies_of
 from dicent.play.ewn_squares import is_usual_ewn
 from dicent.play.record import Record
-from dicent.registry import make
 
 TAG = re.compile(r'\[\s*(\w+)\s+"((?:[^"\\]|\\.)*)"\s*\]')
 COMMENT = re.compile(r"\{[^}]*(?:\}|$)|;[^\n]*|\([^()]*\)|\$\d+")

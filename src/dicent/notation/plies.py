@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from dicent.errors import DicentError, RecordError
 from dicent.game import Game, State
+from dicent.game.registry import make
 from dicent.play.ewn_squares import die_of, mover_of, require_usual_ewn, stones_of
 from dicent.play.record import Record, replay
-from dicent.registry import make
 
 
 class Ply(NamedTuple):

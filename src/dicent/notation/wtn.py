@@ -16,11 +16,11 @@ import re
 import unicodedata
 
 from dicent.errors import RecordError
+from dicent.game.registry import make
 from dicent.kernels.constants import MAX, MIN
 from dicent.notation.plies import Replayed, plies_of
 from dicent.play.ewn_squares import SQUARES, Stones, mover_of, position_text, stones_of
 from dicent.play.record import Record
-from dicent.registry import make
 
 FIRST_WON, SECOND_WON, UNDECIDED = "先手胜", "后手胜", "未完"
 RED, BLUE = "R", "B"

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dicent.binding import bind
 from dicent.evaluate.base import Evaluator
 from dicent.game import Cells, Game, State
+from dicent.game.binding import bind
 from dicent.kernels.constants import SEARCH
 from dicent.kernels.generator import open_stream
-from dicent.kernels.leaf import OUTSIDE
-from dicent.kernels.matches import STUFFED
+from dicent.kernels.searches import NO_ROOM
+from dicent.kernels.values import OUTSIDE
 from dicent.play.history import Played
 from dicent.play.openspiel import OpenSpielMcts
 from dicent.play.player import Player
@@ -73,7 +73,7 @@ class RandomChooser(Chooser):
     """Any legal action."""
 
     def __init__(self, game: Game) -> None:
-        self.kernel = bind(game).kernel("rounds.random_actions")
+        self.kernel = bind(game).kernel("match_games.random_actions")
         self.scratch = np.empty(game.num_actions, np.int64), np.empty(2, np.uint64)
 
     def choose(self, positions: Positions) -> Numbers:
@@ -164,12 +164,12 @@ class GroupChooser(Chooser):
     def _search(self, group: Group, positions: Positions, now: list[int], chosen: Numbers) -> list[int]:
         """Search the positions `now`; returns those that must be searched again, their trees full."""
         for m, seed in enumerate(positions.seeds[now].tolist()):
-            open_stream(group.matches.rng[m], seed, 0, SEARCH)
+            open_stream(group.searches.rng[m], seed, 0, SEARCH)
         members = np.arange(len(now))
-        group.matches.d_seed[members] = positions.d_seeds[now]
+        group.searches.d_seed[members] = positions.d_seeds[now]
         group.begin_many(members, positions.cells[now], positions.plies[now], self.limit, keep=False)
         group.run()
-        full = group.matches.status[: len(now)] == STUFFED
+        full = group.searches.status[: len(now)] == NO_ROOM
         if full.any():
             if self.nodes < MAX_NODES or self.only_last_layer:
                 return self._finish(group, now, chosen, full)
@@ -195,5 +195,5 @@ class GroupChooser(Chooser):
     def _bytes(self) -> int:
         """What one search takes, by a look at a group of one."""
         one = Group(self.search, self.game, 1, self.nodes)
-        parts = [one.tree, one.matches, *([one.extra] if one.extra is not None else [])]
+        parts = [one.tree, one.searches, *([one.extra] if one.extra is not None else [])]
         return sum(array.nbytes for part in parts for array in part if isinstance(array, np.ndarray))

@@ -10,8 +10,8 @@ from functools import lru_cache
 
 from dicent.errors import DicentError
 from dicent.game import Game, State
+from dicent.game.registry import make
 from dicent.kernels.constants import MAX, MIN
-from dicent.registry import make
 
 SIZE, STONES = 5, 6
 COLUMNS = "abcde"

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dicent.binding import bind
 from dicent.evaluate.base import Values
 from dicent.game import Cells, Game
+from dicent.game.binding import bind
 from dicent.stats.chi_square import DiceTest, dice_test
 
 

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dicent.binding import bind
 from dicent.evaluate.base import Evaluator, Values
 from dicent.evaluate.native import Rollout
 from dicent.evaluate.network_file import load_network
 from dicent.game import Cells, Game
+from dicent.game.binding import bind
 from dicent.kernels.constants import CHANCE, MAX, ONGOING
 from dicent.play.history import Played, Rolls, probabilities, rolls_of
 from dicent.play.player import Player

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dicent.binding import Bound, bind
 from dicent.errors import DicentError, RecordError
 from dicent.evaluate.base import Evaluator
 from dicent.evaluate.network import Network, shared_out
 from dicent.game import Game, State
+from dicent.game.binding import Bound, bind
+from dicent.game.registry import make
+from dicent.game.rollouts import MAX_STEPS
 from dicent.kernels.constants import MAX, MIN, NONE, ONGOING, RESOLVE, SEARCH
 from dicent.play.chooser import Chooser, Positions, chooser_of
 from dicent.play.history import Played
@@ -22,8 +24,6 @@ from dicent.play.luck import Judge, judge_of
 from dicent.play.player import Player, as_player
 from dicent.play.record import Record, append_records, choices_of, hold_records, make_record, read_records
 from dicent.play.result import MatchInterrupted, MatchResult, Standing, pair_counts
-from dicent.playout import MAX_STEPS
-from dicent.registry import make
 from dicent.search.determinized import Determinized
 from dicent.stats.sprt import Sprt
 
@@ -176,7 +176,7 @@ class _Match:
     def play(self, numbers: Numbers) -> None:
         """Play the games of these numbers to their ends."""
         games = _new_games(self.bound, numbers)
-        self.bound.kernel("rounds.deal")(games, self.seed, self.rng)
+        self.bound.kernel("match_games.deal")(games, self.seed, self.rng)
         start = games.state.copy()
         going = np.arange(len(numbers))
         first_side = np.where(numbers % 2 == 0, 0, 1)  # which player is MAX
@@ -209,20 +209,20 @@ class _Match:
             )
         )
         actions = np.empty(self.game.num_actions, np.int64)
-        bad = self.bound.kernel("rounds.move")(games, which, chosen, actions)
+        bad = self.bound.kernel("match_games.move")(games, which, chosen, actions)
         if bad != NONE:
             State(self.game, cells[bad].copy()).require_legal(int(chosen[bad]))
 
     def _seeds(self, seed: int, numbers: Any, purpose: int, counters: Any) -> npt.NDArray[np.int64]:
         seeds = np.empty(len(numbers), np.int64)
-        self.bound.kernel("rounds.seeds")(seed, numbers, purpose, counters, seeds, self.rng)
+        self.bound.kernel("match_games.seeds")(seed, numbers, purpose, counters, seeds, self.rng)
         return seeds
 
     def _roll(self, games: Any) -> Any:
         """Roll the dice everywhere; returns the games, moved where there was no room for their steps."""
         p = np.empty(max(1, self.game.num_outcomes), np.float64)
         while True:
-            self.bound.kernel("rounds.roll")(games, p)
+            self.bound.kernel("match_games.roll")(games, p)
             room = games.steps.shape[1]
             short = (games.length == room) & (games.result == ONGOING)
             if room >= MAX_STEPS or not short.any():
@@ -271,7 +271,7 @@ class _Match:
 
 def _new_games(bound: Bound, numbers: npt.NDArray[np.int64]) -> Any:
     game, n = bound.game, len(numbers)
-    return bound.module("rounds").Games(
+    return bound.module("match_games").Games(
         number=numbers,
         state=np.zeros((n, game.state_size), game.state_dtype),
         mover=np.zeros(n, np.int64),

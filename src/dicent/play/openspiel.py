@@ -10,8 +10,8 @@ from typing import Any
 
 from dicent.errors import DicentError, PlayerError
 from dicent.game import Game, State
+from dicent.game.registry import make
 from dicent.play.history import Played
-from dicent.registry import make
 from dicent.search.analysis import Analysis
 from dicent.search.limit import Limit
 from dicent.search.tree_search import Search

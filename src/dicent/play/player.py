@@ -28,9 +28,9 @@ from dicent.evaluate.native import RandomEvaluator, Rollout
 from dicent.evaluate.network import Network
 from dicent.evaluate.network_file import NETWORKS, load_network, shipped_names
 from dicent.game import Game
+from dicent.game.registry import make
 from dicent.play.openspiel import OpenSpielMcts
 from dicent.play.process import Process
-from dicent.registry import make
 from dicent.search.descent import Descent
 from dicent.search.determinized import Determinized
 from dicent.search.expectiminimax import Expectiminimax

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from dicent.errors import DicentError, RecordError
+from dicent.files import lock
 from dicent.game import Game, State
-from dicent.lock import lock
-from dicent.registry import make
+from dicent.game.registry import make
 
 FORMAT = 1
 

@@ -17,7 +17,7 @@ from dicent.evaluate.network_file import shipped
 from dicent.game import Game, State
 from dicent.kernels.constants import CHOICE
 from dicent.kernels.generator import open_stream, uniform
-from dicent.kernels.leaf import hash_state
+from dicent.kernels.hashing import hash_state
 from dicent.play.chooser import seeded
 from dicent.play.player import Player, parse_player
 from dicent.search.analysis import Analysis

@@ -27,8 +27,8 @@ from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator
 from dicent.evaluate.network import Network, shared_out
 from dicent.evaluate.network_file import write_atomically
+from dicent.files import lock
 from dicent.game import Game
-from dicent.lock import lock
 from dicent.play.match import game_of_match, play_match
 from dicent.play.player import Player, as_player
 from dicent.play.result import Standing

@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dicent.charts import interval_chart, page, table
+from dicent.draw.charts import interval_chart, page, table
 from dicent.evaluate.network_file import write_atomically
 
 if TYPE_CHECKING:

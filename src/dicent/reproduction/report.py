@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dicent.charts import Curve, chart, interval_chart, page, table
+from dicent.draw.charts import Curve, chart, interval_chart, page, table
 from dicent.evaluate.network_file import write_atomically
 from dicent.reproduction.findings import Claim, Share
 from dicent.reproduction.result import Learned, ReproductionResult

@@ -21,13 +21,13 @@ from pathlib import Path
 from typing import Any
 
 from dicent.errors import DicentError
-from dicent.evaluate.gpu import choose_device
 from dicent.evaluate.network import Network
 from dicent.evaluate.network_file import load_network, write_atomically
+from dicent.files import lock
+from dicent.gpu.network import choose_device
 from dicent.learn.run_folder import OPTIONAL, STATE
 from dicent.learn.status import Status
 from dicent.learn.train import train
-from dicent.lock import lock
 from dicent.play.player import Player
 from dicent.play.result import Standing
 from dicent.play.tournament import TournamentResult, play_tournament

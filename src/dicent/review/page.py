@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import html
 
-from dicent.charts import page
+from dicent.draw.charts import page
+from dicent.draw.svg import STYLE as BOARD_STYLE
+from dicent.draw.svg import Arrow, board_svg, move_cells
 from dicent.game import Game
-from dicent.pictures import STYLE as BOARD_STYLE
-from dicent.pictures import Arrow, board_svg, move_cells
-from dicent.registry import make
+from dicent.game.registry import make
 from dicent.review.review import MISTAKE, Moment, Review
 
 WIDTH, HEIGHT, LEFT, BOTTOM = 640, 220, 44, 24

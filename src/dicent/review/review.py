@@ -13,10 +13,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from dicent.errors import RecordError
-from dicent.game import NAMES, Game, State
+from dicent.game.game import NAMES, Game, State
+from dicent.game.registry import make
 from dicent.kernels.constants import CHANCE, MAX, MIN
 from dicent.play.record import Record, replay
-from dicent.registry import make
 from dicent.review.judge import Judge, Opinion, judge_for
 from dicent.search.analysis import point_of_view, win_probability
 

@@ -27,10 +27,10 @@ class Descent(TreeSearch):
     def advance(self, group: Group, first: int, last: int, work: Any, steps: int) -> None:
         """Run the kernel on members `first` to `last`."""
         group.bound.kernel("descent.advance")(
-            *(group.tree, group.matches, first, last),
+            *(group.tree, group.searches, first, last),
             *(self.unbounded, self.whole, group.settings, work, steps),
         )
 
     def settle(self, group: Group) -> None:
         """Back up the descents that are under way."""
-        group.bound.kernel("descent.settle")(group.tree, group.matches, 0, group.size, int(self.completion))
+        group.bound.kernel("descent.settle")(group.tree, group.searches, 0, group.size, int(self.completion))

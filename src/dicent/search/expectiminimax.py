@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from dicent.binding import Bound
 from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator
 from dicent.evaluate.terminal_value import GAIN
 from dicent.game import Game, State
-from dicent.kernels.leaf import OUTSIDE
+from dicent.game.binding import Bound
+from dicent.kernels.values import OUTSIDE
 from dicent.search.analysis import Analysis
 from dicent.search.group import Group
 from dicent.search.limit import Limit
@@ -82,7 +82,7 @@ class Expectiminimax(TreeSearch):
         group.extra.start[members, 1] = 1
         group.extra.depth[members] = 0
         group.extra.cursor[members] = 0
-        last = np.minimum(group.matches.max_depth[members], MAX_DEPTH)
+        last = np.minimum(group.searches.max_depth[members], MAX_DEPTH)
         group.extra.valued[members] = last if group.only_last_layer else 0
 
     def is_backed_up(self, group: Group, m: int, node: int) -> bool:
@@ -92,5 +92,5 @@ class Expectiminimax(TreeSearch):
     def advance(self, group: Group, first: int, last: int, work: Any, steps: int) -> None:
         """Run the kernel on members `first` to `last`."""
         group.bound.kernel("expectiminimax.advance")(
-            group.tree, group.matches, group.extra, first, last, group.settings, work, steps
+            group.tree, group.searches, group.extra, first, last, group.settings, work, steps
         )

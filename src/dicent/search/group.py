@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dicent.binding import bind
 from dicent.game import Game, State
+from dicent.game.arrays import grown, new_scratch, new_searches, new_tree
+from dicent.game.binding import bind
 from dicent.kernels.constants import CHANCE, NONE, SEARCH
 from dicent.kernels.generator import open_stream
-from dicent.kernels.matches import DONE, SEARCHING, STUFFED
+from dicent.kernels.searches import DONE, NO_ROOM, SEARCHING
 from dicent.search.analysis import Analysis, MoveInfo, OutcomeInfo, point_of_view, win_probability
 from dicent.search.limit import Limit
-from dicent.stores import grown, new_matches, new_tree, new_work
 
 if TYPE_CHECKING:
     from dicent.search.tree_search import TreeSearch
@@ -51,13 +51,13 @@ class Group:
         self.size = size
         self.bound = bind(game, compiled)
         self.tree = new_tree(self.bound, size, nodes)
-        self.matches = new_matches(self.bound, size, search.path_length, search.batch(game))
+        self.searches = new_searches(self.bound, size, search.path_length, search.batch(game))
         self.settings = self.bound.module("tree").Settings(*search.settings())
         self.extra = search.extra(self.bound, size)
         self.only_last_layer = False  # for searches with a depth only, which nobody reads before their end
         self.states: list[State | None] = [None] * size
         self.threads = max(1, min(size, threads or os.cpu_count() or 1))
-        self.works = [new_work(self.bound) for _ in range(self.threads)]
+        self.works = [new_scratch(self.bound) for _ in range(self.threads)]
         self.ended = 0  # members, when `waiting_states` was asked last
         self._steps_a_second = 10_000.0  # a cautious guess; it may double with each step
         self._steps = 0
@@ -72,19 +72,19 @@ class Group:
         `ply` says how many actions were played before, for terminal values that depend on it.
         """
         self.states[m] = state
-        open_stream(self.matches.rng[m], seed, 0, SEARCH)
-        self.matches.d_seed[m] = self.search.determinization_seed
+        open_stream(self.searches.rng[m], seed, 0, SEARCH)
+        self.searches.d_seed[m] = self.search.determinization_seed
         self.begin_many(np.array([m]), state.cells[None].copy(), np.array([ply]), limit, keep)
 
     def begin_many(self, members: Any, states: Any, plies: Any, limit: Limit, keep: bool) -> None:
         """Let `members` [n] search `states` [n, S], by the random streams that they have."""
-        c = self.matches
+        c = self.searches
         c.max_nodes[members] = min(ENDLESS, ENDLESS if limit.nodes is None else limit.nodes)
         c.max_evaluations[members] = min(ENDLESS, ENDLESS if limit.evaluations is None else limit.evaluations)
         c.max_depth[members] = min(ENDLESS, ENDLESS if limit.depth is None else max(1, limit.depth))
         only_depth = limit.nodes is None and limit.evaluations is None and limit.time is None
         c.patience[members] = 1 if only_depth else ENDLESS
-        begin, keep = self.bound.kernel("matches.begin"), keep and self.search.keeps_tree
+        begin, keep = self.bound.kernel("searches.begin"), keep and self.search.keeps_tree
 
         def part(first: int, last: int, _: Any) -> None:
             some = slice(first, last)
@@ -103,8 +103,8 @@ class Group:
         taken = time.perf_counter() - begin
         self._steps_a_second = min(2 * self._steps_a_second, self._steps / taken)
         self.value_waiting()
-        status = self.matches.status
-        if self.size == 1 and status[0] == STUFFED and self.tree.kind.shape[1] < MAX_NODES:
+        status = self.searches.status
+        if self.size == 1 and status[0] == NO_ROOM and self.tree.kind.shape[1] < MAX_NODES:
             self.grow()
             status[0] = SEARCHING
         return bool((status == SEARCHING).any())
@@ -139,7 +139,7 @@ class Group:
     def is_readable(self, m: int = 0) -> bool:
         """Settle, and say whether member `m` knows enough to name a move."""
         self.settle()
-        return self.matches.status[m] == DONE or self.search.is_readable(self, m)
+        return self.searches.status[m] == DONE or self.search.is_readable(self, m)
 
     def in_threads(
         self, work: Callable[[int, int, Any], object], count: int | None = None, least: int = A_THREAD
@@ -172,12 +172,12 @@ class Group:
     def waiting_states(self) -> tuple[Any, Any]:
         """The states [B, S] that wait for values, and where those of each member begin."""
         offsets = np.empty(self.size, np.int64)
-        waiting, self.ended = self.bound.kernel("matches.line_up")(self.matches, offsets)
+        waiting, self.ended = self.bound.kernel("searches.line_up")(self.searches, offsets)
         states = np.empty((waiting, self.game.state_size), self.game.state_dtype)
-        gather = self.bound.kernel("matches.gather")
+        gather = self.bound.kernel("searches.gather")
         if len(states):
             self.in_threads(
-                lambda first, last, _: gather(self.tree, self.matches, first, last, offsets, states)
+                lambda first, last, _: gather(self.tree, self.searches, first, last, offsets, states)
             )
         return states, offsets
 
@@ -185,7 +185,7 @@ class Group:
 
     def analysis(self, m: int = 0, seconds: float = 0.0, interrupted: bool = False) -> Analysis:
         """What member `m` has found out."""
-        state, t, c = self.states[m], self.tree, self.matches
+        state, t, c = self.states[m], self.tree, self.searches
         assert state is not None
         root = int(c.root[m])
         value = float(t.value[m, root])
@@ -200,14 +200,14 @@ class Group:
             time=seconds,
             moves=self._moves(m, root, state),
             by_outcome=self._by_outcome(m, root, state),
-            full=bool(c.status[m] == STUFFED),
+            full=bool(c.status[m] == NO_ROOM),
             interrupted=interrupted,
             tree=self,
         )
 
     def best_action(self, m: int = 0) -> int:
         """The action that member `m` would play."""
-        root = int(self.matches.root[m])
+        root = int(self.searches.root[m])
         edge = max(self._edges(m, root), key=lambda e: self.search.order(self, m, root, e))
         return int(self.tree.choice[m, edge])
 

@@ -51,7 +51,7 @@ class Puct(SimulationSearch):
         if self.noise > 0:
             statistics, draw = self.statistics(group), group.bound.kernel("puct.draw_noise")
             group.in_threads(
-                lambda first, last, _: draw(group.matches, statistics, members[first:last], self.alpha),
+                lambda first, last, _: draw(group.searches, statistics, members[first:last], self.alpha),
                 len(members),
             )
 
@@ -59,7 +59,7 @@ class Puct(SimulationSearch):
         """Run the kernel on members `first` to `last`."""
         statistics = self.statistics(group)
         group.bound.kernel("puct.advance")(
-            *(group.tree, group.matches, statistics, first, last),
+            *(group.tree, group.searches, statistics, first, last),
             *(self.exploration, self.noise, group.settings, work, steps),
         )
 
@@ -70,7 +70,7 @@ class Puct(SimulationSearch):
     def take_in(self, group: Group, answer: Any, offsets: Any) -> None:
         """Values and priors for the states that wait."""
         values, logits = np.asarray(answer[0], np.float64), np.asarray(answer[1], np.float64)
-        trees, matches, statistics = group.tree, group.matches, self.statistics(group)
+        trees, matches, statistics = group.tree, group.searches, self.statistics(group)
         absorb = group.bound.kernel("puct.absorb")
         group.in_threads(
             lambda first, last, _: absorb(trees, matches, statistics, first, last, offsets, values, logits)

@@ -9,7 +9,7 @@ from dicent.evaluate.base import Evaluator
 from dicent.game import State
 from dicent.kernels.constants import SEARCH
 from dicent.kernels.generator import draw, open_stream
-from dicent.kernels.leaf import hash_state
+from dicent.kernels.hashing import hash_state
 from dicent.search.analysis import Analysis, MoveInfo, OutcomeInfo, point_of_view, win_probability
 from dicent.search.limit import Limit
 from dicent.search.tree_search import Search

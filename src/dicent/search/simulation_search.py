@@ -41,7 +41,7 @@ class SimulationSearch(TreeSearch):
 
     def is_readable(self, group: Group, m: int) -> bool:
         """Has any action of the root been tried?"""
-        root = group.matches.root[m]
+        root = group.searches.root[m]
         first = group.tree.first_edge[m, root]
         return bool(group.tree.visits[m, first : first + group.tree.num_edges[m, root]].any())
 

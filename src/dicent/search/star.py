@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from dicent.binding import Bound, bind
 from dicent.evaluate.base import Evaluator
 from dicent.game import Cells, State
+from dicent.game.arrays import new_scratch
+from dicent.game.binding import Bound, bind
 from dicent.kernels.constants import NONE
 from dicent.search.analysis import Analysis, MoveInfo, OutcomeInfo, point_of_view, win_probability
 from dicent.search.limit import Limit
-from dicent.stores import new_work
 
 MAX_DEPTH = 60
 TABLE = 1 << 16
@@ -28,7 +28,7 @@ class StarRun:
         self.begin = time.perf_counter()
         self.bound = bind(state.game)
         self.memory = _memory(self.bound, evaluator)
-        self.work = new_work(self.bound)
+        self.work = new_scratch(self.bound)
         self.kernel = self.bound.kernel("star.search")
         self.interrupted = False
 

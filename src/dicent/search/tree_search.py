@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from dicent.binding import Bound, bind
 from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator
 from dicent.game import Game, State
+from dicent.game.arrays import new_scratch
+from dicent.game.binding import Bound, bind
 from dicent.kernels.constants import CHANCE
-from dicent.kernels.leaf import OUTSIDE
+from dicent.kernels.values import OUTSIDE
 from dicent.search.analysis import Analysis
 from dicent.search.group import TURN, Group
 from dicent.search.limit import Limit
-from dicent.stores import new_work
 
 
 class Search(ABC):
@@ -139,17 +139,17 @@ class TreeSearch(Search):
     def take_in(self, group: Group, answer: Any, offsets: Any) -> None:
         """Hand the members what `ask` has answered about the states that they wait for."""
         values, exact = np.asarray(answer[0], np.float64), answer[1]
-        trees, matches = group.tree, group.matches
+        trees, matches = group.tree, group.searches
         if exact is not None and not self.determinized:  # what is exact with dice is not so without
-            group.bound.kernel("matches.mark")(trees, matches, 0, group.size, offsets, values, exact)
-        group.bound.kernel("matches.absorb")(trees, matches, 0, group.size, offsets, values)
+            group.bound.kernel("searches.mark")(trees, matches, 0, group.size, offsets, values, exact)
+        group.bound.kernel("searches.absorb")(trees, matches, 0, group.size, offsets, values)
 
     def resolve(self, state: State) -> int:
         """The outcome that the determinization has for a chance state."""
         state.require_outcome(state.outcomes[0][0] if state.outcomes else 0)
         bound = bind(state.game)
         return int(
-            bound.kernel("tree.resolve")(state.cells.copy(), self.determinization_seed, new_work(bound))
+            bound.kernel("tree.resolve")(state.cells.copy(), self.determinization_seed, new_scratch(bound))
         )
 
     def settle(self, group: Group) -> None:
@@ -157,7 +157,7 @@ class TreeSearch(Search):
 
     def is_readable(self, group: Group, m: int) -> bool:
         """Does the root have a value?"""
-        return not bool(np.isnan(group.tree.value[m, group.matches.root[m]]))
+        return not bool(np.isnan(group.tree.value[m, group.searches.root[m]]))
 
     def is_backed_up(self, group: Group, m: int, node: int) -> bool:
         """Does the value of an expanded node come from its children?"""

@@ -22,7 +22,7 @@ class Uct(SimulationSearch):
         """Run the kernel on members `first` to `last`."""
         group.bound.kernel("uct.advance")(
             group.tree,
-            group.matches,
+            group.searches,
             self.statistics(group),
             first,
             last,

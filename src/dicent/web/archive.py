@@ -8,12 +8,12 @@ from fastapi import APIRouter, Query, Response
 from fastapi.responses import PlainTextResponse
 
 from dicent.errors import DicentError, RecordError
-from dicent.library import Facts, Library
+from dicent.library.library import Facts, Library
 from dicent.notation import read_games, write_game
 from dicent.play.record import Record
 from dicent.web.positions import game_named
 from dicent.web.problems import DECLARED, ProblemError, about, answers_as
-from dicent.web.shapes import GamePage, Imported, ImportRequest
+from dicent.web.schemas import GamePage, Imported, ImportRequest
 
 PAGE = 50  # games
 STEPS, NAME = 10_000, 200  # of a game that is brought in; letters of its name and its players'

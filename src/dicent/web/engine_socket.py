@@ -10,7 +10,7 @@ from typing import Any
 from fastapi import FastAPI, WebSocket, WebSocketDisconnect
 
 from dicent.engine import Engine, Workers
-from dicent.web.work import step_back
+from dicent.web.threads import step_back
 
 SOCKETS = 64  # at once
 WAITING = 1000  # answers that a client may leave unread

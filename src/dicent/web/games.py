@@ -15,19 +15,19 @@ from starlette.concurrency import run_in_threadpool
 
 from dicent.errors import ConflictError
 from dicent.game import State
+from dicent.game.registry import game_names
 from dicent.kernels.constants import DICE, MAX, MIN
 from dicent.kernels.generator import open_stream, uniform
-from dicent.library import Kept, Library
+from dicent.library.library import Kept, Library
 from dicent.notation import parse_position
 from dicent.play.chooser import seeded
 from dicent.play.player import Player
 from dicent.play.strengths import STRENGTHS, strength_player
-from dicent.registry import game_names
 from dicent.review.judge import Judge, judge_for
 from dicent.web.positions import TURNS, apply_text, game_named, position_shape
 from dicent.web.problems import DECLARED, ProblemError, about
-from dicent.web.shapes import AtRequest, GameShape, GameStepRequest, Hint, NewGame, ResignRequest
-from dicent.web.work import Work
+from dicent.web.schemas import AtRequest, GameShape, GameStepRequest, Hint, NewGame, ResignRequest
+from dicent.web.threads import Work
 
 HUMAN = "human"
 TABLES = 1000  # games whose states are remembered

@@ -8,17 +8,17 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 
 import dicent
+from dicent.draw.svg import move_cells
 from dicent.errors import GameError
 from dicent.game import Game, State
+from dicent.game.registry import game_names, make
+from dicent.game.view import View
 from dicent.kernels.constants import CHANCE, MAX, MIN
 from dicent.notation import FORMATS, parse_position
-from dicent.pictures import move_cells
 from dicent.play.strengths import STRENGTHS
-from dicent.registry import game_names, make
 from dicent.search.analysis import point_of_view
-from dicent.view import View
 from dicent.web.problems import DECLARED, about
-from dicent.web.shapes import GameText, Info, PositionShape, PositionText, StepRequest
+from dicent.web.schemas import GameText, Info, PositionShape, PositionText, StepRequest
 
 SIDES = {MAX: "MAX", MIN: "MIN", CHANCE: None}
 TURNS = {MAX: "MAX", MIN: "MIN", CHANCE: "CHANCE"}

@@ -13,7 +13,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from dicent.errors import ConflictError, DicentError, LibraryError, MissingError
-from dicent.web.shapes import Conflict, Problem
+from dicent.web.schemas import Conflict, Problem
 
 log = logging.getLogger("dicent.web")
 

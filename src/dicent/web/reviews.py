@@ -14,12 +14,12 @@ from fastapi import APIRouter, Response
 from fastapi.responses import HTMLResponse
 
 from dicent.errors import DicentError, MissingError
-from dicent.library import Kept, Library
+from dicent.library.library import Kept, Library
 from dicent.review import Review, judge_for, review_game, review_page
 from dicent.web.positions import game_named
 from dicent.web.problems import DECLARED, ProblemError, answers_as
-from dicent.web.shapes import ReviewState
-from dicent.web.work import Work
+from dicent.web.schemas import ReviewState
+from dicent.web.threads import Work
 
 log = logging.getLogger("dicent.web")
 MOST = 20  # reviews under way or waiting

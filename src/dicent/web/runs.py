@@ -13,7 +13,7 @@ from fastapi import APIRouter
 
 from dicent.errors import MissingError
 from dicent.web.problems import DECLARED
-from dicent.web.shapes import RunShape, RunSummary, TournamentShape, TournamentSummary
+from dicent.web.schemas import RunShape, RunSummary, TournamentShape, TournamentSummary
 
 MOST = 1000  # runs and tournaments of a folder
 POINTS = 120  # of a curve; each is the mean of its neighbours

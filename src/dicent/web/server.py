@@ -19,12 +19,12 @@ from starlette.staticfiles import StaticFiles
 import dicent
 from dicent.errors import DicentError
 from dicent.exact.table_file import home_folder
-from dicent.library import Library
+from dicent.library.library import Library
 from dicent.web import archive, games, positions, reviews, runs
 from dicent.web.engine_socket import add_socket
 from dicent.web.problems import add_handlers
 from dicent.web.security import LOOPBACK, Security
-from dicent.web.work import Work
+from dicent.web.threads import Work
 
 STATIC = Path(__file__).parent / "static"
 FILE = "games.sqlite"

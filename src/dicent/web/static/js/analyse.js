@@ -5,7 +5,7 @@ import { Board } from "./board.js";
 import { OutcomeBars } from "./charts.js";
 import { Faces } from "./die.js";
 import { firstWin, useAnalysis } from "./engine.js";
-import { useKept } from "./keep.js";
+import { useKept } from "./preferences.js";
 import { analyseLink } from "./links.js";
 import { Icon, Message, PlainPosition, useLoaded, WinBar } from "./parts.js";
 import { afterStep, getArrows, getPosition, getStart } from "./positions.js";

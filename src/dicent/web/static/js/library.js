@@ -3,7 +3,7 @@ import { html, useEffect, useRef, useState } from "./ui.js";
 import { get, getInfo, post, remove } from "./api.js";
 import { exportGame, FORMATS } from "./export.js";
 import { Confirm, Dot, Message, useLoaded } from "./parts.js";
-import { announce } from "./say.js";
+import { announce } from "./announce.js";
 import { COLOUR, playerName, resultText, when } from "./words.js";
 
 /**

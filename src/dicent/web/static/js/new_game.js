@@ -2,7 +2,7 @@
 import { html, useMemo, useState } from "./ui.js";
 import { getInfo, post } from "./api.js";
 import { Board } from "./board.js";
-import { keep, recall } from "./keep.js";
+import { keep, recall } from "./preferences.js";
 import { Choice, Dot, Message, useLoaded } from "./parts.js";
 import { getStart } from "./positions.js";
 import { capital, COLOUR } from "./words.js";

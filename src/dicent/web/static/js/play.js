@@ -5,11 +5,11 @@ import { Die, Faces } from "./die.js";
 import { analyseLink } from "./links.js";
 import { firstWin, useAnalysis } from "./engine.js";
 import { isHuman, isOver, useGame, useLastAction } from "./game.js";
-import { useKept } from "./keep.js";
+import { useKept } from "./preferences.js";
 import { MoveList } from "./moves.js";
 import { Confirm, Dot, Message, NotHere, PlainPosition, Stepper, Toggle, useLoaded, WinBar } from "./parts.js";
 import { findAction, getPosition } from "./positions.js";
-import { announce, announceStep } from "./say.js";
+import { announce, announceStep } from "./announce.js";
 import { useTray } from "./tray.js";
 import { COLOUR, percent, playerName, resultText } from "./words.js";
 

@@ -10,7 +10,7 @@ GAMES = ["ewn", "ewn-paper", "ewn:hole=true", "dice-nim", "tic-tac-toe", "connec
 
 ONE_PLY = '''
 """One ply: a number is dealt, and the only action shows it."""
-from dicent.rules import MAX, ONGOING, draw
+from dicent.game.contract import MAX, ONGOING, draw
 
 NAME = "one-ply"
 STATE_SIZE, NUM_ACTIONS, NUM_OUTCOMES, INPUT_SHAPE = 2, 1, 0, (1, 1, 1)
@@ -37,7 +37,7 @@ def encode(s, planes):
 
 FOREVER = '''
 """Forever: players pass."""
-from dicent.rules import MAX, ONGOING
+from dicent.game.contract import MAX, ONGOING
 
 NAME = "forever"
 STATE_SIZE, NUM_ACTIONS, NUM_OUTCOMES, INPUT_SHAPE = 1, 2, 0, (1, 1, 1)
@@ -69,47 +69,47 @@ def load(source: str, folder: Path) -> dicent.Game:
     return dicent.load(file)
 
 
-def same(one: dicent.Playouts, two: dicent.Playouts) -> bool:
+def same(one: dicent.Rollouts, two: dicent.Rollouts) -> bool:
     pairs = ((one.results, two.results), (one.plies, two.plies), (one.legal, two.legal))
     return all(np.array_equal(a, b) for a, b in pairs)
 
 
-def part(played: dicent.Playouts, games: int) -> dicent.Playouts:
-    return dicent.Playouts(played.results[:games], played.plies[:games], played.legal[:games])
+def part(played: dicent.Rollouts, games: int) -> dicent.Rollouts:
+    return dicent.Rollouts(played.results[:games], played.plies[:games], played.legal[:games])
 
 
 @pytest.mark.parametrize("threads", [2, 5])
 def test_threads_do_not_change_the_games(threads: int) -> None:
     game = dicent.make("ewn")
-    assert same(dicent.playouts(game, 30_000, seed=5, threads=1), dicent.playouts(game, 30_000, 5, threads))
+    assert same(dicent.rollouts(game, 30_000, seed=5, threads=1), dicent.rollouts(game, 30_000, 5, threads))
 
 
 @pytest.mark.parametrize("games", [0, 1, 63, 64, 65, 1000])
 def test_a_longer_run_begins_with_the_same_games(games: int) -> None:
     game = dicent.make("ewn")
-    assert same(dicent.playouts(game, games, seed=5), part(dicent.playouts(game, 3000, seed=5), games))
+    assert same(dicent.rollouts(game, games, seed=5), part(dicent.rollouts(game, 3000, seed=5), games))
 
 
 def test_other_seeds_play_other_games() -> None:
     game = dicent.make("ewn")
-    first = dicent.playouts(game, 200, seed=1)
-    assert same(first, dicent.playouts(game, 200, seed=1))
+    first = dicent.rollouts(game, 200, seed=1)
+    assert same(first, dicent.rollouts(game, 200, seed=1))
     for seed in (0, 2, -1, 2**40, 2**62):
-        assert not same(first, dicent.playouts(game, 200, seed=seed))
+        assert not same(first, dicent.rollouts(game, 200, seed=seed))
 
 
 @pytest.mark.parametrize("name", GAMES)
 def test_compiled_games_are_the_uncompiled_ones(name: str) -> None:
     game = dicent.make(name)
-    compiled = dicent.playouts(game, 300, seed=11, compiled=True)
-    assert same(compiled, dicent.playouts(game, 300, seed=11, compiled=False))
+    compiled = dicent.rollouts(game, 300, seed=11, compiled=True)
+    assert same(compiled, dicent.rollouts(game, 300, seed=11, compiled=False))
     assert compiled.unfinished == 0
 
 
 def test_statistics_of_random_play() -> None:
     """An independent program's 20 million games: 53.1672 %, 21.582 plies, 3.111 moves a decision."""
     games = 400_000
-    played = dicent.playouts(dicent.make("ewn"), games, seed=2024)
+    played = dicent.rollouts(dicent.make("ewn"), games, seed=2024)
     assert set(np.unique(played.results)) == {-1, 1}
     assert played.score == pytest.approx(0.531672, abs=4 * math.sqrt(0.531672 * 0.468328 / games))
     assert played.mean_plies == pytest.approx(21.582, abs=4 * played.plies.std() / math.sqrt(games))
@@ -118,7 +118,7 @@ def test_statistics_of_random_play() -> None:
 
 
 def test_summaries_follow_from_the_games() -> None:
-    played = dicent.playouts(dicent.make("tic-tac-toe"), 500, seed=3)
+    played = dicent.rollouts(dicent.make("tic-tac-toe"), 500, seed=3)
     wins, draws = (played.results == 1).sum(), (played.results == 0).sum()
     assert draws > 0
     assert played.games == len(played.plies) == len(played.legal) == 500
@@ -130,7 +130,7 @@ def test_summaries_follow_from_the_games() -> None:
 
 def test_games_from_a_state_all_start_there() -> None:
     game = dicent.make("ewn")
-    played = dicent.playouts(game.parse("5/5/5/3A1/a4 1 1"), 3000, seed=1)
+    played = dicent.rollouts(game.parse("5/5/5/3A1/a4 1 1"), 3000, seed=1)
     # Three moves: d2e1 wins at once; from d1 and from e2 MAX wins too, before a is home.
     assert (played.results == 1).all()
     assert set(played.plies) == {1, 3}
@@ -138,45 +138,45 @@ def test_games_from_a_state_all_start_there() -> None:
 
 
 def test_games_from_a_chance_state_roll_first() -> None:
-    played = dicent.playouts(dicent.make("dice-nim").parse("1 2 -"), 50)
+    played = dicent.rollouts(dicent.make("dice-nim").parse("1 2 -"), 50)
     assert (played.results == -1).all()
     assert (played.plies == 1).all()
     assert (played.legal == 1).all()
 
 
 def test_games_from_a_finished_state_are_over() -> None:
-    played = dicent.playouts(dicent.make("ewn").parse("5/5/5/5/a3A 2 -"), 10)
+    played = dicent.rollouts(dicent.make("ewn").parse("5/5/5/5/a3A 2 -"), 10)
     assert (played.results == 1).all()
     assert (played.plies == 0).all()
     assert played.mean_legal == 0
 
 
 def test_no_games() -> None:
-    played = dicent.playouts(dicent.make("ewn"), 0)
+    played = dicent.rollouts(dicent.make("ewn"), 0)
     assert (played.games, played.unfinished) == (0, 0)
     assert math.isnan(played.score)
 
 
 def test_summaries_of_no_games_give_no_warning() -> None:
-    played = dicent.playouts(dicent.make("ewn"), 0, compiled=False)
+    played = dicent.rollouts(dicent.make("ewn"), 0, compiled=False)
     assert not played.mean_plies > 0
     assert not played.mean_legal > 0
 
 
 def test_fewer_than_no_games_are_refused() -> None:
     with pytest.raises(dicent.DicentError, match="cannot play -1 games"):
-        dicent.playouts(dicent.make("ewn"), -1)
+        dicent.rollouts(dicent.make("ewn"), -1)
 
 
 @pytest.mark.parametrize("games", [0, 10, 64, 5000])
 def test_progress_adds_up(games: int) -> None:
     told: list[int] = []
-    dicent.playouts(dicent.make("tic-tac-toe"), games, threads=2, progress=told.append)
+    dicent.rollouts(dicent.make("tic-tac-toe"), games, threads=2, progress=told.append)
     assert sum(told) == games
 
 
 def test_a_game_that_never_ends_is_unfinished(tmp_path: Path) -> None:
-    played = dicent.playouts(load(FOREVER, tmp_path), 3, compiled=False)
+    played = dicent.rollouts(load(FOREVER, tmp_path), 3, compiled=False)
     assert played.unfinished == played.games == 3
     assert (played.results == dicent.ONGOING).all()
     assert math.isnan(played.score)
@@ -189,11 +189,11 @@ def test_the_first_game_starts_from_the_initial_state_of_the_seed(tmp_path: Path
     seeds = [*range(40), 2**40, 2**62, 2**63 - 1]
     shown = {seed: game.initial_state(seed).apply(0).result for seed in seeds}
     assert set(shown.values()) == {-1, 0, 1}
-    assert {seed: dicent.playouts(game, 1, seed, compiled=compiled).results[0] for seed in seeds} == shown
+    assert {seed: dicent.rollouts(game, 1, seed, compiled=compiled).results[0] for seed in seeds} == shown
 
 
 def test_negative_and_huge_seeds_name_the_same_deal_everywhere(tmp_path: Path) -> None:
     game = load(ONE_PLY, tmp_path)
     seeds = [*range(-10, 0), *range(2**63, 2**63 + 10), *range(2**64, 2**64 + 10)]
     shown = {seed: game.initial_state(seed).apply(0).result for seed in seeds}
-    assert {seed: dicent.playouts(game, 1, seed, compiled=False).results[0] for seed in seeds} == shown
+    assert {seed: dicent.rollouts(game, 1, seed, compiled=False).results[0] for seed in seeds} == shown

@@ -1,4 +1,4 @@
-"""Random playouts of whole games, in as many threads as wanted."""
+"""Random rollouts of whole games, in as many threads as wanted."""
 
 import os
 import time
@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dicent.binding import bind
 from dicent.errors import DicentError
-from dicent.game import Game, State
+from dicent.game.binding import bind
+from dicent.game.game import Game, State
 from dicent.kernels.constants import ONGOING
 
 FIRST = 64  # games that show how long one takes
@@ -21,7 +21,7 @@ MAX_STEPS = 20_000  # actions and outcomes after which a game counts as unfinish
 
 
 @dataclass(frozen=True)
-class Playouts:
+class Rollouts:
     """What random games came to: one entry for each game, in the order of their numbers."""
 
     results: npt.NDArray[np.int8]  # [games] +1, 0, -1 for MAX; ONGOING where a game did not end
@@ -55,14 +55,14 @@ class Playouts:
         return float(self.legal.sum() / max(1, self.plies.sum()))
 
 
-def playouts(
+def rollouts(
     start: Game | State,
     games: int,
     seed: int = 0,
     threads: int | None = None,
     compiled: bool | None = None,
     progress: Callable[[int], object] | None = None,
-) -> Playouts:
+) -> Rollouts:
     """Play `games` random games from a game's start positions, or all from one state.
 
     The same seed gives the same games, whatever the number of threads (by default one a core).
@@ -71,9 +71,9 @@ def playouts(
     if games < 0:
         raise DicentError(f"cannot play {games} games")
     game, state = (start, start.initial_state(seed)) if isinstance(start, Game) else (start.game, start)
-    kernel = bind(game, compiled).kernel("playout.playouts")
+    kernel = bind(game, compiled).kernel("rollout.rollouts")
     cells, deal, seed = state.cells.copy(), isinstance(start, Game), seed % 2**63
-    out = Playouts(np.empty(games, np.int8), np.empty(games, np.int32), np.empty(games, np.int32))
+    out = Rollouts(np.empty(games, np.int8), np.empty(games, np.int32), np.empty(games, np.int32))
 
     def play(first: int, last: int) -> None:
         arrays = [array[first:last] for array in (out.results, out.plies, out.legal)]

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from statistics import median
 from typing import Any
 
-from dicent.bench_tools import Row, in_turn, openspiel_text, ratio, start
+from dicent.bench.timing import Row, in_turn, openspiel_text, ratio, start
 from dicent.evaluate.native import ConstantEvaluator, RandomEvaluator
 from dicent.game import State
-from dicent.registry import make
+from dicent.game.registry import make
 from dicent.search.descent import Descent
 from dicent.search.determinized import Determinized
 from dicent.search.expectiminimax import Expectiminimax
@@ -64,7 +64,7 @@ def _searched(search: TreeSearch, states: list[State], limit: Limit, nodes: int,
     for m, state in enumerate(states):
         group.begin(m, state, limit, seed=m)
     group.run()
-    return float(group.matches.evaluations.sum())
+    return float(group.searches.evaluations.sum())
 
 
 def _uct_rows(rounds: int, scale: float) -> Iterator[Row]:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dicent.game import State
+from dicent.game.view import View
 from dicent.kernels.constants import MAX, MIN
-from dicent.view import View
 
 Cell = tuple[int, int]  # row and column, from the top left
 UNIT, MARGIN = 48, 22  # of a cell, and for the names of rows and columns

@@ -14,14 +14,14 @@ from statistics import median
 
 import numpy as np
 
-from dicent.bench_exact import exact_rows
-from dicent.bench_learn import learn_rows
-from dicent.bench_search import search_rows, search_signature
-from dicent.bench_tools import Row, in_turn, ratio, start
+from dicent.bench.exact import exact_rows
+from dicent.bench.learn import learn_rows
+from dicent.bench.search import search_rows, search_signature
+from dicent.bench.timing import Row, in_turn, ratio, start
 from dicent.game import State
-from dicent.node_counts import perft
-from dicent.playout import playouts
-from dicent.registry import make
+from dicent.game.perft import perft
+from dicent.game.registry import make
+from dicent.game.rollouts import rollouts
 
 EWN_START = "ABC2/DE3/F3f/3de/2abc 1 -"
 EWN_ROLLED = "ABC2/DE3/F3a/3bc/2def 2 2"
@@ -39,11 +39,11 @@ def bench(rounds: int = 5, scale: float = 1.0) -> Iterator[Row]:
 
 
 def signature() -> str:
-    """A hash of what playouts, perft and searches compute, the same on every machine."""
+    """A hash of what rollouts, perft and searches compute, the same on every machine."""
     digest = hashlib.sha256()
     for name in ("ewn", "ewn-paper", "dice-nim", "tic-tac-toe", "connect-four"):
         game = make(name)
-        random = playouts(game, 2000, seed=1)
+        random = rollouts(game, 2000, seed=1)
         counts = perft(game.initial_state(1), 5)
         for array in (random.results, random.plies, random.legal, counts.counts):
             digest.update(np.ascontiguousarray(array, np.int64).tobytes())
@@ -55,20 +55,20 @@ def _playout_rows(rounds: int, scale: float) -> Iterator[Row]:
     start = ewn.parse(EWN_ROLLED)
     games = max(256, int(200_000 * scale))
     plain_games = max(10, int(300 * scale))
-    plies = playouts(start, games, seed=1, threads=1).mean_plies
+    plies = rollouts(start, games, seed=1, threads=1).mean_plies
 
     def ours() -> float:
-        return float(playouts(start, games, seed=1, threads=1).plies.sum())
+        return float(rollouts(start, games, seed=1, threads=1).plies.sum())
 
     def plain() -> float:
-        return float(playouts(start, plain_games, seed=1, threads=1, compiled=False).plies.sum())
+        return float(rollouts(start, plain_games, seed=1, threads=1, compiled=False).plies.sum())
 
     works = [ours, plain]
     if importlib.util.find_spec("pyspiel") is not None:
         works.append(_openspiel_rollouts(max(100, int(20_000 * scale)), plies))
     speeds = in_turn(rounds, *works)
     unit = "M decisions/s"
-    yield Row("EWN playouts, one thread", median(speeds[0]) / 1e6, unit)
+    yield Row("EWN rollouts, one thread", median(speeds[0]) / 1e6, unit)
     yield Row("  the same rules as plain Python", median(speeds[1]) / 1e6, unit, ratio(speeds[0], speeds[1]))
     name = "  OpenSpiel's C++ rollouts"
     if len(speeds) == 3:
@@ -106,13 +106,13 @@ def _scaling_rows(rounds: int, scale: float) -> Iterator[Row]:
     counts = sorted({1, *(n for n in (2, 4, 8, 16, 32, 64) if n <= cores), cores})
 
     def decisions(threads: int) -> float:
-        return float(playouts(ewn, games, seed=1, threads=threads).plies.sum())
+        return float(rollouts(ewn, games, seed=1, threads=threads).plies.sum())
 
     speeds = in_turn(rounds, *(partial(decisions, n) for n in counts))
     for n, speed in zip(counts[1:], speeds[1:], strict=True):
         ratio = median(a / b for a, b in zip(speed, speeds[0], strict=True))
         yield Row(
-            f"EWN playouts, {n} threads",
+            f"EWN rollouts, {n} threads",
             median(speed) / 1e6,
             "M decisions/s",
             f"{ratio:.2f} times one thread",
@@ -136,7 +136,7 @@ def _perft_rows(rounds: int, scale: float) -> Iterator[Row]:
 
 
 WORKS = {
-    "first playout": "dicent.playouts(dicent.make('ewn'), 1)",
+    "first rollout": "dicent.rollouts(dicent.make('ewn'), 1)",
     "first perft": "dicent.perft(dicent.make('ewn').initial_state(1), 2)",
     "check_game": "dicent.check_game(dicent.make('ewn'), positions=50)",
 }

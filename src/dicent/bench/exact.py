@@ -9,11 +9,11 @@ from statistics import median
 
 import numpy as np
 
-from dicent.bench_tools import Row, in_turn
+from dicent.bench.timing import Row, in_turn
 from dicent.exact.ewn_tables import Tables
 from dicent.exact.solver import Solver
 from dicent.exact.table_build import build_tables
-from dicent.registry import make
+from dicent.game.registry import make
 
 
 def exact_rows(rounds: int, scale: float) -> Iterator[Row]:

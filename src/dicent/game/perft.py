@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dicent.binding import bind
 from dicent.errors import DicentError
-from dicent.game import State
+from dicent.game.binding import bind
+from dicent.game.game import State
 from dicent.kernels.perft import CHANCE_NODE, DECISION, FINISHED
 
 STEPS = 200_000  # nodes to a call, well under 50 ms of native code

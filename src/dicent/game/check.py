@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from dicent.binding import bind
-from dicent.checked_rules import CheckedRules, Facts, describe
 from dicent.errors import ContractError, DicentError, GameError
-from dicent.game import NAMES, Cells, Game, State
+from dicent.game.binding import bind
+from dicent.game.checked_rules import CheckedRules, Facts, describe
+from dicent.game.game import NAMES, Cells, Game, State
+from dicent.game.registry import make, ways_to_show
+from dicent.game.rollouts import MAX_STEPS, rollouts
+from dicent.game.view import View
 from dicent.kernels.constants import CHANCE, CHOICE, ONGOING
 from dicent.kernels.generator import draw, open_stream
-from dicent.playout import MAX_STEPS, playouts
-from dicent.registry import make, ways_to_show
-from dicent.view import View
 
 CHECKS = (
     "random games end, and every answer of the rules makes sense",
@@ -319,10 +319,10 @@ def _check_native(game: Game, states: list[Cells], seed: int) -> None:
                 )
     scattered = [np.zeros((100, game.state_size), game.state_dtype) for _ in range(2)]
     for some, compiled in zip(scattered, (True, False), strict=True):
-        bind(game, compiled).kernel("facts.scatter_all")(some, seed, np.empty(2, np.uint64))
+        bind(game, compiled).kernel("rule_outputs.scatter_all")(some, seed, np.empty(2, np.uint64))
     if not np.array_equal(scattered[0], scattered[1]):
         raise ContractError("scatter: native code draws other positions than plain Python")
-    games = [playouts(game, 100, seed, compiled=compiled) for compiled in (True, False)]
+    games = [rollouts(game, 100, seed, compiled=compiled) for compiled in (True, False)]
     if not np.array_equal(games[0].results, games[1].results) or not np.array_equal(
         games[0].plies, games[1].plies
     ):
@@ -347,5 +347,5 @@ def _all_facts(game: Game, states: Any, compiled: bool) -> list[tuple[str, Any]]
         ("symmetry", np.zeros((n, k, size), dtype)),
         ("symmetry_action", np.zeros((n, k, actions), np.int64)),
     ]
-    bind(game, compiled).kernel("facts.facts")(states, *(array for _, array in answers))
+    bind(game, compiled).kernel("rule_outputs.facts")(states, *(array for _, array in answers))
     return answers

@@ -6,14 +6,14 @@ from statistics import median
 
 import numpy as np
 
-from dicent.bench_tools import Row, in_turn
+from dicent.bench.timing import Row, in_turn
 from dicent.evaluate.network import Network
-from dicent.learn.data import concatenate
+from dicent.game.registry import make
+from dicent.learn.dataset import concatenate
 from dicent.learn.learner import Learner
 from dicent.learn.selection import Ordinal
 from dicent.learn.self_play import SelfPlay
 from dicent.nets import build
-from dicent.registry import make
 from dicent.search.descent import Descent
 from dicent.search.limit import Limit
 
@@ -54,7 +54,7 @@ def _network_rows(name: str, kind: str, settings: dict[str, int], rounds: int, s
     def self_play() -> float:
         before = play.evaluations
         for _ in range(steps):
-            sizes.append(int(play.group.matches.waiting.sum()))
+            sizes.append(int(play.group.searches.waiting.sum()))
             play.value_waiting()
             play.play_on(0.5)
             play.advance()

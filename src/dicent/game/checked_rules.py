@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from dicent.errors import ContractError
-from dicent.game import Cells, Game, State
+from dicent.game.game import Cells, Game, State
 from dicent.kernels.constants import CHANCE, DEAL, MAX, MIN, ONGOING
 from dicent.kernels.generator import open_stream
 

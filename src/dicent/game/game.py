@@ -1,7 +1,7 @@
 """Game and State: the public face of a game's rules.
 
 Everything here runs the rules as plain Python, a few microseconds a call. Whatever has to be fast
-works on arrays of states in the kernels (`dicent.binding`).
+works on arrays of states in the kernels (`dicent.game.binding`).
 """
 
 import secrets
@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dicent.errors import IllegalActionError, IllegalOutcomeError, PositionError
+from dicent.game.contract import Option, Rules, Value, load_rules
+from dicent.game.view import View
 from dicent.kernels.constants import CHANCE, DEAL, MAX, MIN, ONGOING
 from dicent.kernels.generator import open_stream
-from dicent.rules import Option, Rules, Value, load_rules
-from dicent.view import View
 
 Cells = npt.NDArray[np.signedinteger[Any]]
 NAMES = {MAX: "MAX", MIN: "MIN", CHANCE: "chance"}

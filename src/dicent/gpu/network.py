@@ -19,10 +19,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from dicent.binding import bind
 from dicent.errors import DicentError
-from dicent.evaluate.batches import Answer, Batches
 from dicent.game import Cells, Game
+from dicent.game.binding import bind
+from dicent.gpu.batches import Answer, Batches
 
 SIZES = (64, 256, 1024, 2048, 4096, 6144, 8192, 12288, 16384)  # states to a graph
 STAGES = 4  # batches under way: judged, next on the device, being filled, being read

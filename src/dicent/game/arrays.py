@@ -4,15 +4,15 @@ from typing import Any
 
 import numpy as np
 
-from dicent.binding import Bound
-from dicent.playout import MAX_STEPS
+from dicent.game.binding import Bound
+from dicent.game.rollouts import MAX_STEPS
 
 
-def new_work(bound: Bound) -> Any:
+def new_scratch(bound: Bound) -> Any:
     """Memory for one thread."""
     game = bound.game
     actions, outcomes = game.num_actions, max(1, game.num_outcomes)
-    return bound.module("tree").Work(
+    return bound.module("tree").Scratch(
         state=game.empty_cells(),
         actions=np.empty(actions, np.int64),
         p=np.empty(outcomes, np.float64),
@@ -58,10 +58,10 @@ def new_tree(bound: Bound, matches: int, nodes: int) -> Any:
     )
 
 
-def new_matches(bound: Bound, matches: int, depth: int, leaves: int) -> Any:
+def new_searches(bound: Bound, matches: int, depth: int, leaves: int) -> Any:
     """What a group keeps for each of its searches."""
     counter = [np.zeros(matches, np.int64) for _ in range(15)]
-    return bound.module("matches").Matches(
+    return bound.module("searches").Searches(
         status=counter[0],
         root=counter[1],
         path=np.zeros((matches, depth), np.int64),

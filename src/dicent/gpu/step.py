@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from dicent.binding import bind
 from dicent.errors import DicentError
-from dicent.evaluate.gpu import (
+from dicent.game import Game
+from dicent.game.binding import bind
+from dicent.gpu.network import (
     LAST,
     RECORDING,
     GpuStream,
@@ -22,13 +24,14 @@ from dicent.evaluate.gpu import (
     record,
     release,
 )
-from dicent.game import Game
-from dicent.learn.data import Dataset
 
 SLOTS = 3  # calls under way
 ROWS = 16_384  # states in one call at the most, unless a batch is larger
 STEPS = 16  # in one call at the most
 SMALLEST = 64  # states that a GPU must have memory for
+
+
+Arrays = Sequence[npt.NDArray[Any]]  # states [n, S], values [n], policies [n, A]
 
 
 class Slot(NamedTuple):
@@ -60,7 +63,7 @@ class GpuStep:
         self.next_slot = 0
         self._record()
 
-    def learn(self, data: Dataset, kinds: npt.NDArray[np.int64], bounds: list[int]) -> float:
+    def learn(self, data: Arrays, kinds: npt.NDArray[np.int64], bounds: list[int]) -> float:
         """A step on each batch, from one of `bounds` to the next, its states in images of these kinds.
 
         Returns the mean of their losses, once all are done.
@@ -86,7 +89,7 @@ class GpuStep:
         with self.stream.in_use():
             self.optimizer.param_groups[0]["lr"].fill_(rate)
 
-    def _step_in_pieces(self, data: Dataset, kinds: npt.NDArray[np.int64], first: int, last: int) -> None:
+    def _step_in_pieces(self, data: Arrays, kinds: npt.NDArray[np.int64], first: int, last: int) -> None:
         """One step on the batch from `first` to `last`."""
         for begin in range(first, last, self.piece):
             some = [begin, min(last, begin + self.piece)]
@@ -96,7 +99,7 @@ class GpuStep:
         self.update.replay()
 
     def _fill(
-        self, data: Dataset, kinds: npt.NDArray[np.int64], bounds: list[int], batches: npt.NDArray[np.int64]
+        self, data: Arrays, kinds: npt.NDArray[np.int64], bounds: list[int], batches: npt.NDArray[np.int64]
     ) -> Slot:
         """Write pieces of these batches into the next slot, each at its place; empty rows weigh nothing."""
         slot = self.slots[self.next_slot]
@@ -106,7 +109,7 @@ class GpuStep:
         places = np.arange(last - first) + np.repeat(gaps, sizes)
         slot.done.synchronize()
         *shown, weights = (tensor.numpy() for tensor in slot.tensors)
-        self.encode(*data.part(first, last).arrays, kinds[first:last], places, self.image, *shown)
+        self.encode(*(array[first:last] for array in data), kinds[first:last], places, self.image, *shown)
         weights[:] = 0.0
         weights[places] = np.repeat(1.0 / batches, sizes)
         return slot

@@ -18,10 +18,10 @@ from typing import TypeVar
 import numpy as np
 
 from dicent.errors import GameError
+from dicent.game.view import Piece, View
 from dicent.kernels import defaults, generator
 from dicent.kernels.constants import CHANCE, MAX, MIN, ONGOING
 from dicent.kernels.generator import draw
-from dicent.view import Piece, View
 
 __all__ = ["CHANCE", "MAX", "MIN", "ONGOING", "Piece", "View", "draw", "option"]
 

@@ -5,10 +5,10 @@ from rich.markup import escape
 from rich.panel import Panel
 from rich.text import Text
 
-from dicent.game import NAMES, State
+from dicent.game.game import NAMES, State
+from dicent.game.rollouts import Rollouts
+from dicent.game.view import View
 from dicent.kernels.constants import CHANCE, MAX, MIN
-from dicent.playout import Playouts
-from dicent.view import View
 
 STYLES = {MAX: "bold white on red", MIN: "bold white on blue", CHANCE: "bold"}
 MARK = "bright_black"
@@ -84,9 +84,9 @@ def board(state: State, note: str = "") -> RenderableType:
     )
 
 
-def describe_playouts(playouts: Playouts) -> str:
+def describe_playouts(rollouts: Rollouts) -> str:
     """What random games say of a position."""
-    return f"MAX scores {playouts.score:.1%} in {playouts.games:,} random games from here"
+    return f"MAX scores {rollouts.score:.1%} in {rollouts.games:,} random games from here"
 
 
 def error_console() -> Console:

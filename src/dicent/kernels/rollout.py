@@ -1,4 +1,4 @@
-"""Random playouts: whole games by uniform choice, many to a call."""
+"""Random rollouts: whole games by uniform choice, many to a call."""
 
 from . import rules
 from .constants import CHANCE, CHOICE, DEAL, DICE, ONGOING
@@ -25,7 +25,7 @@ def sample_outcome(s, p, rng):
 
 
 @jit
-def playout(s, actions, p, dice, choice, max_steps):
+def rollout(s, actions, p, dice, choice, max_steps):
     """Play `s` to its end in place. Returns the result, the plies and the legal actions met.
 
     A game that has not ended after `max_steps` actions and outcomes stays ONGOING.
@@ -48,7 +48,7 @@ def playout(s, actions, p, dice, choice, max_steps):
 
 
 @jit
-def playouts(start, deal, seed, first, max_steps, results, plies, legal, s, actions, p, rng):
+def rollouts(start, deal, seed, first, max_steps, results, plies, legal, s, actions, p, rng):
     """Play games `first`, `first + 1`, ... of run `seed`, one for each place in `results`.
 
     start    [S]     where games start, unless they are dealt (`deal`)
@@ -69,4 +69,4 @@ def playouts(start, deal, seed, first, max_steps, results, plies, legal, s, acti
             rules.initial(s, rng[DEAL])
         else:
             copy(s, start)
-        results[game], plies[game], legal[game] = playout(s, actions, p, rng[DICE], rng[CHOICE], max_steps)
+        results[game], plies[game], legal[game] = rollout(s, actions, p, rng[DICE], rng[CHOICE], max_steps)

@@ -12,7 +12,7 @@ from . import rules
 from .constants import CHANCE, CHOICE, DEAL, DICE, NONE, ONGOING
 from .generator import GOLDEN, MASK, ONE, draw, mix, open_stream
 from .jit import i64, jit, u64
-from .playout import sample_outcome
+from .rollout import sample_outcome
 
 
 class Games(NamedTuple):
@@ -29,48 +29,52 @@ class Games(NamedTuple):
 
 
 @jit
-def deal(g, seed, rng):
+def deal(games, seed, rng):
     """Start the games; `rng` [2] is scratch."""
-    for i in range(len(g.number)):
-        pair = g.number[i] // 2
+    for i in range(len(games.number)):
+        pair = games.number[i] // 2
         open_stream(rng, seed, pair, DEAL)
-        open_stream(g.dice[i], seed, pair, DICE)
-        g.state[i, :] = 0
-        rules.initial(g.state[i], rng)
-        g.result[i] = ONGOING
-        g.plies[i] = 0
-        g.length[i] = 0
+        open_stream(games.dice[i], seed, pair, DICE)
+        games.state[i, :] = 0
+        rules.initial(games.state[i], rng)
+        games.result[i] = ONGOING
+        games.plies[i] = 0
+        games.length[i] = 0
 
 
 @jit
-def roll(g, p):
+def roll(games, p):
     """Let chance play until a player is to move, the game is over, or there is no room for a step."""
-    for i in range(len(g.number)):
-        s = g.state[i]
-        while rules.result(s) == ONGOING and rules.to_play(s) == CHANCE and g.length[i] < g.steps.shape[1]:
-            outcome = sample_outcome(s, p, g.dice[i])
+    for i in range(len(games.number)):
+        s = games.state[i]
+        while (
+            rules.result(s) == ONGOING
+            and rules.to_play(s) == CHANCE
+            and games.length[i] < games.steps.shape[1]
+        ):
+            outcome = sample_outcome(s, p, games.dice[i])
             rules.apply_outcome(s, outcome)
-            g.steps[i, g.length[i]] = outcome
-            g.length[i] += 1
-        g.result[i] = rules.result(s)
-        g.mover[i] = rules.to_play(s) if g.result[i] == ONGOING else CHANCE
+            games.steps[i, games.length[i]] = outcome
+            games.length[i] += 1
+        games.result[i] = rules.result(s)
+        games.mover[i] = rules.to_play(s) if games.result[i] == ONGOING else CHANCE
 
 
 @jit
-def move(g, which, chosen, actions):
+def move(games, which, chosen, actions):
     """Play action `chosen[k]` in game `which[k]`. Returns the first k that is not legal, or NONE."""
     for k in range(len(which)):
         i = which[k]
-        s = g.state[i]
+        s = games.state[i]
         legal = False
         for j in range(rules.legal_actions(s, actions)):
             legal = legal or actions[j] == chosen[k]
         if not legal:
             return k
         rules.apply_action(s, chosen[k])
-        g.steps[i, g.length[i]] = chosen[k]
-        g.length[i] += 1
-        g.plies[i] += 1
+        games.steps[i, games.length[i]] = chosen[k]
+        games.length[i] += 1
+        games.plies[i] += 1
     return NONE
 
 

@@ -16,10 +16,9 @@ from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 
-import dicent.games
 from dicent.errors import GameError
-from dicent.game import Game
-from dicent.rules import Rules, Value, load_rules, write_value
+from dicent.game.contract import Rules, Value, load_rules, write_value
+from dicent.game.game import Game
 
 BUILT_IN = ("ewn", "dice-nim", "tic-tac-toe", "connect-four")
 GROUP = "dicent.games"
@@ -116,7 +115,7 @@ def _canonical(base: str, rules: Rules) -> str:
 @lru_cache(maxsize=1)
 def _paths() -> dict[str, Path]:
     """The file of each game that has a name."""
-    folder = Path(dicent.games.__file__).parent
+    folder = Path(__file__).parent.parent / "games"
     paths = {name: folder / (name.replace("-", "_") + ".py") for name in BUILT_IN}
     for entry in entry_points(group=GROUP):
         try:

@@ -13,10 +13,10 @@ IDLE = 0  # it has nothing to search
 SEARCHING = 1
 WAITING = 2  # for the values of its leaves
 DONE = 3  # its budget is spent, or there is nothing left to find out
-STUFFED = 4  # its store is full
+NO_ROOM = 4  # its store is full
 
 
-class Matches(NamedTuple):
+class Searches(NamedTuple):
     """The state of M searches, each a row."""
 
     status: np.ndarray  # [M]
@@ -41,67 +41,67 @@ class Matches(NamedTuple):
 
 
 @jit
-def begin(trees, c, members, states, plies, keep, settings):
+def begin(trees, searches, members, states, plies, keep, settings):
     """Let `members` search `states` [n, S]; with `keep` in the trees that they have, where found there."""
     for i in range(len(members)):
-        m = members[i]
-        t = tree_of(trees, m)
+        row = members[i]
+        tree = tree_of(trees, row)
         ply = plies[i] * settings.uses_ply
-        root = find(t, states[i], ply) if keep else NONE
+        root = find(tree, states[i], ply) if keep else NONE
         if root == NONE:
-            root = plant(t, states[i], ply, settings)
-        elif t.first_edge[root] != NONE:  # what is below may have changed since
-            backup(t, root, settings.completion)
-        c.root[m] = root
-        c.length[m] = 0
-        c.fresh[m] = 0
-        c.before[m] = 0
-        c.iterations[m] = 0
-        c.nodes[m] = 0
-        c.evaluations[m] = 0
-        c.depth[m] = 0
-        c.waiting[m] = 0
-        c.status[m] = DONE if t.kind[root] == TERMINAL else SEARCHING
+            root = plant(tree, states[i], ply, settings)
+        elif tree.first_edge[root] != NONE:  # what is below may have changed since
+            backup(tree, root, settings.completion)
+        searches.root[row] = root
+        searches.length[row] = 0
+        searches.fresh[row] = 0
+        searches.before[row] = 0
+        searches.iterations[row] = 0
+        searches.nodes[row] = 0
+        searches.evaluations[row] = 0
+        searches.depth[row] = 0
+        searches.waiting[row] = 0
+        searches.status[row] = DONE if tree.kind[root] == TERMINAL else SEARCHING
 
 
 @jit
-def line_up(c, offsets):
+def line_up(searches, offsets):
     """Where the leaves of each member begin in a batch; returns how many wait, and how many have ended."""
     waiting = 0
     ended = 0
-    for m in range(len(offsets)):
-        offsets[m] = waiting
-        waiting += c.waiting[m]
-        ended += c.status[m] == DONE
+    for row in range(len(offsets)):
+        offsets[row] = waiting
+        waiting += searches.waiting[row]
+        ended += searches.status[row] == DONE
     return waiting, ended
 
 
 @jit
-def gather(trees, c, first, last, offsets, states):
+def gather(trees, searches, first, last, offsets, states):
     """Copy the states of the waiting leaves of matches `first` to `last` into the batch `states`."""
-    for m in range(first, last):
-        for i in range(c.waiting[m]):
-            copy(states[offsets[m] + i], trees.state[m, c.leaves[m, i]])
+    for row in range(first, last):
+        for i in range(searches.waiting[row]):
+            copy(states[offsets[row] + i], trees.state[row, searches.leaves[row, i]])
 
 
 @jit
-def absorb(trees, c, first, last, offsets, values):
+def absorb(trees, searches, first, last, offsets, values):
     """Give the waiting leaves their values from the batch, and let the searches go on."""
-    for m in range(first, last):
-        for i in range(c.waiting[m]):
-            trees.value[m, c.leaves[m, i]] = values[offsets[m] + i]
-        c.waiting[m] = 0
-        if c.status[m] == WAITING:
-            c.status[m] = SEARCHING
+    for row in range(first, last):
+        for i in range(searches.waiting[row]):
+            trees.value[row, searches.leaves[row, i]] = values[offsets[row] + i]
+        searches.waiting[row] = 0
+        if searches.status[row] == WAITING:
+            searches.status[row] = SEARCHING
 
 
 @jit
-def mark(trees, c, first, last, offsets, values, exact):
+def mark(trees, searches, first, last, offsets, values, exact):
     """Call the waiting leaves resolved whose values in the batch are exact; `absorb` comes after it."""
-    for m in range(first, last):
-        for i in range(c.waiting[m]):
-            if exact[offsets[m] + i]:
-                node = c.leaves[m, i]
-                trees.resolved[m, node] = 1
-                if abs(values[offsets[m] + i]) == 1.0:  # sure, not only known
-                    trees.completion[m, node] = int(values[offsets[m] + i])
+    for row in range(first, last):
+        for i in range(searches.waiting[row]):
+            if exact[offsets[row] + i]:
+                node = searches.leaves[row, i]
+                trees.resolved[row, node] = 1
+                if abs(values[offsets[row] + i]) == 1.0:  # sure, not only known
+                    trees.completion[row, node] = int(values[offsets[row] + i])

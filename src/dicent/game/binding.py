@@ -30,9 +30,9 @@ import numpy as np
 
 from dicent import kernels
 from dicent.errors import GameError
-from dicent.game import Game
+from dicent.game.contract import Rules, execute
+from dicent.game.game import Game
 from dicent.kernels import defaults, generator
-from dicent.rules import Rules, execute
 
 SOURCES = Path(kernels.__file__).parent
 UNUSED_DAYS = 60  # native code that no process has used for so long is deleted

@@ -1,0 +1,1 @@
+"""Benchmarks of this machine, each row a ratio measured in one run."""

@@ -1,0 +1,1 @@
+"""Drawings: boards on the terminal and as SVG, charts and pages."""

@@ -1,0 +1,1 @@
+"""The library: games that people have played, in SQLite."""
