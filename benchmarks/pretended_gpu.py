@@ -20,6 +20,7 @@ import numpy as np
 import dicent
 from dicent.game.binding import bind
 from dicent.gpu.batches import Batches
+from dicent.kernels import encoding as encoding_kernels
 from dicent.learn.groups import SideBySide
 from dicent.learn.selection import Ordinal
 from dicent.learn.self_play import SelfPlay
@@ -68,7 +69,7 @@ class Pretended(dicent.Evaluator):
     def __init__(self, game):
         device = Device()
         self.batches = Batches([Stage(game, device) for _ in range(STAGES)])
-        self.encode = bind(game).kernel("encoding.encode_batch")
+        self.encode = bind(game).kernel(encoding_kernels.encode_batch)
 
     def evaluate(self, game, states):
         states = np.ascontiguousarray(states)

@@ -30,7 +30,8 @@ def cache_of_the_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[P
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:  # what one process has compiled, the others load
         folder = folder.parent
-    folder /= "native-code"
+    # DICENT_TEST_CACHE spares developers the compilation when they run tests again.
+    folder = Path(os.environ.get("DICENT_TEST_CACHE", folder / "native-code"))
     folder.mkdir(exist_ok=True)
     before = os.environ.get("DICENT_CACHE")
     os.environ["DICENT_CACHE"] = str(folder)

@@ -10,8 +10,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from dicent.evaluate import gpu
-from dicent.learn import gpu_step
+from dicent.gpu import network as gpu
+from dicent.gpu import step as gpu_step
 from dicent.learn.learner import Learner
 
 from .learning import BATCH, learner_on

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import dicent
-from dicent import binding
+from dicent.game import binding
 from dicent.game.binding import bind, fingerprint
 
 Edit = Callable[..., Path]

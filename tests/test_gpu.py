@@ -12,8 +12,9 @@ import torch
 import dicent
 from dicent.evaluate.network import Network
 from dicent.game.binding import bind
+from dicent.gpu import step as gpu_step
 from dicent.gpu.network import compile_function, usable_gpu
-from dicent.learn import gpu_step
+from dicent.kernels import encoding as encoding_kernels
 
 from .learning import examples, learn, learner_on, network, states_of, weights_of
 
@@ -73,7 +74,7 @@ def test_bytes_hold_what_planes_hold(name: str, compiled: bool) -> None:
     planes = np.full((60, *game.input_shape), 7, np.float32)
     packed = np.full((60, *game.input_shape), 7, np.uint8)
     for array in (planes, packed):
-        bind(game, compiled).kernel("encoding.encode_batch")(states, array)
+        bind(game, compiled).kernel(encoding_kernels.encode_batch)(states, array)
     assert (planes == packed).all()
     assert game.whole_planes
 
@@ -83,7 +84,7 @@ def test_examples_are_written_where_they_are_wanted_and_nowhere_else(compiled: b
     game, data, places = dicent.make("ewn"), examples(18, 3), np.array([5, 0, 3])
     shapes = game.input_shape, (), (18,)
     planes, values, policies = (np.full((7, *shape), 9, np.float32) for shape in shapes)
-    encode = bind(game, compiled).kernel("encoding.encode_examples")
+    encode = bind(game, compiled).kernel(encoding_kernels.encode_examples)
     encode(*data.arrays, np.zeros(3, np.int64), places, game.empty_cells(), planes, values, policies)
     for i, place in enumerate(places):
         assert np.array_equal(planes[place], game.state(data.states[i]).encode())

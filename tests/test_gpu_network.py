@@ -17,8 +17,8 @@ import torch
 
 import dicent
 from dicent import DicentError
-from dicent.evaluate import gpu
 from dicent.evaluate.network import Network
+from dicent.gpu import network as gpu
 from dicent.gpu.network import GpuNetwork, GpuStage
 
 from .learning import network, states_of

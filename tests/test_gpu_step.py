@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from dicent import DicentError
+from dicent.gpu import step as gpu_step
 from dicent.gpu.step import GpuStep
-from dicent.learn import gpu_step
 
 from .learning import BATCH, examples, learn, learner_on, weights_of
 from .pretended_cuda import ERRORS, Graph, pretend, pretending, without_memory

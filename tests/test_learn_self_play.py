@@ -20,6 +20,7 @@ from dicent import (
     Unbounded,
 )
 from dicent.game.binding import bind
+from dicent.kernels import encoding as encoding_kernels
 from dicent.kernels.tree import TERMINAL
 from dicent.search.tree_search import TreeSearch
 
@@ -239,6 +240,6 @@ def images(state: State, kind: int, value: float, policy: np.ndarray) -> tuple[n
     shapes = (1, *game.input_shape), (1,), (1, game.num_actions)
     planes, values, mapped = (np.full(shape, 9, np.float32) for shape in shapes)
     learned = state.cells[None].copy(), np.array([value], np.float32), policy[None], np.array([kind])
-    encode = bind(game).kernel("encoding.encode_examples")
+    encode = bind(game).kernel(encoding_kernels.encode_examples)
     encode(*learned, np.zeros(1, np.int64), game.empty_cells(), planes, values, mapped)
     return planes[0], float(values[0]), mapped[0]

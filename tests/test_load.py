@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import dicent
-from dicent import registry
+from dicent.game import registry
 
 Edit = Callable[..., Path]
 

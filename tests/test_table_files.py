@@ -179,13 +179,15 @@ def test_a_folder_that_cannot_be_written(game: dicent.Game, tmp_path: Path) -> N
 
 def test_only_what_is_sure_is_written_as_sure() -> None:
     from dicent.game.binding import bind
+    from dicent.kernels import endgame as endgame_kernels
 
-    endgame = bind(dicent.make(SMALL)).module("endgame")
+    bound = bind(dicent.make(SMALL))
+    read, write = bound.kernel(endgame_kernels.read), bound.kernel(endgame_kernels.write)
     data = np.zeros(3, np.uint8)
     for value in (0.0, 1e-12, 1e-7, 1 / 3, 0.5, 1 - 1e-7, 1 - 1e-12, 1.0):
-        endgame.write(data, 0, value)
-        written = endgame.read(data, 0)
-        assert written == pytest.approx(value, abs=endgame.UNIT)
+        write(data, 0, value)
+        written = read(data, 0)
+        assert written == pytest.approx(value, abs=endgame_kernels.UNIT)
         assert (written in (0, 1)) == (value in (0, 1))
 
 

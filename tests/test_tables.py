@@ -11,6 +11,7 @@ import dicent
 from dicent import Descent, DicentError, Expectiminimax, Limit, RandomEvaluator, Solver, Tables
 from dicent.exact.ewn_index import EwnIndex, Labels, new_position
 from dicent.game.binding import bind
+from dicent.kernels import endgame as endgame_kernels
 
 from .endgames import all_endgames, class_records, random_endgames
 from .test_search_exact import close, make, pieces, position, recorded_moves, records
@@ -153,13 +154,14 @@ def _smaller(labels: int) -> list[int]:
 
 def test_every_place_of_a_table_is_some_positions() -> None:
     bound = bind(make("ewn:size=3,pieces=3"), compiled=False)
-    index, endgame = EwnIndex(bound, 4), bound.module("endgame")
+    index, locate = EwnIndex(bound, 4), bound.kernel(endgame_kernels.locate)
+    set_position = bound.kernel(endgame_kernels.set_position)
     q, used = new_position(bound), set()
     for mine, theirs in ((1, 1), (1, 2), (2, 1), (1, 3), (2, 2), (3, 1)):
         for states in all_endgames(bound.game, mine, theirs):
             for state in states:
-                assert endgame.set_position(index.arrays, q, state)
-                used.add(int(endgame.locate(index.arrays, q, 0)))
+                assert set_position(index.arrays, q, state)
+                used.add(int(locate(index.arrays, q, 0)))
     assert used == set(range(index.values))
 
 

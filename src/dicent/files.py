@@ -1,9 +1,10 @@
-"""lock: a file that one process holds at a time, so that no two write to the same place."""
+"""Files: atomic writes, and locks that one process holds at a time."""
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import os
 from pathlib import Path
 from typing import IO
 
@@ -26,3 +27,16 @@ def lock(path: Path, busy: str) -> IO[str]:
             pass
         stack.pop_all()  # so it stays open
         return file
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file so that it is there whole or not at all, also after a loss of power."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with open(temporary, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)

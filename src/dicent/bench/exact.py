@@ -1,6 +1,5 @@
 """The exact values' part of the bench."""
 
-import os
 import tempfile
 import time
 from collections.abc import Iterator
@@ -9,6 +8,7 @@ from statistics import median
 
 import numpy as np
 
+from dicent import machine
 from dicent.bench.timing import Row, in_turn
 from dicent.exact.ewn_tables import Tables
 from dicent.exact.solver import Solver
@@ -21,7 +21,7 @@ def exact_rows(rounds: int, scale: float) -> Iterator[Row]:
     pieces = 4 if scale >= 1 else 3
     with tempfile.TemporaryDirectory() as folder:
         tables, seconds, size = _build(pieces, Path(folder))
-        what = f"{tables.positions:,} positions, {size / 1e6:.1f} MB, {os.cpu_count()} threads"
+        what = f"{tables.positions:,} positions, {size / 1e6:.1f} MB, {machine.cores()} threads"
         yield Row(f"EWN tables up to {pieces} pieces", seconds, "s", what)
         yield from _probe_rows(tables, rounds, max(10_000, int(1_000_000 * scale)))
     yield from _solver_rows(scale)

@@ -2,12 +2,12 @@
 
 import hashlib
 import importlib.util
-import os
 import random
 from collections.abc import Callable, Iterator
 from statistics import median
 from typing import Any
 
+from dicent import machine
 from dicent.bench.timing import Row, in_turn, openspiel_text, ratio, start
 from dicent.evaluate.native import ConstantEvaluator, RandomEvaluator
 from dicent.game import State
@@ -118,7 +118,7 @@ def _descent_rows(rounds: int, scale: float) -> Iterator[Row]:
     def grow(threads: int) -> Callable[[], float]:
         return lambda: _searched(search, states, limit, nodes + 100, threads)
 
-    cores = os.cpu_count() or 1
+    cores = machine.cores()
     speeds = in_turn(rounds, grow(1), grow(cores))
     what = f"{len(states)} searches of {nodes:,} nodes, every value 0"
     yield Row("Descent, one thread", median(speeds[0]) / 1e6, "M new nodes/s", what)

@@ -6,7 +6,6 @@ computes something else.
 
 import hashlib
 import importlib.util
-import os
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -14,6 +13,7 @@ from statistics import median
 
 import numpy as np
 
+from dicent import machine
 from dicent.bench.exact import exact_rows
 from dicent.bench.learn import learn_rows
 from dicent.bench.search import search_rows, search_signature
@@ -102,7 +102,7 @@ def _openspiel_rollouts(rollouts: int, plies: float) -> Callable[[], float]:
 def _scaling_rows(rounds: int, scale: float) -> Iterator[Row]:
     ewn = make("ewn")
     games = max(256, int(400_000 * scale))
-    cores = os.cpu_count() or 1
+    cores = machine.cores()
     counts = sorted({1, *(n for n in (2, 4, 8, 16, 32, 64) if n <= cores), cores})
 
     def decisions(threads: int) -> float:

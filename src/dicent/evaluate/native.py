@@ -7,6 +7,7 @@ from dicent.evaluate.base import Evaluator, Values
 from dicent.game import Cells, Game
 from dicent.game.arrays import new_scratch
 from dicent.game.binding import bind
+from dicent.kernels import values as values_kernels
 from dicent.kernels.values import CONSTANT, RANDOM, ROLLOUT
 
 
@@ -17,7 +18,7 @@ class NativeEvaluator(Evaluator):
         """The values [B] of states [B, S]."""
         values = np.empty(len(states), np.float64)
         bound = bind(game)
-        bound.kernel("values.leaf_values")(
+        bound.kernel(values_kernels.leaf_values)(
             np.ascontiguousarray(states), values, *self.native, new_scratch(bound)
         )
         return values

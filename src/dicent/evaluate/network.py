@@ -17,6 +17,7 @@ from dicent.evaluate.base import Evaluator, PolicyEvaluator, Values
 from dicent.game import Cells, Game
 from dicent.game.binding import bind
 from dicent.game.registry import ways_to_show
+from dicent.kernels import encoding as encoding_kernels
 
 if TYPE_CHECKING:
     import torch
@@ -136,7 +137,7 @@ class Network(PolicyEvaluator):
         import torch
 
         planes = np.empty((len(states), *game.input_shape), np.float32)
-        bind(game).kernel("encoding.encode_batch")(np.ascontiguousarray(states), planes)
+        bind(game).kernel(encoding_kernels.encode_batch)(np.ascontiguousarray(states), planes)
         with torch.no_grad():
             answer = self.module(torch.from_numpy(planes))
         value, policy = answer if isinstance(answer, tuple) else (answer, None)
@@ -196,5 +197,5 @@ class Function(Evaluator):
     def evaluate(self, game: Game, states: Cells) -> Values:
         """The values [B] of states [B, S]."""
         planes = np.empty((len(states), *game.input_shape), np.float32)
-        bind(game).kernel("encoding.encode_batch")(np.ascontiguousarray(states), planes)
+        bind(game).kernel(encoding_kernels.encode_batch)(np.ascontiguousarray(states), planes)
         return np.asarray(self.function(planes), np.float64)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dicent.errors import DicentError, GameError, NetworkFileError
 from dicent.evaluate.network import Network
 from dicent.evaluate.terminal_value import GAIN, GainMap, TerminalValue
+from dicent.files import write_atomically
 from dicent.game import Game
 from dicent.game.registry import make
 
@@ -129,19 +129,6 @@ def shipped(game: Game) -> str | None:
     placed = game.options["setup"] in ("alternate", "sequential")
     name = "net-paper" if game.options["rules"] == "paper" else "net-chosen" if placed else "net-official"
     return name if name in shipped_names() else None
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file so that it is there whole or not at all, also after a loss of power."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with open(temporary, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _description(header: dict[str, Any]) -> Description:

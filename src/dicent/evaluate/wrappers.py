@@ -8,6 +8,7 @@ from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator, Values
 from dicent.game import Cells, Game
 from dicent.game.binding import bind
+from dicent.kernels import encoding as encoding_kernels
 
 
 class Cached(Evaluator):
@@ -50,7 +51,7 @@ class Symmetric(Evaluator):
         """The values [B] of states [B, S]."""
         images = np.zeros((len(states) * game.num_symmetries, game.state_size), game.state_dtype)
         signs = np.zeros(len(images), np.int64)
-        bind(game).kernel("encoding.all_images")(np.ascontiguousarray(states), images, signs)
+        bind(game).kernel(encoding_kernels.all_images)(np.ascontiguousarray(states), images, signs)
         holds = signs != 0
         values = np.zeros(len(images), np.float64)
         values[holds] = signs[holds] * self.evaluator.evaluate(game, images[holds])

@@ -16,6 +16,7 @@ from dicent.exact.table_file import Bytes, Facts, read_header, read_values, tabl
 from dicent.game import Cells, Game, State
 from dicent.game.binding import bind
 from dicent.game.registry import make
+from dicent.kernels import endgame as endgame_kernels
 from dicent.kernels.endgame import UNIT
 
 
@@ -39,7 +40,7 @@ class Tables:
     def values(self, states: Cells) -> Values:
         """The values [B] of states [B, S] for MAX, before or after a roll; NaN where the table has none."""
         values = np.empty(len(states), np.float64)
-        self._bound.kernel("endgame.probe")(
+        self._bound.kernel(endgame_kernels.probe)(
             *(self._index, self._data, new_position(self._bound), np.ascontiguousarray(states), values),
             *(self.game.empty_cells(), np.empty(self.game.num_actions, np.int64)),
         )

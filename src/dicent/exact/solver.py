@@ -12,6 +12,7 @@ from dicent.errors import DicentError
 from dicent.exact.solution import Solution, describe, describe_deals
 from dicent.game import Game, State
 from dicent.game.binding import bind
+from dicent.kernels import solve as solve_kernels
 from dicent.kernels.solve import CYCLE, DEEP, FULL
 
 STEPS = 100_000  # states looked at in a call, well under 50 ms
@@ -72,7 +73,7 @@ class Solver:
         return describe(state, self.value_of, "solver", self.states, self)
 
     def _walk(self, state: State, progress: Report | None) -> float:
-        kernel = self.bound.kernel("solve.solve")
+        kernel = self.bound.kernel(solve_kernels.solve)
         line = self._line
         line.state[0] = state.cells
         line.width[0] = -1
@@ -102,7 +103,7 @@ class Solver:
                 f"{self.max_states:,} states follow. Start nearer to the end, or allow more with max_states"
             )
         old, new = self._known, self._table(2 * len(self._known.value))
-        move = self.bound.kernel("solve.move")
+        move = self.bound.kernel(solve_kernels.move)
         for first in range(0, len(old.value), MOVED):
             move(old, new, first, min(first + MOVED, len(old.value)))
         self._known = new
@@ -110,7 +111,7 @@ class Solver:
     def _forget(self) -> None:
         self._known = self._table(1 << 12)
         game, depth = self.game, 64
-        self._line = self.bound.module("solve").Line(
+        self._line = solve_kernels.Line(
             state=np.zeros((depth, game.state_size), game.state_dtype),
             actions=np.zeros((depth, game.num_actions), np.int64),
             p=np.zeros((depth, max(1, game.num_outcomes)), np.float64),
@@ -122,7 +123,7 @@ class Solver:
         )
 
     def _table(self, slots: int) -> Any:
-        return self.bound.module("solve").Known(
+        return solve_kernels.Known(
             state=np.empty((slots, self.game.state_size), self.game.state_dtype),
             value=np.full(slots, np.nan),
             filled=np.zeros(1, np.int64),

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dicent import machine
 from dicent.errors import TableFileError
 from dicent.exact.ewn_index import EwnIndex, Fill, Part, new_position
 from dicent.exact.ewn_tables import Tables, built, facts_of, open_tables
@@ -25,6 +26,7 @@ from dicent.exact.table_file import FORMAT, HEADER, WIDTH, Bytes, Facts, header,
 from dicent.files import lock
 from dicent.game import Game
 from dicent.game.binding import Bound, bind
+from dicent.kernels import endgame as endgame_kernels
 
 PAIRS = 20_000  # arrangements of both sides to a call of the kernel, well under 50 ms
 NOTE = 2.0  # seconds after which finished parts are noted
@@ -61,7 +63,7 @@ def build_tables(
         place.mkdir(parents=True, exist_ok=True)
         lock_file = place / f".{facts.name}.lock"
         with lock(lock_file, "another process is building this table"):
-            _Build(game, bound, index, facts, place, progress).run(threads or os.cpu_count() or 1)
+            _Build(game, bound, index, facts, place, progress).run(threads or machine.cores())
             lock_file.unlink(missing_ok=True)
     except OSError as error:
         size = (HEADER + WIDTH * facts.values) / 1e6
@@ -175,7 +177,7 @@ class _Sweep:
     """Works out the positions of a pair of classes, in short calls."""
 
     def __init__(self, bound: Bound, index: EwnIndex, data: Bytes, fill: Fill) -> None:
-        self.kernel = bound.kernel("endgame.fill")
+        self.kernel = bound.kernel(endgame_kernels.fill)
         self.memory = index.arrays, data, new_position(bound)
         for side, c in enumerate((index.labels.classes[fill.a], index.labels.classes[fill.b])):
             self.memory[2].labels[side], self.memory[2].number[side] = c.labels, c.count

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dicent import machine
 from dicent.errors import TableFileError
 
 MAGIC = b"dicent endgame table\n"
@@ -63,7 +64,7 @@ def checksum(facts: Facts, data: Bytes) -> str:
     def one(first: int) -> bytes:
         return hashlib.blake2b(data[first : first + BLOCK].data, digest_size=16).digest()
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(machine.cores()) as pool:
         blocks = b"".join(pool.map(one, range(0, len(data), BLOCK)))
     return hashlib.blake2b(repr(facts).encode() + blocks, digest_size=16).hexdigest()
 

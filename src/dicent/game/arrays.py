@@ -6,13 +6,16 @@ import numpy as np
 
 from dicent.game.binding import Bound
 from dicent.game.rollouts import MAX_STEPS
+from dicent.kernels import searches as searches_kernels
+from dicent.kernels import self_play as self_play_kernels
+from dicent.kernels import tree as tree_kernels
 
 
 def new_scratch(bound: Bound) -> Any:
     """Memory for one thread."""
     game = bound.game
     actions, outcomes = game.num_actions, max(1, game.num_outcomes)
-    return bound.module("tree").Scratch(
+    return tree_kernels.Scratch(
         state=game.empty_cells(),
         actions=np.empty(actions, np.int64),
         p=np.empty(outcomes, np.float64),
@@ -49,7 +52,7 @@ def new_tree(bound: Bound, matches: int, nodes: int) -> Any:
         [("p", np.float64), ("child", np.int32), ("choice", np.int32), ("visits", np.int32)], align=True
     )
     by_node, by_edge = np.empty((matches, nodes), node), np.empty((matches, edges), edge)
-    return bound.module("tree").Tree(
+    return tree_kernels.Tree(
         **{name: by_node[name] for name in node.names or ()},
         **{name: by_edge[name] for name in edge.names or ()},
         slots=np.full((matches, 1 << (2 * nodes - 1).bit_length()), -1, np.int32),
@@ -61,7 +64,7 @@ def new_tree(bound: Bound, matches: int, nodes: int) -> Any:
 def new_searches(bound: Bound, matches: int, depth: int, leaves: int) -> Any:
     """What a group keeps for each of its searches."""
     counter = [np.zeros(matches, np.int64) for _ in range(15)]
-    return bound.module("searches").Searches(
+    return searches_kernels.Searches(
         status=counter[0],
         root=counter[1],
         path=np.zeros((matches, depth), np.int64),
@@ -88,7 +91,7 @@ def new_games(bound: Bound, matches: int, policy: bool) -> Any:
     """What self-play keeps for each of its matches. One of more than `plies` actions is stopped."""
     game = bound.game
     plies = 2 * game.max_plies if game.max_plies else 400
-    return bound.module("self_play").Games(
+    return self_play_kernels.Games(
         number=np.zeros(matches, np.int64),
         start=np.zeros((matches, game.state_size), game.state_dtype),
         state=np.zeros((matches, game.state_size), game.state_dtype),
@@ -112,5 +115,5 @@ def grown(bound: Bound, tree: Any) -> Any:
         if name == "slots":
             continue
         new[tuple(slice(0, n) for n in old.shape)] = old
-    bound.kernel("tree.rehash")(larger)
+    bound.kernel(tree_kernels.rehash)(larger)
     return larger

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -33,6 +33,9 @@ from dicent.errors import GameError
 from dicent.game.contract import Rules, execute
 from dicent.game.game import Game
 from dicent.kernels import defaults, generator
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 SOURCES = Path(kernels.__file__).parent
 UNUSED_DAYS = 60  # native code that no process has used for so long is deleted
@@ -47,18 +50,15 @@ class Bound:
         self.package = package
         self.compiled: bool = package.COMPILED
         self.folder = folder  # where native code is kept, if it is
-        self._functions: dict[str, Callable[..., Any]] = {}
+        self._functions: dict[Callable[..., Any], Callable[..., Any]] = {}
 
-    def module(self, file: str) -> Any:
-        """A file of the kernel package, as this game's instance of it."""
-        return importlib.import_module(f"{self.package.__name__}.{file}")
-
-    def kernel(self, name: str) -> Callable[..., Any]:
-        """The kernel function `file.function`."""
-        if name not in self._functions:
-            file, function = name.split(".")
-            self._functions[name] = self._compiled_alone(getattr(self.module(file), function))
-        return self._functions[name]
+    def kernel(self, template: Callable[P, R]) -> Callable[P, R]:
+        """Return this game's instance of a kernel, given the function of `dicent.kernels`."""
+        if template not in self._functions:
+            file = template.__module__.rpartition(".")[2]
+            module = importlib.import_module(f"{self.package.__name__}.{file}")
+            self._functions[template] = self._compiled_alone(getattr(module, template.__name__))
+        return self._functions[template]
 
     def _compiled_alone(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Hold the folder's lock during the first call, which compiles.

@@ -20,6 +20,7 @@ from dicent.game.game import NAMES, Cells, Game, State
 from dicent.game.registry import make, ways_to_show
 from dicent.game.rollouts import MAX_STEPS, rollouts
 from dicent.game.view import View
+from dicent.kernels import rule_outputs as rule_outputs_kernels
 from dicent.kernels.constants import CHANCE, CHOICE, ONGOING
 from dicent.kernels.generator import draw, open_stream
 
@@ -319,7 +320,7 @@ def _check_native(game: Game, states: list[Cells], seed: int) -> None:
                 )
     scattered = [np.zeros((100, game.state_size), game.state_dtype) for _ in range(2)]
     for some, compiled in zip(scattered, (True, False), strict=True):
-        bind(game, compiled).kernel("rule_outputs.scatter_all")(some, seed, np.empty(2, np.uint64))
+        bind(game, compiled).kernel(rule_outputs_kernels.scatter_all)(some, seed, np.empty(2, np.uint64))
     if not np.array_equal(scattered[0], scattered[1]):
         raise ContractError("scatter: native code draws other positions than plain Python")
     games = [rollouts(game, 100, seed, compiled=compiled) for compiled in (True, False)]
@@ -347,5 +348,5 @@ def _all_facts(game: Game, states: Any, compiled: bool) -> list[tuple[str, Any]]
         ("symmetry", np.zeros((n, k, size), dtype)),
         ("symmetry_action", np.zeros((n, k, actions), np.int64)),
     ]
-    bind(game, compiled).kernel("rule_outputs.facts")(states, *(array for _, array in answers))
+    bind(game, compiled).kernel(rule_outputs_kernels.rule_outputs)(states, *(array for _, array in answers))
     return answers

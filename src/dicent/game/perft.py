@@ -10,6 +10,7 @@ import numpy.typing as npt
 from dicent.errors import DicentError
 from dicent.game.binding import bind
 from dicent.game.game import State
+from dicent.kernels import perft as perft_kernels
 from dicent.kernels.perft import CHANCE_NODE, DECISION, FINISHED
 
 STEPS = 200_000  # nodes to a call, well under 50 ms of native code
@@ -54,7 +55,7 @@ def perft(
     """
     if depth < 0:
         raise DicentError(f"depth {depth} is negative")
-    kernel = bind(state.game, compiled).kernel("perft.perft")
+    kernel = bind(state.game, compiled).kernel(perft_kernels.perft)
     counts = NodeCounts(np.zeros((depth + 1, 3), np.int64))
     arrays: list[npt.NDArray[Any]] = [
         np.empty((depth + 1, state.game.state_size), state.game.state_dtype),

@@ -47,6 +47,24 @@ def make(name: str, **options: Value) -> Game:
     raise GameError(f"there is no game {base!r}; {hint}known games: {', '.join(known)}; a file ends in .py")
 
 
+def make_installed(name: str, where: str) -> Game:
+    """Make a game that a data file names; `where` says which file, for the error.
+
+    Data files must not run Python, so they may name built-in and installed games only.
+    """
+    if is_game_file(name):
+        raise GameError(
+            f"{where} names the game file {name!r}. Data files may name built-in and installed games only; "
+            f"if you trust that file, name it yourself, as in --game {_split(name)[0]}"
+        )
+    return make(name)
+
+
+def is_game_file(name: str) -> bool:
+    """Return whether a game's text names a Python file, without loading anything."""
+    return ".py" in name
+
+
 def load(path: str | Path, **options: Value) -> Game:
     """The game that a Python file holds."""
     return _build(str(path), Path(path), options)

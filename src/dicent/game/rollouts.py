@@ -1,6 +1,5 @@
 """Random rollouts of whole games, in as many threads as wanted."""
 
-import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -10,9 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dicent import machine
 from dicent.errors import DicentError
 from dicent.game.binding import bind
 from dicent.game.game import Game, State
+from dicent.kernels import rollout as rollout_kernels
 from dicent.kernels.constants import ONGOING
 
 FIRST = 64  # games that show how long one takes
@@ -71,7 +72,7 @@ def rollouts(
     if games < 0:
         raise DicentError(f"cannot play {games} games")
     game, state = (start, start.initial_state(seed)) if isinstance(start, Game) else (start.game, start)
-    kernel = bind(game, compiled).kernel("rollout.rollouts")
+    kernel = bind(game, compiled).kernel(rollout_kernels.rollouts)
     cells, deal, seed = state.cells.copy(), isinstance(start, Game), seed % 2**63
     out = Rollouts(np.empty(games, np.int8), np.empty(games, np.int32), np.empty(games, np.int32))
 
@@ -86,7 +87,7 @@ def rollouts(
     first = min(FIRST, games)
     play(0, first)
     chunk = max(1, int(first * TURN / (time.perf_counter() - begin)))
-    with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
+    with ThreadPoolExecutor(threads or machine.cores()) as pool:
         try:
             for _ in pool.map(lambda i: play(i, min(i + chunk, games)), range(first, games, chunk)):
                 pass

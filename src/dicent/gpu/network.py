@@ -23,6 +23,7 @@ from dicent.errors import DicentError
 from dicent.game import Cells, Game
 from dicent.game.binding import bind
 from dicent.gpu.batches import Answer, Batches
+from dicent.kernels import encoding as encoding_kernels
 
 SIZES = (64, 256, 1024, 2048, 4096, 6144, 8192, 12288, 16384)  # states to a graph
 STAGES = 4  # batches under way: judged, next on the device, being filled, being read
@@ -43,7 +44,7 @@ class GpuNetwork:
         self.half.to(memory_format=LAST)  # type: ignore[call-overload]  # not in torch's stubs
         self.judge = compile_function(_judge) if compiled else _judge
         self.judge_full = compile_function(_judge_full, dynamic=False) if compiled else _judge
-        self.encode = bind(game).kernel("encoding.encode_batch")
+        self.encode = bind(game).kernel(encoding_kernels.encode_batch)
         self.stages = [GpuStage(self) for _ in range(STAGES)]
         self.loads = GpuStream()
         self.batches = Batches(self.stages)

@@ -24,6 +24,7 @@ from dicent.gpu.network import (
     record,
     release,
 )
+from dicent.kernels import encoding as encoding_kernels
 
 SLOTS = 3  # calls under way
 ROWS = 16_384  # states in one call at the most, unless a batch is larger
@@ -56,7 +57,7 @@ class GpuStep:
         self.several = _power_of_two(min(STEPS, max(1, ROWS // batch)))  # steps in one call
         self.actions = game.num_actions if getattr(module, "policy", None) is not None else 0
         self.loss = compile_function(_loss)
-        self.encode = bind(game).kernel("encoding.encode_examples")
+        self.encode = bind(game).kernel(encoding_kernels.encode_examples)
         self.image = game.empty_cells()
         self.stream = GpuStream()
         self.total = torch.zeros((), device="cuda")  # of the losses

@@ -1,4 +1,4 @@
-"""Facts: everything that the rules say of some states, to compare native code with plain Python."""
+"""Everything that the rules return for some states, to compare native code with plain Python."""
 
 from . import rules
 from .constants import CHANCE, DEAL, ONGOING
@@ -7,7 +7,7 @@ from .jit import copy, jit
 
 
 @jit
-def facts(states, player, result, score, width, legal, p, children, planes, sign, image, mapped):
+def rule_outputs(states, player, result, score, width, legal, p, children, planes, sign, image, mapped):
     """Write down what the rules say of each of N states.
 
     states    [N, S]        the states

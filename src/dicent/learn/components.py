@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from dicent import machine
 from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator
 from dicent.evaluate.network import Network
@@ -170,7 +170,7 @@ class Threads:
     @staticmethod
     def choose(config: Config, device: str) -> Threads:
         """What suits this machine: on a CPU one core is left to the learner."""
-        cores = max(1, len(os.sched_getaffinity(0)))
+        cores = machine.cores()
         if device == "cpu":
             free = config.threads or (max(1, cores - 1) if config.overlap else cores)
             return Threads(1, free, free)

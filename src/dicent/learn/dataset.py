@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from dicent.game import Cells
 from dicent.game.binding import Bound
+from dicent.kernels import targets as targets_kernels
 from dicent.kernels.constants import NONE
 
 
@@ -82,7 +83,7 @@ def deepest_of_each(searches: Sequence[Searched], bound: Bound) -> Searched:
     plies = np.concatenate([one.plies for one in searches])
     left = np.concatenate([one.left for one in searches])
     slots, chosen = np.full(1 << (2 * len(data)).bit_length(), NONE), np.zeros(len(data), np.bool_)
-    bound.kernel("targets.deepest")(data.states, plies, left, slots, chosen)
+    bound.kernel(targets_kernels.deepest)(data.states, plies, left, slots, chosen)
     rows = np.flatnonzero(chosen)
     return Searched(data.take(rows), plies[rows], left[rows])
 

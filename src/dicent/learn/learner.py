@@ -17,6 +17,7 @@ from dicent.game import Game
 from dicent.game.binding import bind
 from dicent.gpu.network import release
 from dicent.gpu.step import GpuStep
+from dicent.kernels import encoding as encoding_kernels
 from dicent.learn.dataset import Dataset
 
 # Torch has no types for these two. Each is one call, however many tensors there are: after a call another
@@ -121,7 +122,7 @@ class Learner:
         """Planes, values and policies, each state seen through a symmetry, its kind."""
         shapes = (len(data), *self.game.input_shape), data.values.shape, data.policies.shape
         shown = [np.empty(shape, np.float32) for shape in shapes]
-        kernel = bind(self.game).kernel("encoding.encode_examples")
+        kernel = bind(self.game).kernel(encoding_kernels.encode_examples)
         kernel(*data.arrays, kinds, np.arange(len(data)), self.game.empty_cells(), *shown)
         return [torch.from_numpy(array) for array in shown]
 

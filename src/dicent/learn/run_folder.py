@@ -20,8 +20,7 @@ from types import TracebackType
 from typing import IO, Any
 
 from dicent.errors import DicentError
-from dicent.evaluate.network_file import write_atomically
-from dicent.files import lock
+from dicent.files import lock, write_atomically
 from dicent.learn.config import BUDGETS, Config, read_config
 
 STATE = "state.json"

@@ -18,6 +18,9 @@ import numpy.typing as npt
 from dicent.errors import DicentError
 from dicent.game import Game
 from dicent.game.arrays import new_games, new_tree
+from dicent.kernels import self_play as self_play_kernels
+from dicent.kernels import targets as targets_kernels
+from dicent.kernels import tree as tree_kernels
 from dicent.kernels.constants import ONGOING
 from dicent.kernels.searches import DONE, IDLE, NO_ROOM, SEARCHING
 from dicent.kernels.tree import TERMINAL
@@ -102,7 +105,7 @@ class SelfPlay:
     def _deal(self, members: Any) -> None:
         group = self.group
         numbers = np.array([next(self.numbers) for _ in members])
-        deal = group.bound.kernel("self_play.deal")
+        deal = group.bound.kernel(self_play_kernels.deal)
 
         def part(first: int, last: int, work: Any) -> None:
             some = members[first:last], numbers[first:last]
@@ -181,7 +184,7 @@ class SelfPlay:
         edges, values, visits = self._edges[:n], self._values[:n], self._visits[:n]
         counts, draws, results = self._counts[:n], self._draws[:n], self._results[:n]
         kept = group.tree, group.searches, self.games
-        order, play = group.bound.kernel("self_play.order"), group.bound.kernel("self_play.play")
+        order, play = group.bound.kernel(self_play_kernels.order), group.bound.kernel(self_play_kernels.play)
 
         def sort(first: int, last: int, _: Any) -> None:
             rows = [a[first:last] for a in (edges, values, visits, counts, draws)]
@@ -254,7 +257,7 @@ class SelfPlay:
         tree = self.group.tree
         states = np.empty((int(tree.nodes[members].sum()), self.game.state_size), self.game.state_dtype)
         values, ends = np.empty(len(states), np.float32), np.empty(len(members), np.int64)
-        kernel = self.group.bound.kernel("targets.tree_data")
+        kernel = self.group.bound.kernel(targets_kernels.tree_data)
         kernel(tree, members, self.search.determinized, states, values, ends)
         states, values = states[: ends[-1]].copy(), values[: ends[-1]].copy()
         firsts = [0, *ends.tolist()]
@@ -270,7 +273,7 @@ class SelfPlay:
 
     def _resolve_jumped(self, m: int, merged: Searched, work: Any) -> Dataset:
         """Chance states take the value of the state that d leads to, as the deepest search found it."""
-        skip = self.group.bound.kernel("tree.skip_chance")
+        skip = self.group.bound.kernel(tree_kernels.skip_chance)
         d_seed = self.group.searches.d_seed[m]
         rows = list(zip(map(bytes, merged.data.states), merged.plies.tolist(), strict=True))
         known = dict(zip(rows, merged.data.values.tolist(), strict=True))
@@ -297,7 +300,7 @@ class SelfPlay:
         states = np.empty((most, self.game.state_size), self.game.state_dtype)
         values, ends = np.empty(most, np.float32), np.empty(len(members), np.int64)
         plies, left = np.empty((2, most), np.int64)
-        kernel = self.group.bound.kernel("targets.layer_data")
+        kernel = self.group.bound.kernel(targets_kernels.layer_data)
         kernel(
             *(tree, layers.start, layers.depth, members, self.search.determinized, work),
             *(states, values, plies, left, ends),

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import copy
 import json
-import os
 import time
 from collections import deque
 from collections.abc import Callable
@@ -20,10 +19,12 @@ from typing import Any
 import numpy as np
 import torch
 
+from dicent import machine
 from dicent.errors import DicentError
 from dicent.evaluate.network import Network
 from dicent.evaluate.network_file import find_network
 from dicent.gpu.network import choose_device
+from dicent.kernels import self_play as self_play_kernels
 from dicent.learn import checkpoint, components
 from dicent.learn.components import Numbers, Own, Threads
 from dicent.learn.config import Config
@@ -291,7 +292,7 @@ class Training:
         self.measured += 1
         begin = time.monotonic()
         config, status = self.config, self.status
-        threads = len(os.sched_getaffinity(0))
+        threads = machine.cores()
         seed = config.seed + self.measured
         status.scores = scores(self.evaluator, self.game, config.ladder_games, seed, threads)
         status.exactness = exactness(self.evaluator, self.exact_positions)
@@ -305,7 +306,7 @@ class Training:
         group = self.plays[0].group
         states = np.zeros((n, self.game.state_size), self.game.state_dtype)
         values = np.zeros(n, np.float32)
-        kernel = group.bound.kernel("self_play.random_ends")
+        kernel = group.bound.kernel(self_play_kernels.random_ends)
         kernel(self.config.seed, 0, states, values, group.settings, group.works[0])
         rng = np.random.default_rng([self.config.seed, 1 << 33])
         loss = self.learner.phase(values_only(states, values), self.config.learning_rate, rng)

@@ -1,7 +1,6 @@
 """Choosers: how a player finds its moves at many positions at once."""
 
 import copy
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -9,9 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from dicent import machine
 from dicent.evaluate.base import Evaluator
 from dicent.game import Cells, Game, State
 from dicent.game.binding import bind
+from dicent.kernels import match_games as match_games_kernels
 from dicent.kernels.constants import SEARCH
 from dicent.kernels.generator import open_stream
 from dicent.kernels.searches import NO_ROOM
@@ -54,7 +55,7 @@ class Chooser(ABC):
 
 def chooser_of(player: Player, game: Game, threads: int | None) -> Chooser:
     """The chooser that suits a player: native or in groups where its budget does not depend on time."""
-    search, limit, threads = player.search, player.budget, threads or os.cpu_count() or 1
+    search, limit, threads = player.search, player.budget, threads or machine.cores()
     if isinstance(search, Random):
         return RandomChooser(game)
     if isinstance(search, Greedy):
@@ -73,7 +74,7 @@ class RandomChooser(Chooser):
     """Any legal action."""
 
     def __init__(self, game: Game) -> None:
-        self.kernel = bind(game).kernel("match_games.random_actions")
+        self.kernel = bind(game).kernel(match_games_kernels.random_actions)
         self.scratch = np.empty(game.num_actions, np.int64), np.empty(2, np.uint64)
 
     def choose(self, positions: Positions) -> Numbers:

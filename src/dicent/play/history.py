@@ -11,6 +11,7 @@ import numpy.typing as npt
 from dicent.evaluate.base import Values
 from dicent.game import Cells, Game
 from dicent.game.binding import bind
+from dicent.kernels import history as history_kernels
 from dicent.stats.chi_square import DiceTest, dice_test
 
 
@@ -39,7 +40,7 @@ def rolls_of(game: Game, games: Sequence[Played]) -> Rolls:
     most = int(lengths.sum())
     states = np.empty((most, game.state_size), game.state_dtype)
     rolls = Rolls(np.empty(most, np.int64), states, np.empty(most, np.int64))
-    n = bind(game).kernel("history.rolls")(starts, steps, lengths, *rolls, game.empty_cells())
+    n = bind(game).kernel(history_kernels.rolls)(starts, steps, lengths, *rolls, game.empty_cells())
     return Rolls(*(array[:n] for array in rolls))
 
 
@@ -61,5 +62,5 @@ def check_dice(game: Game, games: Sequence[Played]) -> DiceTest | None:
 def probabilities(game: Game, rolls: Rolls) -> Values:
     """The probability [E, O] of each outcome of each roll."""
     p = np.zeros((len(rolls.games), max(1, game.num_outcomes)), np.float64)
-    bind(game).kernel("history.probabilities")(rolls.states, p)
+    bind(game).kernel(history_kernels.probabilities)(rolls.states, p)
     return p

@@ -16,6 +16,7 @@ from dicent.evaluate.native import Rollout
 from dicent.evaluate.network_file import load_network
 from dicent.game import Cells, Game
 from dicent.game.binding import bind
+from dicent.kernels import history as history_kernels
 from dicent.kernels.constants import CHANCE, MAX, ONGOING
 from dicent.play.history import Played, Rolls, probabilities, rolls_of
 from dicent.play.player import Player
@@ -67,7 +68,7 @@ def _gains(game: Game, rolls: Rolls, judge: Evaluator) -> Values:
     p = probabilities(game, rolls)
     rolled = np.zeros((*p.shape, game.state_size), game.state_dtype)
     movers, results = np.zeros(p.shape, np.int64), np.zeros(p.shape, np.int64)
-    bind(game).kernel("history.after_rolls")(rolls.states, p, rolled, movers, results)
+    bind(game).kernel(history_kernels.after_rolls)(rolls.states, p, rolled, movers, results)
     values = results.astype(np.float64)
     going = results == ONGOING
     chance, choice = going & (movers == CHANCE), going & (movers != CHANCE)
@@ -85,7 +86,7 @@ def _best(game: Game, states: Cells, movers: Cells, judge: Evaluator) -> Values:
     children = np.empty((most, game.state_size), game.state_dtype)
     results, first = np.empty(most, np.int64), np.empty(len(states), np.int64)
     actions = np.empty(game.num_actions, np.int64)
-    n = bind(game).kernel("history.after_actions")(states, children, results, first, actions)
+    n = bind(game).kernel(history_kernels.after_actions)(states, children, results, first, actions)
     values = results[:n].astype(np.float64)
     going = results[:n] == ONGOING
     values[going] = _judged(game, children[:n][going], judge)

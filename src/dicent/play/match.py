@@ -1,7 +1,6 @@
 """Match: two players, many games at once, in pairs with the same start and the same dice."""
 
 import contextlib
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dicent import machine
 from dicent.errors import DicentError, RecordError
 from dicent.evaluate.base import Evaluator
 from dicent.evaluate.network import Network, shared_out
@@ -17,6 +17,7 @@ from dicent.game import Game, State
 from dicent.game.binding import Bound, bind
 from dicent.game.registry import make
 from dicent.game.rollouts import MAX_STEPS
+from dicent.kernels import match_games as match_games_kernels
 from dicent.kernels.constants import MAX, MIN, NONE, ONGOING, RESOLVE, SEARCH
 from dicent.play.chooser import Chooser, Positions, chooser_of
 from dicent.play.history import Played
@@ -70,7 +71,7 @@ def play_match(
     judges = *(player.network for player in players), judge.evaluator
     networks = [network for network in judges if isinstance(network, Network)]
     held = hold_records(record) if isinstance(record, str | Path) else contextlib.nullcontext()
-    with held, shared_out(networks, threads or len(os.sched_getaffinity(0))):
+    with held, shared_out(networks, threads or machine.cores()):
         match = _Match(players, game, games, seed % 2**63, threads, progress, record, sprt)
         try:
             match.play_all()
@@ -176,7 +177,7 @@ class _Match:
     def play(self, numbers: Numbers) -> None:
         """Play the games of these numbers to their ends."""
         games = _new_games(self.bound, numbers)
-        self.bound.kernel("match_games.deal")(games, self.seed, self.rng)
+        self.bound.kernel(match_games_kernels.deal)(games, self.seed, self.rng)
         start = games.state.copy()
         going = np.arange(len(numbers))
         first_side = np.where(numbers % 2 == 0, 0, 1)  # which player is MAX
@@ -209,20 +210,20 @@ class _Match:
             )
         )
         actions = np.empty(self.game.num_actions, np.int64)
-        bad = self.bound.kernel("match_games.move")(games, which, chosen, actions)
+        bad = self.bound.kernel(match_games_kernels.move)(games, which, chosen, actions)
         if bad != NONE:
             State(self.game, cells[bad].copy()).require_legal(int(chosen[bad]))
 
     def _seeds(self, seed: int, numbers: Any, purpose: int, counters: Any) -> npt.NDArray[np.int64]:
         seeds = np.empty(len(numbers), np.int64)
-        self.bound.kernel("match_games.seeds")(seed, numbers, purpose, counters, seeds, self.rng)
+        self.bound.kernel(match_games_kernels.seeds)(seed, numbers, purpose, counters, seeds, self.rng)
         return seeds
 
     def _roll(self, games: Any) -> Any:
         """Roll the dice everywhere; returns the games, moved where there was no room for their steps."""
         p = np.empty(max(1, self.game.num_outcomes), np.float64)
         while True:
-            self.bound.kernel("match_games.roll")(games, p)
+            self.bound.kernel(match_games_kernels.roll)(games, p)
             room = games.steps.shape[1]
             short = (games.length == room) & (games.result == ONGOING)
             if room >= MAX_STEPS or not short.any():
@@ -271,7 +272,7 @@ class _Match:
 
 def _new_games(bound: Bound, numbers: npt.NDArray[np.int64]) -> Any:
     game, n = bound.game, len(numbers)
-    return bound.module("match_games").Games(
+    return match_games_kernels.Games(
         number=numbers,
         state=np.zeros((n, game.state_size), game.state_dtype),
         mover=np.zeros(n, np.int64),

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -23,11 +22,11 @@ from typing import IO, Any
 
 import numpy as np
 
+from dicent import machine
 from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator
 from dicent.evaluate.network import Network, shared_out
-from dicent.evaluate.network_file import write_atomically
-from dicent.files import lock
+from dicent.files import lock, write_atomically
 from dicent.game import Game
 from dicent.play.match import game_of_match, play_match
 from dicent.play.player import Player, as_player
@@ -148,7 +147,7 @@ def play_tournament(
         raise DicentError(
             f"at_once is {at_once}; it must be 1 or more, and 1 where a player's budget is in seconds"
         )
-    threads = max(1, (threads or len(os.sched_getaffinity(0))) // at_once)
+    threads = max(1, (threads or machine.cores()) // at_once)
     networks = [n for n in (*(player.network for player in all_players), luck) if isinstance(n, Network)]
     with _open(folder):
         _settle(folder, all_players, game, seed, gauntlet is not None)

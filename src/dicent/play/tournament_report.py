@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dicent.draw.charts import interval_chart, page, table
-from dicent.evaluate.network_file import write_atomically
+from dicent.files import write_atomically
 
 if TYPE_CHECKING:
     from dicent.play.tournament import TournamentResult

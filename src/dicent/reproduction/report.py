@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import os
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,8 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
+from dicent import machine
 from dicent.draw.charts import Curve, chart, interval_chart, page, table
-from dicent.evaluate.network_file import write_atomically
+from dicent.files import write_atomically
 from dicent.reproduction.findings import Claim, Share
 from dicent.reproduction.result import Learned, ReproductionResult
 from dicent.reproduction.scale import ALPHAZERO, ARMS, GAME, SEARCHES, Arm
@@ -76,7 +76,7 @@ def sections(result: ReproductionResult) -> list[Section]:
 
 
 def _opening(result: ReproductionResult) -> Section:
-    scale, cores = result.scale, len(os.sched_getaffinity(0))
+    scale, cores = result.scale, machine.cores()
     budget = f"{scale.seconds:,.10g} s of wall time" if scale.seconds else f"{scale.matches:,} matches"
     text = [
         f"{PAPER} (Cohen-Solal, Cazenave), its experiments repeated at scale `{scale.name}`. {GAME}: the "

@@ -13,17 +13,17 @@ import contextlib
 import dataclasses
 import json
 import math
-import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dicent import machine
 from dicent.errors import DicentError
 from dicent.evaluate.network import Network
-from dicent.evaluate.network_file import load_network, write_atomically
-from dicent.files import lock
+from dicent.evaluate.network_file import load_network
+from dicent.files import lock, write_atomically
 from dicent.gpu.network import choose_device
 from dicent.learn.run_folder import OPTIONAL, STATE
 from dicent.learn.status import Status
@@ -196,7 +196,7 @@ class _Work:
 
         folder = self.folder / name
         games = self.scale.games
-        at_once = 1 if judge.device == "cpu" else len(os.sched_getaffinity(0))
+        at_once = 1 if judge.device == "cpu" else machine.cores()
         result = play_tournament(
             folder, players, GAME, games, seed, gauntlet, luck=judge, progress=show, at_once=at_once
         )

@@ -3,6 +3,7 @@
 from typing import Any
 
 from dicent.evaluate.base import Evaluator
+from dicent.kernels import descent as descent_kernels
 from dicent.search.group import Group
 from dicent.search.tree_search import TreeSearch
 
@@ -26,11 +27,13 @@ class Descent(TreeSearch):
 
     def advance(self, group: Group, first: int, last: int, work: Any, steps: int) -> None:
         """Run the kernel on members `first` to `last`."""
-        group.bound.kernel("descent.advance")(
+        group.bound.kernel(descent_kernels.advance)(
             *(group.tree, group.searches, first, last),
             *(self.unbounded, self.whole, group.settings, work, steps),
         )
 
     def settle(self, group: Group) -> None:
         """Back up the descents that are under way."""
-        group.bound.kernel("descent.settle")(group.tree, group.searches, 0, group.size, int(self.completion))
+        group.bound.kernel(descent_kernels.settle)(
+            group.tree, group.searches, 0, group.size, int(self.completion)
+        )

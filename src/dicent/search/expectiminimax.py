@@ -10,6 +10,7 @@ from dicent.evaluate.base import Evaluator
 from dicent.evaluate.terminal_value import GAIN
 from dicent.game import Game, State
 from dicent.game.binding import Bound
+from dicent.kernels import expectiminimax as expectiminimax_kernels
 from dicent.kernels.values import OUTSIDE
 from dicent.search.analysis import Analysis
 from dicent.search.group import Group
@@ -68,7 +69,7 @@ class Expectiminimax(TreeSearch):
 
     def extra(self, bound: Bound, size: int) -> Any:
         """Where the layers begin."""
-        return bound.module("expectiminimax").Layers(
+        return expectiminimax_kernels.Layers(
             start=np.zeros((size, MAX_DEPTH + 2), np.int64),
             depth=np.zeros(size, np.int64),
             cursor=np.zeros(size, np.int64),
@@ -91,6 +92,6 @@ class Expectiminimax(TreeSearch):
 
     def advance(self, group: Group, first: int, last: int, work: Any, steps: int) -> None:
         """Run the kernel on members `first` to `last`."""
-        group.bound.kernel("expectiminimax.advance")(
+        group.bound.kernel(expectiminimax_kernels.advance)(
             group.tree, group.searches, group.extra, first, last, group.settings, work, steps
         )

@@ -6,7 +6,6 @@ the states that wait go to the evaluator in one batch; kernels take the values i
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -14,9 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dicent import machine
 from dicent.game import Game, State
 from dicent.game.arrays import grown, new_scratch, new_searches, new_tree
 from dicent.game.binding import bind
+from dicent.kernels import searches as searches_kernels
+from dicent.kernels import tree as tree_kernels
 from dicent.kernels.constants import CHANCE, NONE, SEARCH
 from dicent.kernels.generator import open_stream
 from dicent.kernels.searches import DONE, NO_ROOM, SEARCHING
@@ -52,11 +54,11 @@ class Group:
         self.bound = bind(game, compiled)
         self.tree = new_tree(self.bound, size, nodes)
         self.searches = new_searches(self.bound, size, search.path_length, search.batch(game))
-        self.settings = self.bound.module("tree").Settings(*search.settings())
+        self.settings = tree_kernels.Settings(*search.settings())
         self.extra = search.extra(self.bound, size)
         self.only_last_layer = False  # for searches with a depth only, which nobody reads before their end
         self.states: list[State | None] = [None] * size
-        self.threads = max(1, min(size, threads or os.cpu_count() or 1))
+        self.threads = max(1, min(size, threads or machine.cores()))
         self.works = [new_scratch(self.bound) for _ in range(self.threads)]
         self.ended = 0  # members, when `waiting_states` was asked last
         self._steps_a_second = 10_000.0  # a cautious guess; it may double with each step
@@ -84,7 +86,7 @@ class Group:
         c.max_depth[members] = min(ENDLESS, ENDLESS if limit.depth is None else max(1, limit.depth))
         only_depth = limit.nodes is None and limit.evaluations is None and limit.time is None
         c.patience[members] = 1 if only_depth else ENDLESS
-        begin, keep = self.bound.kernel("searches.begin"), keep and self.search.keeps_tree
+        begin, keep = self.bound.kernel(searches_kernels.begin), keep and self.search.keeps_tree
 
         def part(first: int, last: int, _: Any) -> None:
             some = slice(first, last)
@@ -172,9 +174,9 @@ class Group:
     def waiting_states(self) -> tuple[Any, Any]:
         """The states [B, S] that wait for values, and where those of each member begin."""
         offsets = np.empty(self.size, np.int64)
-        waiting, self.ended = self.bound.kernel("searches.line_up")(self.searches, offsets)
+        waiting, self.ended = self.bound.kernel(searches_kernels.line_up)(self.searches, offsets)
         states = np.empty((waiting, self.game.state_size), self.game.state_dtype)
-        gather = self.bound.kernel("searches.gather")
+        gather = self.bound.kernel(searches_kernels.gather)
         if len(states):
             self.in_threads(
                 lambda first, last, _: gather(self.tree, self.searches, first, last, offsets, states)

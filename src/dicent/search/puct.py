@@ -7,6 +7,7 @@ import numpy as np
 from dicent.errors import DicentError
 from dicent.evaluate.base import PolicyEvaluator
 from dicent.game import Game, State
+from dicent.kernels import puct as puct_kernels
 from dicent.search.group import Group
 from dicent.search.limit import Limit
 from dicent.search.simulation_search import SimulationSearch
@@ -49,7 +50,7 @@ class Puct(SimulationSearch):
         """Draw the root's noise, other noise for every move."""
         super().begin(group, members)
         if self.noise > 0:
-            statistics, draw = self.statistics(group), group.bound.kernel("puct.draw_noise")
+            statistics, draw = self.statistics(group), group.bound.kernel(puct_kernels.draw_noise)
             group.in_threads(
                 lambda first, last, _: draw(group.searches, statistics, members[first:last], self.alpha),
                 len(members),
@@ -58,7 +59,7 @@ class Puct(SimulationSearch):
     def advance(self, group: Group, first: int, last: int, work: Any, steps: int) -> None:
         """Run the kernel on members `first` to `last`."""
         statistics = self.statistics(group)
-        group.bound.kernel("puct.advance")(
+        group.bound.kernel(puct_kernels.advance)(
             *(group.tree, group.searches, statistics, first, last),
             *(self.exploration, self.noise, group.settings, work, steps),
         )
@@ -71,7 +72,7 @@ class Puct(SimulationSearch):
         """Values and priors for the states that wait."""
         values, logits = np.asarray(answer[0], np.float64), np.asarray(answer[1], np.float64)
         trees, matches, statistics = group.tree, group.searches, self.statistics(group)
-        absorb = group.bound.kernel("puct.absorb")
+        absorb = group.bound.kernel(puct_kernels.absorb)
         group.in_threads(
             lambda first, last, _: absorb(trees, matches, statistics, first, last, offsets, values, logits)
         )

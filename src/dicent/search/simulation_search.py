@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from dicent.game import Game
+from dicent.kernels import simulation as simulation_kernels
 from dicent.kernels.constants import CHANCE
 from dicent.search.group import Group
 from dicent.search.tree_search import TreeSearch
@@ -27,7 +28,7 @@ class SimulationSearch(TreeSearch):
         old = group.extra
         if old is not None and old.through.shape[1] == nodes:
             return old
-        new = group.bound.module("simulation").Statistics(
+        new = simulation_kernels.Statistics(
             total=np.zeros(group.tree.child.shape, np.float64),
             through=np.zeros((matches, nodes), np.int64),
             edge=np.zeros((matches, self.path_length), np.int64),
@@ -47,7 +48,7 @@ class SimulationSearch(TreeSearch):
 
     def settle(self, group: Group) -> None:
         """Nodes get the means of their simulations as values."""
-        group.bound.kernel("simulation.summarise")(group.tree, self.statistics(group), 0, group.size)
+        group.bound.kernel(simulation_kernels.summarise)(group.tree, self.statistics(group), 0, group.size)
 
     def edge_value(self, group: Group, m: int, edge: int) -> float:
         """The mean of the simulations through an edge; 0 where there was none."""

@@ -11,6 +11,7 @@ from dicent.evaluate.base import Evaluator
 from dicent.game import Cells, State
 from dicent.game.arrays import new_scratch
 from dicent.game.binding import Bound, bind
+from dicent.kernels import star as star_kernels
 from dicent.kernels.constants import NONE
 from dicent.search.analysis import Analysis, MoveInfo, OutcomeInfo, point_of_view, win_probability
 from dicent.search.limit import Limit
@@ -29,7 +30,7 @@ class StarRun:
         self.bound = bind(state.game)
         self.memory = _memory(self.bound, evaluator)
         self.work = new_scratch(self.bound)
-        self.kernel = self.bound.kernel("star.search")
+        self.kernel = self.bound.kernel(star_kernels.search)
         self.interrupted = False
 
     def analyses(self, every: float) -> Iterator[Analysis]:
@@ -172,7 +173,7 @@ def _memory(bound: Bound, evaluator: Evaluator) -> Any:
     kind, seed, games = evaluator.native
     numbers = [np.zeros(lines, np.int64) for _ in range(3)]
     values = [np.zeros(lines, np.float64) for _ in range(4)]
-    return bound.module("star").Star(
+    return star_kernels.Star(
         state=np.zeros((lines, game.state_size), game.state_dtype),
         actions=np.zeros((lines, game.num_actions), np.int64),
         p=np.zeros((lines, max(1, game.num_outcomes)), np.float64),

@@ -14,6 +14,8 @@ from dicent.evaluate.base import Evaluator
 from dicent.game import Game, State
 from dicent.game.arrays import new_scratch
 from dicent.game.binding import Bound, bind
+from dicent.kernels import searches as searches_kernels
+from dicent.kernels import tree as tree_kernels
 from dicent.kernels.constants import CHANCE
 from dicent.kernels.values import OUTSIDE
 from dicent.search.analysis import Analysis
@@ -141,15 +143,17 @@ class TreeSearch(Search):
         values, exact = np.asarray(answer[0], np.float64), answer[1]
         trees, matches = group.tree, group.searches
         if exact is not None and not self.determinized:  # what is exact with dice is not so without
-            group.bound.kernel("searches.mark")(trees, matches, 0, group.size, offsets, values, exact)
-        group.bound.kernel("searches.absorb")(trees, matches, 0, group.size, offsets, values)
+            group.bound.kernel(searches_kernels.mark)(trees, matches, 0, group.size, offsets, values, exact)
+        group.bound.kernel(searches_kernels.absorb)(trees, matches, 0, group.size, offsets, values)
 
     def resolve(self, state: State) -> int:
         """The outcome that the determinization has for a chance state."""
         state.require_outcome(state.outcomes[0][0] if state.outcomes else 0)
         bound = bind(state.game)
         return int(
-            bound.kernel("tree.resolve")(state.cells.copy(), self.determinization_seed, new_scratch(bound))
+            bound.kernel(tree_kernels.resolve)(
+                state.cells.copy(), self.determinization_seed, new_scratch(bound)
+            )
         )
 
     def settle(self, group: Group) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 from dicent.errors import DicentError
 from dicent.evaluate.native import Rollout
+from dicent.kernels import uct as uct_kernels
 from dicent.search.group import Group
 from dicent.search.simulation_search import SimulationSearch
 
@@ -20,7 +21,7 @@ class Uct(SimulationSearch):
 
     def advance(self, group: Group, first: int, last: int, work: Any, steps: int) -> None:
         """Run the kernel on members `first` to `last`."""
-        group.bound.kernel("uct.advance")(
+        group.bound.kernel(uct_kernels.advance)(
             group.tree,
             group.searches,
             self.statistics(group),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 from typing import Any
 
 from fastapi import FastAPI, WebSocket, WebSocketDisconnect
 
+from dicent import machine
 from dicent.engine import Engine, Workers
 from dicent.web.threads import step_back
 
@@ -71,7 +71,7 @@ class _Conversation:
 
 def add_socket(app: FastAPI) -> Workers:
     """Let the application speak the engine's protocol; returns its workers, to be closed in the end."""
-    workers = PatientWorkers(max(2, os.cpu_count() or 1), ANALYSES)
+    workers = PatientWorkers(max(2, machine.cores()), ANALYSES)
     open_sockets = 0
 
     @app.websocket("/api/engine")

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+from dicent import machine
 from dicent.web.problems import ProblemError
 
 T = TypeVar("T")
@@ -25,7 +26,7 @@ class Work:
         self.most = most  # moves and hints under way or waiting
         self.waiting = 0
         self.is_closed = False
-        self.moves = ThreadPoolExecutor(threads or max(2, os.cpu_count() or 1), MOVES)
+        self.moves = ThreadPoolExecutor(threads or max(2, machine.cores()), MOVES)
         self.reviews = ThreadPoolExecutor(1, REVIEWS, initializer=step_back)
 
     async def move(self, search: Callable[[], T]) -> T:
