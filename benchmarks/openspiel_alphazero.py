@@ -129,7 +129,7 @@ def match(given: argparse.Namespace) -> None:
     from uct_match import their_action
 
     import dicent
-    from dicent.bench.timing import openspiel_text
+    from dicent.games.ewn.openspiel import position_text as openspiel_text
     from dicent.stats.intervals import pair_interval, wilson
 
     ewn = dicent.make("ewn")

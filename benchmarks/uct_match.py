@@ -13,7 +13,7 @@ import time
 import pyspiel
 
 import dicent
-from dicent.bench.timing import openspiel_text
+from dicent.games.ewn.openspiel import position_text as openspiel_text
 
 EWN = dicent.make("ewn")
 rate = [100_000.0]  # OpenSpiel's simulations a second

@@ -67,7 +67,9 @@ def edited(tmp_path: Path) -> Edit:
     """Writes a copy of a built-in game with some of its text replaced, and returns its path."""
 
     def edit(game: str, *replacements: tuple[str, str], folder: Path = tmp_path) -> Path:
-        source = (GAMES / f"{game}.py").read_text(encoding="utf-8")
+        module = GAMES / f"{game}.py"
+        module = module if module.exists() else GAMES / game / "rules.py"
+        source = module.read_text(encoding="utf-8")
         for old, new in replacements:
             assert old in source, f"{game}.py no longer holds {old!r}"
             source = source.replace(old, new)

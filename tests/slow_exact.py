@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dicent
-from dicent import Descent, Expectiminimax, Limit, RandomEvaluator, Solver, Tables
+from dicent import Descent, Expectiminimax, Limit, RandomEvaluator, Solver, Tablebase
 
 from .endgames import all_endgames, class_records, random_endgames, small_game, start_with
 from .test_search_exact import close, make, pieces, position, recorded_moves, records
@@ -15,11 +15,11 @@ CLASSES = [(1, 1), (1, 2), (2, 1), (1, 3), (2, 2), (3, 1)]
 
 
 @pytest.fixture(scope="module", params=["ewn", "ewn:rules=paper"])
-def tables(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Tables:
-    return dicent.build_tables(make(request.param), 4, tmp_path_factory.mktemp("tables"))
+def tables(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Tablebase:
+    return dicent.build_tablebase(make(request.param), 4, tmp_path_factory.mktemp("tables"))
 
 
-def test_whole_classes(tables: Tables) -> None:
+def test_whole_classes(tables: Tablebase) -> None:
     """The counts, means and sure results of all 120 million positions, each looked up."""
     for record in class_records(tables.game.name):
         mine, theirs = record["mover_pieces"], record["other_pieces"]
@@ -36,7 +36,7 @@ def test_whole_classes(tables: Tables) -> None:
         assert (wins, losses) == (record["sure_wins"], record["sure_losses"])
 
 
-def test_recorded_endgames(tables: Tables) -> None:
+def test_recorded_endgames(tables: Tablebase) -> None:
     for record in records(tables.game.name):
         assert pieces(record) <= 4
         assert tables.probe(position(record)).win == pytest.approx(record["p_win_to_move"], abs=tables.error)
@@ -48,7 +48,7 @@ def test_recorded_endgames(tables: Tables) -> None:
 
 
 @pytest.mark.parametrize(("mine", "theirs"), CLASSES)
-def test_solver_and_tables_agree(tables: Tables, mine: int, theirs: int) -> None:
+def test_solver_and_tables_agree(tables: Tablebase, mine: int, theirs: int) -> None:
     solver, worst = Solver(tables.game), 0.0
     for i, state in enumerate(random_endgames(tables.game, mine, theirs, 1000, seed=1, die=True)):
         if solver.states > 2_000_000:
@@ -62,7 +62,7 @@ def test_solver_and_tables_agree(tables: Tables, mine: int, theirs: int) -> None
 
 
 @pytest.mark.parametrize(("mine", "theirs"), CLASSES)
-def test_searches_agree(tables: Tables, mine: int, theirs: int) -> None:
+def test_searches_agree(tables: Tablebase, mine: int, theirs: int) -> None:
     """Those with up to 15 steps left in all; farther from the end they take too long."""
     searches, solver, seen = [Expectiminimax(RandomEvaluator(1)), Descent(RandomEvaluator(1))], None, 0
     solver = Solver(tables.game)
@@ -98,7 +98,7 @@ def test_a_small_game_from_every_start() -> None:
 def test_a_larger_small_game_from_every_start(tmp_path: Path) -> None:
     """Three pieces a side on the 5x5 board, all 102 million positions in a table."""
     game, record = make("ewn:pieces=3"), small_game("5x5")
-    tables = dicent.build_tables(game, 6, tmp_path)
+    tables = dicent.build_tablebase(game, 6, tmp_path)
     for first, row in zip(record["placements"], record["p_first_wins"], strict=True):
         for second, p in zip(record["placements"], row, strict=True):
             win = tables.probe(start_with(game, first, second)).win
@@ -107,7 +107,7 @@ def test_a_larger_small_game_from_every_start(tmp_path: Path) -> None:
 
 def test_the_table_of_a_whole_small_game(tmp_path: Path) -> None:
     game = make("ewn:size=4,pieces=3")
-    tables = dicent.build_tables(game, 6, tmp_path)
+    tables = dicent.build_tablebase(game, 6, tmp_path)
     solver = Solver(game)
     solver.value_of(game.initial_state(1))
     states, values = solver.known()

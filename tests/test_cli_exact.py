@@ -74,32 +74,32 @@ def test_tables_and_probes(
     answer: Callable[..., Any], capsys: pytest.CaptureFixture[str], home: Path
 ) -> None:
     game = "ewn:size=3,pieces=3"
-    assert main(["tables", "list"]) == 0
-    assert "no table is built" in capsys.readouterr().out
+    assert main(["tablebase", "list"]) == 0
+    assert "no tablebase is built" in capsys.readouterr().out
     assert answer("probe", game, "A2/3/1ab 1 2")["source"] == "solver"
-    built = answer("tables", "build", game, "--pieces", "3")
+    built = answer("tablebase", "build", game, "--pieces", "3")
     assert Path(built["file"]).parent == home / "tables"
     assert built["bytes"] == Path(built["file"]).stat().st_size == 4096 + 3 * built["positions"]
-    [listed] = answer("tables", "list")
+    [listed] = answer("tablebase", "list")
     assert (listed["pieces"], listed["rules"], listed["file"]) == (3, "official", built["file"])
     probed = answer("probe", game, "A2/3/1ab 1 2")
     assert list(probed) == ["value", "win", "exact", "moves", "outcomes", "source"]
-    assert probed["source"] == "table"
+    assert probed["source"] == "tablebase"
     solved = answer("solve", game, "A2/3/1ab 1 2")
     assert probed["value"] == pytest.approx(solved["value"], abs=1e-5)
     assert [move["move"] for move in probed["moves"]] == [move["move"] for move in solved["moves"]]
-    assert main(["tables", "build", game, "--pieces", "3"]) == 0
+    assert main(["tablebase", "build", game, "--pieces", "3"]) == 0
     assert "win probabilities are exact to" in capsys.readouterr().out
-    assert main(["tables", "list"]) == 0
+    assert main(["tablebase", "list"]) == 0
     assert "ewn, 3x3, 3 numbers, official rules, up to 3 pieces: 0.0 MB" in capsys.readouterr().out
     assert main(["probe", game, "A2/3/1ab 1 2"]) == 0
-    assert "from the table" in capsys.readouterr().out
+    assert "from the tablebase" in capsys.readouterr().out
 
 
 def test_bad_tables(complaint: Callable[..., str], home: Path) -> None:
-    assert "are for ewn" in complaint("tables", "build", "dice-nim")
-    assert "from 2 to 12 pieces, not 1" in complaint("tables", "build", "ewn", "--pieces", "1")
-    assert main(["tables", "build", "ewn:size=3,pieces=3", "--pieces", "2"]) == 0
+    assert "dice-nim has no tablebase" in complaint("tablebase", "build", "dice-nim")
+    assert "from 2 to 12 pieces (got 1)" in complaint("tablebase", "build", "ewn", "--pieces", "1")
+    assert main(["tablebase", "build", "ewn:size=3,pieces=3", "--pieces", "2"]) == 0
     [file] = (home / "tables").glob("*.table")
     file.write_bytes(file.read_bytes()[:-1])
     assert "is cut short" in complaint("probe", "ewn:size=3,pieces=3", "A2/3/2a 1 -")
@@ -119,8 +119,8 @@ def test_accuracy(answer: Callable[..., Any], complaint: Callable[..., str]) -> 
     greedy = answer("accuracy", "greedy:rollout=2", "--positions", "4", "--pieces", "2")
     assert list(greedy["rows"]) == ["its evaluator, by itself", "greedy:rollout=2"]
     assert "there is no player 'nobody'" in complaint("accuracy", "nobody")
-    assert "a table has from 2 to 12 pieces" in complaint("accuracy", "random", "--pieces", "1")
-    assert "at least 1" in complaint("accuracy", "random", "--positions", "0")
+    assert "a tablebase has from 2 to 12 pieces" in complaint("accuracy", "random", "--pieces", "1")
+    assert "must be 1 or more" in complaint("accuracy", "random", "--positions", "0")
 
 
 def test_accuracy_for_people(capsys: pytest.CaptureFixture[str]) -> None:

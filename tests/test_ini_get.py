@@ -12,8 +12,8 @@ import pytest
 
 import dicent
 from dicent import PlayerError, parse_player, play_match
-from dicent.engine.ini_get import IniGetEngine
-from dicent.play.ini_get import WITH_LETTERS, WITH_NUMBERS, read_get, write_get
+from dicent.games.ewn.protocol.engine import IniGetEngine
+from dicent.games.ewn.protocol.opponent import WITH_LETTERS, WITH_NUMBERS, read_get, write_get
 
 pytestmark = pytest.mark.usefixtures("uncompiled")
 

@@ -11,15 +11,9 @@ from hypothesis import strategies as st
 
 import dicent
 from dicent import PositionError, Record, RecordError
-from dicent.notation import (
-    FORMATS,
-    decode,
-    format_fen,
-    parse_position,
-    read_games,
-    write_game,
-    wtn_file_name,
-)
+from dicent.games.ewn.notation.fen import format_fen
+from dicent.games.ewn.notation.wtn import wtn_file_name
+from dicent.play.notation import decode, formats, parse_position, read_games, write_game
 
 EWN = dicent.make("ewn")
 WTN = """#[WTN][first R][second B][先手胜][2019.08.04 14:00 北京][2019 CCGC];
@@ -126,7 +120,7 @@ def test_several_records_and_their_encoding() -> None:
     ("text", "says"),
     [
         ("", "there is no game"),
-        ("hello", "no game that we can read"),
+        ("hello", "the format of this text is not known"),
         (WTN.replace("A3-3", ""), "stone R3 is not on the board"),
         (WTN.replace("(R3,B3)", "(R3,C4)"), "ply 1: 'a3c4' is no legal action"),
         (WTN.replace("(R3,B3)", "(R9,B3)"), "is neither a set-up nor a ply"),
@@ -191,7 +185,7 @@ NAMES = st.text(st.characters(codec="utf-8", categories=("L", "N")), min_size=1,
     st.sampled_from([dicent.MAX, dicent.MIN]),
     st.integers(0, 60),
     st.tuples(NAMES, NAMES),
-    st.sampled_from(FORMATS),
+    st.sampled_from(formats()),
 )
 def test_games_lead_back(seed: int, first: int, most: int, players: tuple[str, str], format: str) -> None:
     game = dataclasses.replace(random_game(EWN, seed, first, most), players=players)
@@ -215,9 +209,11 @@ def test_games_of_other_rules() -> None:
     assert paper.steps[6:] == again.steps  # without the placements
     assert read_games(write_game(paper, "wtn"))[0].steps == again.steps
     assert read_games(write_game(paper, "record")) == [paper]
-    with pytest.raises(dicent.DicentError, match="5x5"):
+    with pytest.raises(dicent.DicentError, match="dice-nim has no format 'wtn'; formats: record"):
         write_game(random_game(dicent.make("dice-nim"), 1), "wtn")
-    with pytest.raises(RecordError, match="there is no format 'sgf'"):
+    with pytest.raises(dicent.DicentError, match="5x5"):
+        write_game(random_game(dicent.make("ewn:size=4,pieces=3"), 1), "wtn")
+    with pytest.raises(RecordError, match="ewn-paper has no format 'sgf'; formats: record, wtn, pgn"):
         write_game(paper, "sgf")
     placing = dataclasses.replace(paper, steps=paper.steps[:3], result=None)
     with pytest.raises(RecordError, match="before its pieces stood"):

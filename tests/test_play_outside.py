@@ -136,7 +136,7 @@ def test_a_program_ends_with_its_player(program: object) -> None:
 
 def test_openspiel_sees_the_same_games() -> None:
     pytest.importorskip("pyspiel")
-    from dicent.play.openspiel import our_action, their_state
+    from dicent.games.ewn.openspiel import our_action, their_state
 
     game = dicent.make("ewn")
     played = play_match("random", "random", "ewn", 20, seed=2)

@@ -90,7 +90,7 @@ def test_positions_that_are_too_large_to_solve_are_searched(judge: Judge) -> Non
 def test_tables_are_used_and_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     game = dicent.make("ewn:size=3,pieces=1")
     monkeypatch.setenv("DICENT_HOME", str(tmp_path))
-    dicent.build_tables(game, 2)
+    dicent.build_tablebase(game, 2)
     judge = judge_for(game, solved=0)
     assert judge.tables is not None
     record = Record(game.name, ("", ""), "1a1/1A1/3 1 -", ("1", "b2c2", "1", "b3a3"), -1)

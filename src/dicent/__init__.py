@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dicent.errors import PlayerError as PlayerError
     from dicent.errors import PositionError as PositionError
     from dicent.errors import RecordError as RecordError
-    from dicent.errors import TableFileError as TableFileError
+    from dicent.errors import TablebaseFileError as TablebaseFileError
     from dicent.evaluate.base import Evaluator as Evaluator
     from dicent.evaluate.base import PolicyEvaluator as PolicyEvaluator
     from dicent.evaluate.native import ConstantEvaluator as ConstantEvaluator
@@ -35,9 +35,6 @@ if TYPE_CHECKING:
     from dicent.exact.accuracy import AccuracyRow as AccuracyRow
     from dicent.exact.accuracy import Estimate as Estimate
     from dicent.exact.accuracy import accuracy as accuracy
-    from dicent.exact.ewn_tables import Tables as Tables
-    from dicent.exact.ewn_tables import open_tables as open_tables
-    from dicent.exact.ewn_tables import probe as probe
     from dicent.exact.sample import Decision as Decision
     from dicent.exact.sample import endgame_sample as endgame_sample
     from dicent.exact.sample import exact_sample as exact_sample
@@ -45,8 +42,11 @@ if TYPE_CHECKING:
     from dicent.exact.solution import Solution as Solution
     from dicent.exact.solver import Solver as Solver
     from dicent.exact.solver import solve as solve
-    from dicent.exact.table_build import build_tables as build_tables
-    from dicent.exact.with_tables import WithTables as WithTables
+    from dicent.exact.tablebase import Tablebase as Tablebase
+    from dicent.exact.tablebase import build_tablebase as build_tablebase
+    from dicent.exact.tablebase import open_tablebase as open_tablebase
+    from dicent.exact.tablebase import probe as probe
+    from dicent.exact.with_tablebase import WithTablebase as WithTablebase
     from dicent.game import Game as Game
     from dicent.game import State as State
     from dicent.game import Symmetry as Symmetry
@@ -124,7 +124,7 @@ _HOMES = {
         "PlayerError",
         "PositionError",
         "RecordError",
-        "TableFileError",
+        "TablebaseFileError",
     ),
     "dicent.game": ("Game", "State", "Symmetry"),
     "dicent.kernels.constants": ("CHANCE", "MAX", "MIN", "ONGOING"),
@@ -171,12 +171,11 @@ _HOMES = {
     "dicent.nets": ("register_network",),
     "dicent.nets.dense": ("DenseNetwork",),
     "dicent.exact.accuracy": ("AccuracyRow", "Estimate", "accuracy"),
-    "dicent.exact.ewn_tables": ("Tables", "open_tables", "probe"),
     "dicent.exact.sample": ("Decision", "endgame_sample", "exact_sample", "whole_game_sample"),
     "dicent.exact.solution": ("Solution",),
     "dicent.exact.solver": ("Solver", "solve"),
-    "dicent.exact.table_build": ("build_tables",),
-    "dicent.exact.with_tables": ("WithTables",),
+    "dicent.exact.tablebase": ("Tablebase", "build_tablebase", "open_tablebase", "probe"),
+    "dicent.exact.with_tablebase": ("WithTablebase",),
     "dicent.nets.residual": ("ResidualNetwork",),
     "dicent.play.match": ("play_match",),
     "dicent.play.player": ("Player", "parse_player"),

@@ -37,7 +37,7 @@ class RecordError(DicentError):
     """A record that is no game, or not a legal one."""
 
 
-class TableFileError(DicentError):
+class TablebaseFileError(DicentError):
     """A file is no endgame table, or a damaged or foreign one."""
 
 

@@ -40,3 +40,11 @@ def write_atomically(path: Path, content: bytes) -> None:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def data_folder() -> Path:
+    """Return the folder of the user's data: DICENT_HOME, or the usual one of the system."""
+    if chosen := os.environ.get("DICENT_HOME"):
+        return Path(chosen)
+    base = os.environ.get("XDG_DATA_HOME")
+    return (Path(base) if base else Path.home() / ".local" / "share") / "dicent"

@@ -8,7 +8,7 @@ import numpy as np
 
 from dicent.bench.timing import Row, in_turn
 from dicent.evaluate.network import Network
-from dicent.game.registry import make
+from dicent.game.registry import DEFAULT_GAME, make
 from dicent.learn.dataset import concatenate
 from dicent.learn.learner import Learner
 from dicent.learn.selection import Ordinal
@@ -37,7 +37,7 @@ def learn_rows(rounds: int, scale: float) -> Iterator[Row]:
 
 
 def _network_rows(name: str, kind: str, settings: dict[str, int], rounds: int, scale: float) -> Iterator[Row]:
-    game = make("ewn")
+    game = make(DEFAULT_GAME)
     module = build(kind, {"input_shape": game.input_shape, "seen_by_mover": game.seen_by_mover, **settings})
     network = Network(module)
     play = SelfPlay(Descent(network), game, 128, Limit(evaluations=60), Ordinal(), itertools.count())

@@ -2,16 +2,16 @@
 
 import hashlib
 import importlib.util
-import random
 from collections.abc import Callable, Iterator
 from statistics import median
 from typing import Any
 
 from dicent import machine
-from dicent.bench.timing import Row, in_turn, openspiel_text, ratio, start
+from dicent.bench.benchmark import benchmark
+from dicent.bench.timing import Row, in_turn, ratio, start
 from dicent.evaluate.native import ConstantEvaluator, RandomEvaluator
 from dicent.game import State
-from dicent.game.registry import make
+from dicent.game.registry import DEFAULT_GAME, make
 from dicent.search.descent import Descent
 from dicent.search.determinized import Determinized
 from dicent.search.expectiminimax import Expectiminimax
@@ -21,10 +21,9 @@ from dicent.search.tree_search import TreeSearch
 from dicent.search.uct import Uct
 from dicent.search.unbounded import Unbounded
 
-ROLLED = "ABC2/DE3/F3a/3bc/2def 2 2"
-MIDDLE = "A4/1BC2/D1f2/2ae1/3c1 1 3"
-FIRST = "dicent.Descent(dicent.RandomEvaluator()).analyse({start}, dicent.Limit(nodes=100))".format(
-    start="dicent.make('ewn').initial_state(1)"
+FIRST = (
+    "dicent.Descent(dicent.RandomEvaluator()).analyse("
+    f"dicent.make({DEFAULT_GAME!r}).initial_state(1), dicent.Limit(nodes=100))"
 )
 
 
@@ -40,7 +39,7 @@ def search_rows(rounds: int, scale: float) -> Iterator[Row]:
 
 def search_signature() -> str:
     """A hash of the trees that searches grow with a random evaluator, the same on every machine."""
-    state = make("ewn").parse(MIDDLE)
+    state = make(DEFAULT_GAME).parse(benchmark().middle)
     evaluator = RandomEvaluator(1)
     searches = [
         Descent(evaluator),
@@ -68,7 +67,7 @@ def _searched(search: TreeSearch, states: list[State], limit: Limit, nodes: int,
 
 
 def _uct_rows(rounds: int, scale: float) -> Iterator[Row]:
-    state = make("ewn").parse(ROLLED)
+    state = make(DEFAULT_GAME).parse(benchmark().rolled)
     simulations = 2000
     repeats = max(1, int(20 * scale))
 
@@ -93,10 +92,8 @@ def _uct_rows(rounds: int, scale: float) -> Iterator[Row]:
 def _openspiel_mcts(simulations: int, repeats: int) -> Callable[[], float]:
     import pyspiel
 
-    game = pyspiel.load_game("einstein_wurfelt_nicht")
-    state = game.new_initial_state()
-    for outcome in (0, 0, 1):  # both sides dealt in order, then a roll of 2, as in ROLLED
-        state.apply_action(outcome)
+    state = benchmark().openspiel_rolled()
+    game = state.get_game()
     evaluator = pyspiel.RandomRolloutEvaluator(1, 1)
 
     def work() -> float:
@@ -108,10 +105,10 @@ def _openspiel_mcts(simulations: int, repeats: int) -> Callable[[], float]:
 
 
 def _descent_rows(rounds: int, scale: float) -> Iterator[Row]:
-    ewn = make("ewn")
+    game = make(DEFAULT_GAME)
     search = Descent(ConstantEvaluator())
     nodes = 4000
-    states = [ewn.initial_state(seed) for seed in range(max(4, int(64 * scale)))]
+    states = [game.initial_state(seed) for seed in range(max(4, int(64 * scale)))]
     limit = Limit(nodes=nodes)
     _searched(search, states[:2], limit, nodes + 100)
 
@@ -136,7 +133,7 @@ def _expectiminimax_rows(rounds: int, scale: float) -> Iterator[Row]:
     limit = Limit(depth=2 * decisions - 1)  # OpenSpiel does not count the rolls between
     search = Expectiminimax(ConstantEvaluator(), prune=True)
     theirs = _openspiel_expectiminimax(decisions) if importlib.util.find_spec("pyspiel") else None
-    state = make("ewn").parse(ROLLED if theirs is None else theirs[0])
+    state = make(DEFAULT_GAME).parse(benchmark().rolled if theirs is None else theirs[0])
     value = search.analyse(state, limit).value
 
     def ours() -> float:
@@ -157,18 +154,9 @@ def _expectiminimax_rows(rounds: int, scale: float) -> Iterator[Row]:
 
 def _openspiel_expectiminimax(decisions: int) -> tuple[str, float, Callable[[], float]]:
     """A position in the middle of a game, its value for MAX as OpenSpiel finds it, and the work."""
-    import pyspiel
     from open_spiel.python.algorithms.minimax import expectiminimax
 
-    state = pyspiel.load_game("einstein_wurfelt_nicht").new_initial_state()
-    rng, die, moves = random.Random(4), 0, 0
-    while moves < 6 or state.is_chance_node():
-        if state.is_chance_node():
-            die = 1 + rng.randrange(6)
-            state.apply_action(rng.randrange(720) if len(state.history()) < 2 else die - 1)
-        else:
-            state.apply_action(rng.choice(state.legal_actions()))
-            moves += 1
+    state, text = benchmark().openspiel_middle()
     player = state.current_player()
 
     def value() -> float:
@@ -179,7 +167,7 @@ def _openspiel_expectiminimax(decisions: int) -> tuple[str, float, Callable[[], 
         value()
         return 1.0
 
-    return openspiel_text(state, die), value(), work
+    return text, value(), work
 
 
 def _network_rows(rounds: int, scale: float) -> Iterator[Row]:
@@ -191,10 +179,10 @@ def _network_rows(rounds: int, scale: float) -> Iterator[Row]:
 
     before = torch.get_num_threads()
     torch.set_num_threads(1)
-    ewn = make("ewn:planes=pieces")  # as the paper's
-    network = _recorder(ResidualNetwork(ewn.input_shape))
+    game = make(benchmark().paper)
+    network = _recorder(ResidualNetwork(game.input_shape))
     evaluator = Network(network)
-    states = [ewn.initial_state(seed) for seed in range(64)]
+    states = [game.initial_state(seed) for seed in range(64)]
     evaluations = max(64, int(400 * scale))
 
     def descents() -> float:
@@ -213,7 +201,7 @@ def _network_rows(rounds: int, scale: float) -> Iterator[Row]:
         def bare(sizes: list[int] = sizes) -> float:
             with torch.no_grad():
                 for size in sizes:
-                    network.inner(torch.zeros(size, *ewn.input_shape))
+                    network.inner(torch.zeros(size, *game.input_shape))
             return float(sum(sizes))
 
         speeds = in_turn(max(2, rounds // 2), work, bare)

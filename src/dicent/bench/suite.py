@@ -14,17 +14,14 @@ from statistics import median
 import numpy as np
 
 from dicent import machine
-from dicent.bench.exact import exact_rows
+from dicent.bench.benchmark import benchmark
 from dicent.bench.learn import learn_rows
 from dicent.bench.search import search_rows, search_signature
 from dicent.bench.timing import Row, in_turn, ratio, start
 from dicent.game import State
 from dicent.game.perft import perft
-from dicent.game.registry import make
+from dicent.game.registry import DEFAULT_GAME, built_in_names, make
 from dicent.game.rollouts import rollouts
-
-EWN_START = "ABC2/DE3/F3f/3de/2abc 1 -"
-EWN_ROLLED = "ABC2/DE3/F3a/3bc/2def 2 2"
 
 
 def bench(rounds: int = 5, scale: float = 1.0) -> Iterator[Row]:
@@ -33,7 +30,7 @@ def bench(rounds: int = 5, scale: float = 1.0) -> Iterator[Row]:
     yield from _scaling_rows(rounds, scale)
     yield from _perft_rows(rounds, scale)
     yield from search_rows(rounds, scale)
-    yield from exact_rows(rounds, scale)
+    yield from benchmark().exact_rows(rounds, scale)
     yield from learn_rows(rounds, scale)
     yield from _start_rows()
 
@@ -41,7 +38,7 @@ def bench(rounds: int = 5, scale: float = 1.0) -> Iterator[Row]:
 def signature() -> str:
     """A hash of what rollouts, perft and searches compute, the same on every machine."""
     digest = hashlib.sha256()
-    for name in ("ewn", "ewn-paper", "dice-nim", "tic-tac-toe", "connect-four"):
+    for name in built_in_names():
         game = make(name)
         random = rollouts(game, 2000, seed=1)
         counts = perft(game.initial_state(1), 5)
@@ -51,8 +48,8 @@ def signature() -> str:
 
 
 def _playout_rows(rounds: int, scale: float) -> Iterator[Row]:
-    ewn = make("ewn")
-    start = ewn.parse(EWN_ROLLED)
+    label = benchmark().label
+    start = make(DEFAULT_GAME).parse(benchmark().rolled)
     games = max(256, int(200_000 * scale))
     plain_games = max(10, int(300 * scale))
     plies = rollouts(start, games, seed=1, threads=1).mean_plies
@@ -68,7 +65,7 @@ def _playout_rows(rounds: int, scale: float) -> Iterator[Row]:
         works.append(_openspiel_rollouts(max(100, int(20_000 * scale)), plies))
     speeds = in_turn(rounds, *works)
     unit = "M decisions/s"
-    yield Row("EWN rollouts, one thread", median(speeds[0]) / 1e6, unit)
+    yield Row(f"{label} rollouts, one thread", median(speeds[0]) / 1e6, unit)
     yield Row("  the same rules as plain Python", median(speeds[1]) / 1e6, unit, ratio(speeds[0], speeds[1]))
     name = "  OpenSpiel's C++ rollouts"
     if len(speeds) == 3:
@@ -85,12 +82,9 @@ def _openspiel_rollouts(rollouts: int, plies: float) -> Callable[[], float]:
     """
     import pyspiel
 
-    game = pyspiel.load_game("einstein_wurfelt_nicht")
-    state = game.new_initial_state()
-    for outcome in (0, 0, 1):  # both sides dealt in order, then a roll of 2, as in EWN_ROLLED
-        state.apply_action(outcome)
+    state = benchmark().openspiel_rolled()
     evaluator = pyspiel.RandomRolloutEvaluator(rollouts, 1)
-    bot = pyspiel.MCTSBot(game, evaluator, 2.0, 1, 1000, False, 1, False)
+    bot = pyspiel.MCTSBot(state.get_game(), evaluator, 2.0, 1, 1000, False, 1, False)
 
     def work() -> float:
         bot.mcts_search(state)
@@ -100,19 +94,19 @@ def _openspiel_rollouts(rollouts: int, plies: float) -> Callable[[], float]:
 
 
 def _scaling_rows(rounds: int, scale: float) -> Iterator[Row]:
-    ewn = make("ewn")
+    game, label = make(DEFAULT_GAME), benchmark().label
     games = max(256, int(400_000 * scale))
     cores = machine.cores()
     counts = sorted({1, *(n for n in (2, 4, 8, 16, 32, 64) if n <= cores), cores})
 
     def decisions(threads: int) -> float:
-        return float(rollouts(ewn, games, seed=1, threads=threads).plies.sum())
+        return float(rollouts(game, games, seed=1, threads=threads).plies.sum())
 
     speeds = in_turn(rounds, *(partial(decisions, n) for n in counts))
     for n, speed in zip(counts[1:], speeds[1:], strict=True):
         ratio = median(a / b for a, b in zip(speed, speeds[0], strict=True))
         yield Row(
-            f"EWN rollouts, {n} threads",
+            f"{label} rollouts, {n} threads",
             median(speed) / 1e6,
             "M decisions/s",
             f"{ratio:.2f} times one thread",
@@ -126,7 +120,7 @@ def _perft_nodes(state: State, depth: int) -> float:
 def _perft_rows(rounds: int, scale: float) -> Iterator[Row]:
     deep = 1 if scale >= 1 else 0
     positions: list[tuple[str, State, int]] = [
-        ("EWN", make("ewn").parse(EWN_START), 9 + deep),
+        (benchmark().label, make(DEFAULT_GAME).parse(benchmark().start), 9 + deep),
         ("Connect Four", make("connect-four").initial_state(), 7 + deep),
     ]
     for title, state, depth in positions:
@@ -136,9 +130,9 @@ def _perft_rows(rounds: int, scale: float) -> Iterator[Row]:
 
 
 WORKS = {
-    "first rollout": "dicent.rollouts(dicent.make('ewn'), 1)",
-    "first perft": "dicent.perft(dicent.make('ewn').initial_state(1), 2)",
-    "check_game": "dicent.check_game(dicent.make('ewn'), positions=50)",
+    "first rollout": f"dicent.rollouts(dicent.make({DEFAULT_GAME!r}), 1)",
+    "first perft": f"dicent.perft(dicent.make({DEFAULT_GAME!r}).initial_state(1), 2)",
+    "check_game": f"dicent.check_game(dicent.make({DEFAULT_GAME!r}), positions=50)",
 }
 
 

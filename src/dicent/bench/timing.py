@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
 
 
 @dataclass(frozen=True)
@@ -40,19 +39,6 @@ def ratio(ours: list[float], theirs: list[float]) -> str:
     """How many times as fast ours is, with the range over the rounds."""
     ratios = sorted(a / b for a, b in zip(ours, theirs, strict=True))
     return f"ours is {median(ratios):.1f} times as fast ({ratios[0]:.1f} to {ratios[-1]:.1f})"
-
-
-def openspiel_text(state: Any, die: int) -> str:
-    """A decision of OpenSpiel's EWN as our text; black stands at the top left, as MAX does."""
-    letters = {"b": "ABCDEF", "w": "abcdef"}
-    rows = []
-    for line in str(state).strip().splitlines():
-        cells = [cell for cell in line.split("|") if cell]
-        row = "".join("." if cell == "__" else letters[cell[0]][int(cell[1]) - 1] for cell in cells)
-        for run in range(5, 0, -1):
-            row = row.replace("." * run, str(run))
-        rows.append(row)
-    return f"{'/'.join(rows)} {state.current_player() + 1} {die}"
 
 
 STARTED = "import time; t = time.perf_counter(); import dicent; {work}; print(time.perf_counter() - t)"

@@ -46,7 +46,7 @@ def analyse(
         stream: Print lines of JSON while the search goes on, the last one when it has ended.
     """
     from dicent.engine.players import default_player, find_player
-    from dicent.notation import parse_position
+    from dicent.play.notation import parse_position
 
     made = dicent.make(game)
     state = parse_position(made, position) if position else made.initial_state(seed)
@@ -72,9 +72,9 @@ def _analyses(
     """What is found, more and more of it."""
     from dicent.engine.answers import analysis_facts
     from dicent.engine.session import core, warm_up
-    from dicent.engine.tables import with_tables
+    from dicent.engine.tablebase import with_tablebase
 
-    search = with_tables(core(player.search), state)
+    search = with_tablebase(core(player.search), state)
     warm_up(search, state)
     for analysis in search.stream(state, limit, every=every):
         yield analysis_facts(analysis, search, analysis.time)
@@ -114,8 +114,8 @@ def _notes(facts: dict[str, Any], player: str) -> list[str]:
         notes.append(f"{rolls[0]} to {rolls[-1]}: the win after that roll, in percent")
     if any(move["proved"] for move in facts["moves"]):
         notes.append("= marks what is exact")
-    if facts["source"] == "table":
-        return [*notes, "from the endgame table"]
+    if facts["source"] == "tablebase":
+        return [*notes, "from the tablebase"]
     searched = f"{facts['nodes']:,} nodes, {facts['evaluations']:,} evaluations, depth {facts['depth']}"
     return [*notes, f"searched by {player}: {searched}, {facts['time']:.2f} s"]
 

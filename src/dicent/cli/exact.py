@@ -1,4 +1,4 @@
-"""Commands about exact values: solve, probe, tables, accuracy."""
+"""Commands about exact values: solve, probe, tablebase, accuracy."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from rich.table import Table
 
 import dicent
 from dicent.cli.shared import GameText, Json, PositionText, app, print_json, progress_line
+from dicent.game.registry import DEFAULT_GAME
 
 if TYPE_CHECKING:
     from dicent.evaluate.base import Evaluator
@@ -49,52 +50,54 @@ def probe(
     /,
     json: Json = False,
 ) -> None:
-    """Look a position up in an endgame table, or solve it where no table has it."""
+    """Look a position up in a tablebase, or solve it if no tablebase has it."""
+    from dicent.exact.tablebase import probe as look_up
+
     state = dicent.make(game).parse(position)
     begin = time.perf_counter()
     with progress_line() as progress:
         task = progress.add_task("probing")
-        solution = dicent.probe(state, progress=lambda p: progress.update(task, description=_describe(p)))
+        solution = look_up(state, progress=lambda p: progress.update(task, description=_describe(p)))
     _print_solution(solution, time.perf_counter() - begin, json)
 
 
 @app.command
-def tables(
+def tablebase(
     action: Annotated[Literal["build", "list"], tyro.conf.Positional, tyro.conf.arg(help="What to do.")],
-    game: GameText = "ewn",
+    game: GameText = DEFAULT_GAME,
     /,
     pieces: int = 4,
     threads: int | None = None,
     json: Json = False,
 ) -> None:
-    """Build an endgame table of EinStein würfelt nicht!, or list those that are built.
+    """Build an endgame tablebase of a game that offers one, or list those that are built.
 
     Args:
-        pieces: Build all positions with up to so many pieces on the board.
-        threads: How many threads build it; one a core without it.
+        pieces: The largest number of pieces on the board.
+        threads: Threads that build it (default: one per core).
     """
-    from dicent.exact.ewn_tables import list_tables
+    from dicent.exact.tablebase import list_tablebases
 
     if action == "build":
         _build(dicent.make(game), pieces, threads, json)
         return
-    found = list_tables()
+    found = list_tablebases()
     if json:
-        print_json([{**vars(facts), "file": str(path)} for facts, path in found])
+        print_json([{**file.details, "file": str(file.path)} for file in found])
         return
-    for facts, path in found:
-        print(f"{facts}: {path.stat().st_size / 1e6:,.1f} MB, {path}")
+    for file in found:
+        print(f"{file.title}: {file.path.stat().st_size / 1e6:,.1f} MB, {file.path}")
     if not found:
-        print("no table is built: dicent tables build ewn --pieces 4")
+        print(f"no tablebase is built; build one with `dicent tablebase build {DEFAULT_GAME} --pieces 4`")
 
 
 def _build(game: dicent.Game, pieces: int, threads: int | None, json: bool) -> None:
-    from dicent.exact.table_file import tables_folder
+    from dicent.exact.tablebase import build_tablebase
 
     begin = time.perf_counter()
     with progress_line() as progress:
         task = progress.add_task(f"building {game.name} with up to {pieces} pieces")
-        built_tables = dicent.build_tables(
+        built = build_tablebase(
             game,
             pieces,
             threads=threads,
@@ -103,14 +106,13 @@ def _build(game: dicent.Game, pieces: int, threads: int | None, json: bool) -> N
             ),
         )
     seconds = time.perf_counter() - begin
-    path = tables_folder() / built_tables.name
-    size = path.stat().st_size
+    size = built.path.stat().st_size
     if json:
-        said = {"file": str(path), "bytes": size, "positions": built_tables.positions, "seconds": seconds}
-        print_json({**said, "error": built_tables.error})
+        report = {"file": str(built.path), "bytes": size, "positions": built.positions, "seconds": seconds}
+        print_json({**report, "error": built.error})
         return
-    print(f"{built_tables.positions:,} positions, {size / 1e6:,.1f} MB, {seconds:.1f} s: {path}")
-    print(f"win probabilities are exact to {built_tables.error:.1g}")
+    print(f"{built.positions:,} positions, {size / 1e6:,.1f} MB, {seconds:.1f} s: {built.path}")
+    print(f"win probabilities are exact to {built.error:.1g}")
 
 
 @app.command
@@ -130,19 +132,20 @@ def accuracy(
     """Compare a player with exact values, and what it evaluates by: by itself and one ply ahead.
 
     Args:
-        game: A game's name or its file; by default what a network has learned, else ewn.
-        positions: How many decisions of each material class.
-        pieces: The most pieces in endgames of EWN; smaller games are measured as a whole.
-        seed: Which random decisions.
+        game: A game's name or its file (default: the game that the network has learned).
+        positions: Decisions in each group.
+        pieces: The largest number of pieces in endgames; small games are measured as a whole.
+        seed: Chooses the random decisions.
     """
-    from dicent.exact.ewn_tables import built, open_tables
+    from dicent.exact.sample import exact_sample
+    from dicent.exact.tablebase import built_pieces, open_tablebase
 
     judged, learned = _judged(player)
-    made = dicent.make(game or learned or "ewn")
+    made = dicent.make(game or learned or DEFAULT_GAME)
     with progress_line() as progress:
         task = progress.add_task("working out exact values")
-        known = open_tables(made) if max(built(made), default=0) >= pieces else None
-        sample = dicent.exact_sample(made, positions, pieces, seed, known)
+        known = open_tablebase(made) if max(built_pieces(made), default=0) >= pieces else None
+        sample = exact_sample(made, positions, pieces, seed, known)
 
         def measure(name: str, who: Evaluator | dicent.Search, limit: dicent.Limit | None) -> Any:
             def show(n: int) -> None:

@@ -66,7 +66,7 @@ def review(
 
 def _chosen(file: str, number: int | None) -> Record:
     """One game of a file."""
-    from dicent.notation import decode, read_games
+    from dicent.play.notation import decode, read_games
 
     try:
         records = read_games(decode(Path(file).read_bytes()), files=True)

@@ -47,7 +47,7 @@ def play(
         seed: Which start position and which dice.
     """
     from dicent.engine.players import default_player, find_player
-    from dicent.notation import parse_position
+    from dicent.play.notation import parse_position
 
     made = dicent.make(game)
     state = parse_position(made, position) if position else made.initial_state(seed)

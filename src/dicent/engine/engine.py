@@ -13,7 +13,7 @@ from dicent.engine.answers import analysis_facts, games_facts, version_facts
 from dicent.engine.players import default_player, find_game, find_player
 from dicent.engine.query import GUESTS, Id, Query, QueryError, Terms, read_query
 from dicent.engine.session import Growth, core, warm_up, without_time
-from dicent.engine.tables import with_tables
+from dicent.engine.tablebase import with_tablebase
 from dicent.engine.workers import Job, Workers
 from dicent.errors import DicentError
 from dicent.game import State
@@ -259,7 +259,7 @@ class _Analysis(_Search):
         query, search = self.query, core(player.search)
         if query.seed is not None:
             search = seeded(search, query.seed, query.seed)
-        search = with_tables(search, self.state)
+        search = with_tablebase(search, self.state)
         warm_up(search, self.state)
         self.deadline = None if limit.time is None else time.perf_counter() + limit.time
         nodes = self.engine.terms.nodes

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dicent.errors import DicentError, GameError, NetworkFileError
+from dicent.errors import DicentError, NetworkFileError
 from dicent.evaluate.network import Network
 from dicent.evaluate.terminal_value import GAIN, GainMap, TerminalValue
 from dicent.files import write_atomically
 from dicent.game import Game
-from dicent.game.registry import make
+from dicent.game.extras import extra
 
 if TYPE_CHECKING:
     import torch
@@ -120,15 +120,9 @@ def shipped_names() -> list[str]:
 
 
 def shipped(game: Game) -> str | None:
-    """The shipped network that knows a game best, if there is one."""
-    try:
-        if not game.is_like(make("ewn", rules=game.options["rules"]), "setup"):
-            return None
-    except (GameError, KeyError):
-        return None
-    placed = game.options["setup"] in ("alternate", "sequential")
-    name = "net-paper" if game.options["rules"] == "paper" else "net-chosen" if placed else "net-official"
-    return name if name in shipped_names() else None
+    """Return the network that a game offers for itself: the name of a shipped one, or a path."""
+    name = extra(game, "network", str)
+    return name if name is not None and (name in shipped_names() or Path(name).exists()) else None
 
 
 def _description(header: dict[str, Any]) -> Description:

@@ -9,14 +9,24 @@ from itertools import islice
 import numpy as np
 
 from dicent.errors import DicentError
-from dicent.exact.ewn_tables import Tables, facts_of
 from dicent.exact.solver import MAX_STATES, Report, Solver, start_states
-from dicent.game import Game, State
-from dicent.game.registry import make
-from dicent.kernels.constants import MAX, MIN
+from dicent.exact.tablebase import Tablebase
+from dicent.game import Cells, Game, State
+from dicent.game.extras import extra
+from dicent.kernels.constants import MAX
 
 TRIES = 100  # for each decision wanted, after which a group stays smaller
-DIFFERENT = 1e-5  # values that differ by less count as equal; tables are exact to less
+DIFFERENT = 1e-5  # values that differ by less count as equal; tablebases are exact to less
+
+
+@dataclass(frozen=True)
+class Endgames:
+    """What a game offers for samples: random endgames in groups, such as one for each count of pieces."""
+
+    groups: Callable[[int, int], Iterator[tuple[str, Iterator[State]]]]  # up to so many pieces; the seed
+    group_of: Callable[[Cells], list[str]]  # the group of each of states [N, S]
+    large: bool  # whether the game is too large for a sample of the whole game
+    quick: bool  # whether a training run can solve its endgames on the way
 
 
 @dataclass(frozen=True)
@@ -24,7 +34,7 @@ class Decision:
     """A position in which a player has moves of different worth."""
 
     state: State
-    group: str  # in EWN "2 v 1": the mover's pieces and the other's
+    group: str  # of similar decisions, such as those with the same pieces
     value: float  # exact, for MAX, as are the following
     moves: dict[int, float]
 
@@ -39,20 +49,24 @@ class Decision:
 
 
 def endgame_sample(
-    game: Game, positions: int = 200, pieces: int = 4, seed: int = 0, tables: Tables | None = None
+    game: Game, positions: int = 200, pieces: int = 4, seed: int = 0, tablebase: Tablebase | None = None
 ) -> list[Decision]:
-    """Random EWN endgames, so many of every material class with up to `pieces` pieces.
+    """Return random endgames, `positions` of every group with up to `pieces` pieces.
 
-    The same numbers give the same sample. Values come from the tables, or else from a solver.
+    The sample is deterministic. Values come from the tablebase if there is one, else from a solver.
     """
-    facts = facts_of(game, pieces)
+    endgames = endgames_of(game)
+    if endgames is None:
+        raise DicentError(f"{game.name} offers no endgames; use whole_game_sample")
     sample: list[Decision] = []
-    for total in range(2, pieces + 1):
-        for mine in range(max(1, total - facts.faces), min(facts.faces, total - 1) + 1):
-            rng = np.random.default_rng([seed, mine, total - mine])
-            states = random_endgames(game, mine, total - mine, rng)
-            sample += _decisions(states, positions, _truth(game, tables), f"{mine} v {total - mine}")
+    for group, states in endgames.groups(pieces, seed):
+        sample += _decisions(states, positions, _truth(game, tablebase), group)
     return sample
+
+
+def endgames_of(game: Game) -> Endgames | None:
+    """Return the endgames that a game offers."""
+    return extra(game, "endgames", Endgames)
 
 
 def whole_game_sample(
@@ -62,16 +76,18 @@ def whole_game_sample(
     max_states: int = MAX_STATES,
     progress: Report | None = None,
 ) -> list[Decision]:
-    """Random decisions among all that can come up in a small game, so many of every material class.
+    """Return random decisions among all of a small game, `positions` of every group.
 
-    Games other than EWN have one class, `all`.
+    Games that offer no endgames have one group, `all`.
     """
     solver = Solver(game, max_states)
     for start in start_states(game):
         solver.value_of(start, progress)
     cells, _ = solver.known()
+    endgames = endgames_of(game)
+    named = ["all"] * len(cells) if endgames is None else endgames.group_of(cells)
     groups: dict[str, list[int]] = {}
-    for i, group in enumerate(_material(game, cells)):
+    for i, group in enumerate(named):
         groups.setdefault(group, []).append(i)
     sample: list[Decision] = []
     for group in sorted(groups):
@@ -87,25 +103,21 @@ def exact_sample(
     positions: int = 200,
     pieces: int = 4,
     seed: int = 0,
-    tables: Tables | None = None,
+    tablebase: Tablebase | None = None,
     progress: Report | None = None,
 ) -> list[Decision]:
-    """The sample that suits a game: EWN's endgames where the board is large, else of the whole game."""
+    """Return the sample that suits a game: endgames of a large game, else decisions of the whole game."""
     if positions < 1:
-        raise DicentError(f"positions={positions}: it must be at least 1")
-    if is_ewn(game) and int(game.options["size"]) ** 2 * int(game.options["pieces"]) > 50:
-        return endgame_sample(game, positions, pieces, seed, tables)
+        raise DicentError(f"positions must be 1 or more (got {positions})")
+    endgames = endgames_of(game)
+    if endgames is not None and endgames.large:
+        return endgame_sample(game, positions, pieces, seed, tablebase)
     return whole_game_sample(game, positions, seed, progress=progress)
 
 
-def is_ewn(game: Game) -> bool:
-    """Is this EinStein würfelt nicht!, with whatever options?"""
-    return game.rules.source == make("ewn").rules.source
-
-
-def _truth(game: Game, tables: Tables | None) -> Callable[[State], float]:
-    if tables is not None:
-        return tables.value_of
+def _truth(game: Game, tablebase: Tablebase | None) -> Callable[[State], float]:
+    if tablebase is not None:
+        return tablebase.value_of
     solver = Solver(game)
 
     def value_of(state: State) -> float:
@@ -134,42 +146,9 @@ def _decisions(
     return list(found.values())
 
 
-def random_endgames(game: Game, mine: int, theirs: int, rng: np.random.Generator) -> Iterator[State]:
-    """Positions after a roll, all equally likely: labels, cells, the mover and the die."""
-    module = game.rules.module
-    faces, cells = int(module.PIECES), int(module.CELLS)
-    if mine + theirs > cells - 2:
-        raise DicentError(f"{mine + theirs} pieces do not fit on a board of {cells} cells")
-    while True:
-        mover = MAX if rng.random() < 0.5 else MIN
-        count = (mine, theirs) if mover == MAX else (theirs, mine)
-        placed = rng.permutation(cells)
-        first, second = placed[: count[0]], placed[count[0] : count[0] + count[1]]
-        if module.TARGET[0] in first or module.TARGET[1] in second:
-            continue
-        s = game.empty_cells()
-        s[: 2 * faces] = module.OFF
-        s[rng.permutation(faces)[: count[0]]] = first
-        s[faces + rng.permutation(faces)[: count[1]]] = second
-        s[module.MOVER], s[module.DIE] = mover, 1 + rng.integers(faces)
-        yield State(game, s)
-
-
 def _rolled(state: State, rng: np.random.Generator) -> State:
     """The state after chance has had its turn."""
     while state.is_chance:
         outcomes, p = zip(*state.outcomes, strict=True)
         state = state.apply_outcome(int(rng.choice(outcomes, p=np.array(p) / sum(p))))
     return state
-
-
-def _material(game: Game, cells: np.ndarray) -> list[str]:
-    """The material class of each of some states."""
-    if not is_ewn(game):
-        return ["all"] * len(cells)
-    module = game.rules.module
-    faces = int(module.PIECES)
-    counts = [(cells[:, i * faces : (i + 1) * faces] != module.OFF).sum(axis=1) for i in range(2)]
-    swapped = cells[:, module.MOVER] == MIN
-    mine, theirs = np.where(swapped, counts[1], counts[0]), np.where(swapped, counts[0], counts[1])
-    return [f"{a} v {b}" for a, b in zip(mine.tolist(), theirs.tolist(), strict=True)]

@@ -27,7 +27,7 @@ class Solution:
     win: float
     moves: tuple[MoveInfo, ...]  # best first
     outcomes: tuple[OutcomeInfo, ...]
-    source: str  # "solver" or "table"
+    source: str  # "solver" or "tablebase"
     states: int = 0  # that the solver keeps
     solver: Solver | None = field(default=None, repr=False, compare=False)
 

@@ -32,6 +32,7 @@ from dicent import kernels
 from dicent.errors import GameError
 from dicent.game.contract import Rules, execute
 from dicent.game.game import Game
+from dicent.game.game_kernels import GameKernel, game_kernels
 from dicent.kernels import defaults, generator
 
 P = ParamSpec("P")
@@ -51,11 +52,16 @@ class Bound:
         self.compiled: bool = package.COMPILED
         self.folder = folder  # where native code is kept, if it is
         self._functions: dict[Callable[..., Any], Callable[..., Any]] = {}
+        self._homes = {kernel.module: kernel.name for kernel in game_kernels(game.rules)}
 
     def kernel(self, template: Callable[P, R]) -> Callable[P, R]:
-        """Return this game's instance of a kernel, given the function of `dicent.kernels`."""
+        """Return this game's instance of a kernel, given the function in dicent.kernels or KERNELS."""
         if template not in self._functions:
-            file = template.__module__.rpartition(".")[2]
+            package, _, file = template.__module__.rpartition(".")
+            if package != kernels.__name__:
+                file = self._homes.get(template.__module__, "")
+            if not file:
+                raise GameError(f"{self.game.name}: {template.__module__} is not listed in its KERNELS")
             module = importlib.import_module(f"{self.package.__name__}.{file}")
             self._functions[template] = self._compiled_alone(getattr(module, template.__name__))
         return self._functions[template]
@@ -96,7 +102,7 @@ def _bind(game: Game, compiled: bool) -> Bound:
     digest = fingerprint(rules)
     if not compiled:
         return Bound(game, _load(f"dicent_plain_{digest}", SOURCES, rules, compiled=False), None)
-    folder = cache_folder() / f"{rules.path.stem}-{digest}"
+    folder = cache_folder() / f"{rules.label}-{digest}"
     try:
         _write_sources(folder, rules)
     except OSError as error:
@@ -124,6 +130,7 @@ def fingerprint(rules: Rules) -> str:
 
     parts: list[object] = [*rules.identity]
     parts += [(name, text) for name, text in _kernel_sources().items()]
+    parts += [(kernel.name, kernel.source) for kernel in game_kernels(rules)]  # of this game alone
     parts += [platform.python_version(), platform.machine(), np.__version__]
     parts += [version("numba"), version("llvmlite")]
     # Numba's own settings, but for those that only say where and how wide.
@@ -142,6 +149,7 @@ def _kernel_sources() -> dict[str, str]:
 def _write_sources(folder: Path, rules: Rules) -> None:
     """Put kernels and rules into `folder`, all at once or not at all."""
     wanted = _kernel_sources() | {"rules.py": rules.source}
+    wanted |= {f"{kernel.name}.py": kernel.source for kernel in game_kernels(rules)}
     if folder.is_dir():
         found = {path.name: path.read_bytes() for path in folder.glob("*.py")}
         if found == {name: text.encode() for name, text in wanted.items()}:
@@ -199,7 +207,19 @@ def _load(name: str, folder: Path, rules: Rules, compiled: bool) -> ModuleType:
     execute(module, rules.source, str(path), rules.options)
     _fill(module, rules, name)
     package.__dict__["rules"] = module
+    if not kept:  # otherwise the game's kernels lie in the folder beside the others
+        for kernel in game_kernels(rules):
+            _execute_kernel(name, kernel)
     return package
+
+
+def _execute_kernel(package: str, kernel: GameKernel) -> None:
+    """Load a game's kernel as a module of `package`; a debugger shows the author's file."""
+    module = ModuleType(f"{package}.{kernel.name}")
+    module.__file__ = str(kernel.path)
+    module.__package__ = package
+    sys.modules[module.__name__] = module
+    exec(compile(kernel.source, str(kernel.path), "exec"), module.__dict__)
 
 
 def _fill(module: ModuleType, rules: Rules, package: str) -> None:

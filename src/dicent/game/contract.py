@@ -66,6 +66,8 @@ CONSTANTS: dict[str, object] = {
     "SEEN_BY_MOVER": False,
     "EQUAL_OUTCOMES": False,
     "PRESETS": {},
+    "EXTRAS": "",  # the module that offers more than rules: see dicent.game.extras
+    "KERNELS": (),  # modules of native code that the game brings along
 }
 
 Value = int | str | bool
@@ -157,6 +159,11 @@ class Rules:
     constants: dict[str, object]  # the module's values that those functions use
 
     @property
+    def label(self) -> str:
+        """A short name for folders and modules: the file's, or its package's for a file rules.py."""
+        return self.path.parent.name if self.path.stem == "rules" else self.path.stem
+
+    @property
     def identity(self) -> tuple[object, ...]:
         """Everything that makes these rules what they are."""
         constants = tuple((name, _content(value)) for name, value in sorted(self.constants.items()))
@@ -188,6 +195,13 @@ def execute(
         exec(_code(source, filename), module.__dict__)
     except GameError:
         raise
+    except ModuleNotFoundError as error:
+        if error.name != "dicent.rules":
+            raise GameError(f"{filename}: {type(error).__name__}: {error}") from error
+        raise GameError(
+            f"{filename}: dicent.rules no longer exists; import from dicent.game instead, "
+            "as in `from dicent.game import MAX, MIN, option`"
+        ) from error
     except Exception as error:
         where = f"line {error.lineno}: " if isinstance(error, SyntaxError) and error.lineno else ""
         raise GameError(f"{filename}: {where}{type(error).__name__}: {error}") from error
@@ -264,6 +278,13 @@ def _check_sizes(module: ModuleType, path: Path) -> None:
         raise GameError(f"{path}: STATE_DTYPE must be np.int8, np.int16, np.int32 or np.int64")
     if not isinstance(module.PRESETS, dict):
         raise GameError(f"{path}: PRESETS must be a dict of name: options")
+    if not isinstance(module.EXTRAS, str):
+        raise GameError(
+            f"{path}: EXTRAS is {module.EXTRAS!r}, not the name of a module, as in 'my_game.extras'"
+        )
+    kernels = module.KERNELS
+    if not isinstance(kernels, tuple) or not all(isinstance(name, str) and name for name in kernels):
+        raise GameError(f"{path}: KERNELS is {kernels!r}, not a tuple of names of modules")
 
 
 def _reach(module: ModuleType, path: Path) -> tuple[dict[str, FunctionType], dict[str, object]]:

@@ -20,7 +20,8 @@ from dicent.errors import GameError
 from dicent.game.contract import Rules, Value, load_rules, write_value
 from dicent.game.game import Game
 
-BUILT_IN = ("ewn", "dice-nim", "tic-tac-toe", "connect-four")
+DEFAULT_GAME = "ewn"
+BUILT_IN = (DEFAULT_GAME, "dice-nim", "tic-tac-toe", "connect-four")
 GROUP = "dicent.games"
 
 
@@ -86,6 +87,16 @@ def game_names() -> list[str]:
     return [name for game in _paths() for name in (game, *[p for p in presets if presets[p][0] == game])]
 
 
+def base_names() -> list[str]:
+    """Return the names of the games that can be made by name, without their presets."""
+    return list(_paths())
+
+
+def built_in_names() -> list[str]:
+    """Return the names of the games that come with Dicent, each followed by its presets."""
+    return [name for name in game_names() if _presets().get(name, (name,))[0] in BUILT_IN]
+
+
 def _split(text: str) -> tuple[str, dict[str, object]]:
     """The base name and the options of a game's text."""
     found = re.match(r"(.*?\.py)\s*(?::([^:]*))?$", text, re.DOTALL)
@@ -133,8 +144,7 @@ def _canonical(base: str, rules: Rules) -> str:
 @lru_cache(maxsize=1)
 def _paths() -> dict[str, Path]:
     """The file of each game that has a name."""
-    folder = Path(__file__).parent.parent / "games"
-    paths = {name: folder / (name.replace("-", "_") + ".py") for name in BUILT_IN}
+    paths = {name: _built_in_path(name.replace("-", "_")) for name in BUILT_IN}
     for entry in entry_points(group=GROUP):
         try:
             spec = find_spec(entry.module)
@@ -145,6 +155,13 @@ def _paths() -> dict[str, Path]:
         else:
             paths.setdefault(entry.name, Path(spec.origin))
     return paths
+
+
+def _built_in_path(module: str) -> Path:
+    """Return the rules of a built-in game: the module itself, or rules.py of a package."""
+    folder = Path(__file__).parent.parent / "games"
+    package = folder / module / "rules.py"
+    return package if package.exists() else folder / f"{module}.py"
 
 
 _broken: dict[str, str] = {}  # installed games that cannot be used, and why; others are not in the way

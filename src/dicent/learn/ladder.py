@@ -9,7 +9,7 @@ from dicent.errors import DicentError
 from dicent.evaluate.native import Rollout
 from dicent.evaluate.network import Network
 from dicent.exact.accuracy import accuracy
-from dicent.exact.sample import Decision, endgame_sample, is_ewn, whole_game_sample
+from dicent.exact.sample import Decision, endgame_sample, endgames_of, whole_game_sample
 from dicent.game import Game
 from dicent.play.match import play_match
 from dicent.play.player import Player, parse_player
@@ -45,9 +45,10 @@ def scores(network: Network, game: Game, games: int, seed: int, threads: int) ->
 
 
 def exact_positions(game: Game) -> list[Decision]:
-    """Decisions with exact values: EWN's endgames, or all of a small game; none where that is too much."""
+    """Return decisions with exact values: endgames, or all of a small game; none if that takes too long."""
     try:
-        if is_ewn(game) and not game.options["hole"] and int(game.options["size"]) == 5:
+        endgames = endgames_of(game)
+        if endgames is not None and endgames.quick:
             return endgame_sample(game, positions=40)
         return whole_game_sample(game, positions=200, max_states=SOLVABLE)
     except DicentError:

@@ -18,7 +18,7 @@ from dicent.kernels.generator import open_stream
 from dicent.kernels.searches import NO_ROOM
 from dicent.kernels.values import OUTSIDE
 from dicent.play.history import Played
-from dicent.play.openspiel import OpenSpielMcts
+from dicent.play.opponent import HistorySearch
 from dicent.play.player import Player
 from dicent.search.determinized import Determinized
 from dicent.search.expectiminimax import Expectiminimax
@@ -60,7 +60,7 @@ def chooser_of(player: Player, game: Game, threads: int | None) -> Chooser:
         return RandomChooser(game)
     if isinstance(search, Greedy):
         return GroupChooser(Expectiminimax(search.evaluator), Limit(depth=1), game, threads)
-    if isinstance(search, OpenSpielMcts):
+    if isinstance(search, HistorySearch):
         return OpenSpielChooser(search, game)
     inner = search.inner if isinstance(search, Determinized) else search
     sampled = isinstance(inner, Puct) and inner.temperature > 0
@@ -87,7 +87,7 @@ class RandomChooser(Chooser):
 class OpenSpielChooser(Chooser):
     """OpenSpiel's search, which must be led through each game."""
 
-    def __init__(self, search: OpenSpielMcts, game: Game) -> None:
+    def __init__(self, search: HistorySearch, game: Game) -> None:
         self.search, self.game = search, game
 
     def choose(self, positions: Positions) -> Numbers:

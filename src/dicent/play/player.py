@@ -29,7 +29,7 @@ from dicent.evaluate.network import Network
 from dicent.evaluate.network_file import NETWORKS, load_network, shipped_names
 from dicent.game import Game
 from dicent.game.registry import make
-from dicent.play.openspiel import OpenSpielMcts
+from dicent.play.opponent import HistorySearch, opponents
 from dicent.play.process import Process
 from dicent.search.descent import Descent
 from dicent.search.determinized import Determinized
@@ -52,7 +52,7 @@ class Player:
 
     def __post_init__(self) -> None:
         if self.limit is None:
-            if not isinstance(self.search, Greedy | Random | OpenSpielMcts | Process):
+            if not isinstance(self.search, Greedy | Random | HistorySearch | Process):
                 raise PlayerError(f"a player with {type(self.search).__name__} needs a Limit")
             object.__setattr__(self, "limit", Limit(depth=1))
         if not self.name:
@@ -81,7 +81,7 @@ class Player:
 
     def require(self, game: Game) -> None:
         """Raise an error unless the player can play this game."""
-        if isinstance(self.search, OpenSpielMcts):
+        if isinstance(self.search, HistorySearch):
             self.search.require(game)
         network = self.network
         if network is None:
@@ -145,19 +145,23 @@ KINDS = {
     "unbounded": _Kind(
         Unbounded, ("net", "evaluations"), {"decision": "text", **TREE}, {"evaluations": 2000}
     ),
-    "openspiel-mcts": _Kind(
-        OpenSpielMcts, ("simulations",), {"simulations": "count", "exploration": "number"}
-    ),
     "process": _Kind(Process, ("command",), {"command": "text", "timeout": "number", "protocol": "text"}),
     "puct": _Kind(Puct, ("net", "evaluations"), {"exploration": "number"}, {"evaluations": SIMULATIONS}),
 }
 SWITCHES = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 
 
+def _kinds() -> dict[str, _Kind]:
+    """Return all kinds of players: those of every game, and opponents that games offer."""
+    offered = opponents().values()
+    return KINDS | {o.name: _Kind(o.build, o.positional, o.settings) for o in offered}
+
+
 def parse_player(text: str) -> Player:
     """The player that a text describes."""
     kind_name, colon, rest = text.strip().partition(":")
-    if kind_name not in KINDS:
+    kinds = KINDS if kind_name in KINDS else _kinds()
+    if kind_name not in kinds:
         [path, *_] = _split(text) or [""]
         if path in shipped_names() or (path and Path(path).exists()):
             kind_name, rest = "expectiminimax", text
@@ -165,7 +169,7 @@ def parse_player(text: str) -> Player:
             raise PlayerError(_unknown(text, kind_name, path))
     elif colon and not rest.strip():
         raise PlayerError(f"{text!r}: nothing follows the colon")
-    kind = KINDS[kind_name]
+    kind = kinds[kind_name]
     fields = _fields(text, kind_name, kind, _split(rest))
     limits = {key: fields.pop(key) for key in LIMITS if key in fields}
     determinized = fields.pop("determinized", False)
@@ -260,6 +264,7 @@ def _takes(kind_name: str, kind: _Kind) -> str:
 def _unknown(text: str, kind_name: str, path: str) -> str:
     if "/" in path or path.endswith(".safetensors"):
         return f"{path} does not exist: a network is {NETWORKS}"
-    close = difflib.get_close_matches(kind_name, KINDS, n=1)
+    kinds = _kinds()
+    close = difflib.get_close_matches(kind_name, kinds, n=1)
     hint = f"did you mean {close[0]}? " if close else ""
-    return f"there is no player {text!r}; {hint}players: {', '.join(KINDS)}, or {NETWORKS}"
+    return f"there is no player {text!r}; {hint}players: {', '.join(kinds)}, or {NETWORKS}"

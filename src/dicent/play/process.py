@@ -17,14 +17,13 @@ from typing import Any
 
 from dicent.errors import DicentError, PlayerError
 from dicent.game import State
-from dicent.play.ini_get import PROTOCOLS, IniGet
+from dicent.play.protocol import JSON, find_protocol, protocol_names
 from dicent.search.analysis import Analysis
 from dicent.search.limit import Limit
 from dicent.search.tree_search import Search
 
 LONGEST = 1 << 20  # bytes of an answer
 SHOWN = 300  # letters of what a program wrote that an error repeats
-JSON = "json"
 
 
 class Process(Search):
@@ -44,12 +43,12 @@ class Process(Search):
             raise PlayerError("process: needs a command, as in process:./engine")
         if not timeout > 0:
             raise PlayerError(f"process:{command}: timeout is {timeout}, it must be above 0")
-        if protocol not in (JSON, *PROTOCOLS):
-            known = ", ".join((JSON, *PROTOCOLS))
+        if protocol != JSON and protocol not in protocol_names():
+            known = ", ".join(protocol_names())
             raise PlayerError(f"process:{command}: there is no protocol {protocol!r}; protocols: {known}")
         self.seed = seed
         self._program = _Program(self.command, timeout)  # shared by copies, which have other seeds
-        self._ini_get = None if protocol == JSON else IniGet(self._program.exchange, protocol)
+        self._ask = None if protocol == JSON else find_protocol(protocol).ask(self._program.exchange)
 
     def stream(
         self, state: State, limit: Limit, after: Analysis | None = None, every: float = 0.2, ply: int = 0
@@ -63,9 +62,9 @@ class Process(Search):
         actions = {game.format_action(state, action): action for action in state.legal_actions}
         if not actions:
             raise DicentError(f"there is no action to play at {state}. {state.describe_legal()}")
-        if self._ini_get is not None:
+        if self._ask is not None:
             try:
-                text = self._ini_get.ask(state)
+                text = self._ask(state)
             except PlayerError:
                 raise
             except DicentError as error:

@@ -8,9 +8,9 @@ from typing import Any
 from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator
 from dicent.evaluate.network_file import load_network, shipped
-from dicent.exact.ewn_tables import Tables, open_tables
 from dicent.exact.solver import Solver
-from dicent.exact.with_tables import WithTables
+from dicent.exact.tablebase import Tablebase, open_tablebase
+from dicent.exact.with_tablebase import WithTablebase
 from dicent.game import Game, State
 from dicent.search.analysis import MoveInfo, OutcomeInfo, win_probability
 from dicent.search.expectiminimax import Expectiminimax
@@ -46,7 +46,7 @@ class Judge:
         search: Search,
         name: str,
         evaluator: Evaluator,
-        tables: Tables | None = None,
+        tables: Tablebase | None = None,
         solved: int = SOLVED,
     ) -> None:
         self.game = game
@@ -94,7 +94,7 @@ def judge_for(game: Game, network: str | None = None, solved: int = SOLVED) -> J
     Endgames of up to `solved` states are solved, with 0 none.
     """
     try:
-        tables = open_tables(game)
+        tables = open_tablebase(game)
     except DicentError:
         tables = None
     chosen = network or shipped(game)
@@ -103,7 +103,7 @@ def judge_for(game: Game, network: str | None = None, solved: int = SOLVED) -> J
         return Judge(game, uct, f"{SIMULATIONS:,} random games a move", uct.evaluator, tables, solved)
     evaluator: Evaluator = load_network(chosen)
     if tables is not None and evaluator.terminal.name == "gain" and evaluator.gain_map is None:
-        evaluator = WithTables(evaluator, tables)
+        evaluator = WithTablebase(evaluator, tables)
     search = Expectiminimax(evaluator)
     return Judge(game, search, f"{chosen}, {DEPTH} plies ahead", evaluator, tables, solved)
 

@@ -9,7 +9,7 @@ from fastapi.responses import PlainTextResponse
 
 from dicent.errors import DicentError, RecordError
 from dicent.library.library import Facts, Library
-from dicent.notation import read_games, write_game
+from dicent.play.notation import read_games, write_game
 from dicent.play.record import Record
 from dicent.web.positions import game_named
 from dicent.web.problems import DECLARED, ProblemError, about, answers_as
@@ -78,7 +78,7 @@ def routes(library: Library) -> APIRouter:
         return Imported(ids=library.add_records(records))
 
     @router.get("/games/{id}/export", response_class=Response, responses=answers_as("text/plain"))
-    def export(id: str, format: Literal["record", "wtn", "pgn"] = "record") -> PlainTextResponse:
+    def export(id: str, format: Annotated[str, Query(max_length=40)] = "record") -> PlainTextResponse:
         record = library.get(id).record()
         try:
             text = write_game(record, format)

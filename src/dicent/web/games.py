@@ -19,8 +19,8 @@ from dicent.game.registry import game_names
 from dicent.kernels.constants import DICE, MAX, MIN
 from dicent.kernels.generator import open_stream, uniform
 from dicent.library.library import Kept, Library
-from dicent.notation import parse_position
 from dicent.play.chooser import seeded
+from dicent.play.notation import parse_position
 from dicent.play.player import Player
 from dicent.play.strengths import STRENGTHS, strength_player
 from dicent.review.judge import Judge, judge_for

@@ -14,7 +14,7 @@ from dicent.game import Game, State
 from dicent.game.registry import game_names, make
 from dicent.game.view import View
 from dicent.kernels.constants import CHANCE, MAX, MIN
-from dicent.notation import FORMATS, parse_position
+from dicent.play.notation import formats, parse_position
 from dicent.play.strengths import STRENGTHS
 from dicent.search.analysis import point_of_view
 from dicent.web.problems import DECLARED, about
@@ -106,7 +106,7 @@ def information() -> dict[str, Any]:
             for game in games
         ],
         "strengths": [{"name": name, "title": title} for name, title in STRENGTHS.items()],
-        "formats": list(FORMATS),
+        "formats": list(formats()),
     }
 
 

@@ -155,7 +155,7 @@ function facts(analysis, open, running) {
   if (!open) return "";
   if (!analysis) return running ? "Getting ready; the first analysis of a game takes a while." : "";
   const parts = [];
-  if (analysis.proved) parts.push(analysis.source === "table" ? "exact, from the endgame tables" : "exact");
+  if (analysis.proved) parts.push(analysis.source === "tablebase" ? "exact, from the tablebase" : "exact");
   else if (analysis.full) parts.push("as far as it goes");
   if (analysis.depth) parts.push(`depth ${analysis.depth}`);
   parts.push(`${count(analysis.nodes)} nodes`, `${analysis.time.toFixed(1)} s`);

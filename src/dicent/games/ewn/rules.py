@@ -7,9 +7,13 @@ the far corner wins, and so does taking the last opposing piece. Invented by Ing
 
 import numpy as np
 
-from dicent.game import CHANCE, MAX, MIN, ONGOING, Piece, View, draw, option
+from dicent.game import CHANCE, MAX, MIN, ONGOING, draw, option
+from dicent.games.ewn import text
+from dicent.games.ewn import view as picture
 
 NAME = "ewn"
+EXTRAS = "dicent.games.ewn.extras"
+KERNELS = ("dicent.games.ewn.tablebase.kernel",)
 PRESETS = {"ewn-paper": {"rules": "paper", "setup": "mirrored", "planes": "pieces"}}
 
 SIZE = option("size", 5, (3, 4, 5, 6), "cells along each side of the board")
@@ -31,20 +35,19 @@ HOLE = option("hole", False, help="a black hole in the centre removes whatever e
 
 # The state: the cell of each of MAX's pieces, of each of MIN's, then three more numbers.
 MOVER, DIE, WINNER, STATE_SIZE = 2 * PIECES, 2 * PIECES + 1, 2 * PIECES + 2, 2 * PIECES + 3
-OFF = -1  # the cell of a piece that is not on the board
-TO_ROLL, PLACING = 0, -1  # what the die says when it shows no number
+OFF = text.OFF  # the cell of a piece that is not on the board
+TO_ROLL, PLACING = text.TO_ROLL, text.PLACING  # what the die says when it shows no number
 
 CELLS = SIZE * SIZE
-DEPTH = {1: 1, 3: 2, 6: 3, 10: 4}[PIECES]  # rows of the corner triangle that holds the pieces
-TRIANGLE = [r * SIZE + c for r in range(DEPTH) for c in range(DEPTH - r)]
 HOLE_CELL = CELLS // 2 if HOLE else CELLS
+BOARD = text.Board(SIZE, PIECES, SETUP, HOLE_CELL)
 PAPER = RULES == "paper"
 DEALT, MIRRORED = SETUP == "random", SETUP == "mirrored"
 ALTERNATE, SEQUENTIAL = SETUP == "alternate", SETUP == "sequential"
 SEEN_BY_MOVER, SHOW_MOVES = PLANES == "mover", PLANES != "pieces"
 PLACED = MIRRORED or ALTERNATE or SEQUENTIAL  # do players place their pieces?
 
-if DEPTH >= SIZE:
+if BOARD.depth >= SIZE:
     raise ValueError(f"on size={SIZE} the corners of pieces={PIECES} overlap; use fewer pieces")
 if HOLE and SIZE % 2 == 0:
     raise ValueError(f"size={SIZE} has no centre cell, so hole=true needs an odd size")
@@ -65,7 +68,7 @@ REFLECT, SWAP, RENUMBER_MAX, RENUMBER_MIN = 1, 2, 4, 8  # bits of a symmetry's n
 
 # Tables by side (0 for MAX, 1 for MIN): home cells, and where each step leads from each cell.
 # Directions are across, down (or up) and diagonal; MIN's board is MAX's turned by half.
-HOME = np.array([TRIANGLE, [CELLS - 1 - cell for cell in TRIANGLE]])
+HOME = np.array([BOARD.home(0), BOARD.home(1)])
 TARGET = np.array([CELLS - 1, 0])
 ROW, COLUMN = np.divmod(np.arange(CELLS), SIZE)
 STEP = np.full((2, CELLS, 3), OFF)
@@ -360,123 +363,19 @@ def symmetry_action(s, k, a):
     return STEPS + PIECES * renumber(side, k, piece) + place
 
 
-# Text and view, in plain Python.
-
-LETTERS = ("ABCDEFGHIJ"[:PIECES], "abcdefghij"[:PIECES])
-
-
-def square(cell):
-    return "abcdef"[cell % SIZE] + str(SIZE - cell // SIZE)
+# Text and view: plain Python, in files of their own.
 
 
 def format_state(s):
-    cells = ["."] * CELLS
-    for side in range(2):
-        for piece, letter in enumerate(LETTERS[side]):
-            if s[PIECES * side + piece] != OFF:
-                cells[s[PIECES * side + piece]] = letter
-    rows = ["".join(cells[r : r + SIZE]) for r in range(0, CELLS, SIZE)]
-    board = "/".join(rows)
-    for run in range(SIZE, 0, -1):
-        board = board.replace("." * run, str(run))
-    die = {TO_ROLL: "-", PLACING: "@"}.get(int(s[DIE]), str(s[DIE]))
-    return f"{board} {1 if s[MOVER] == MAX else 2} {die}"
+    return text.format_state(BOARD, s)
 
 
-def parse_state(text, s):
-    fields = text.split(" ")
-    if len(fields) != 3:
-        raise ValueError("it needs three fields: board, mover (1 or 2) and die, as in " + EXAMPLE)
-    board, mover, die = fields
-    s[:] = OFF
-    parse_board(board, s)
-    if mover not in ("1", "2"):
-        raise ValueError(f"the mover is {mover!r}, not 1 or 2")
-    s[MOVER] = MAX if mover == "1" else MIN
-    faces = [str(face + 1) for face in range(PIECES)]
-    if die not in ["-", "@", *faces]:
-        raise ValueError(f"the die is {die!r}, not a number up to {PIECES}, - (to be rolled) or @ (placing)")
-    s[DIE] = {"-": TO_ROLL, "@": PLACING}.get(die) if die in "-@" else int(die)
-    s[WINNER] = 0
-    if die == "@":
-        check_placing(s)
-    else:
-        s[WINNER] = find_winner(s)
-        if s[WINNER] and die != "-":
-            raise ValueError("the game is over on this board, so the die must be -")
-
-
-def parse_board(board, s):
-    rows = board.split("/")
-    if len(rows) != SIZE:
-        raise ValueError(f"the board has {len(rows)} rows, not {SIZE}")
-    for r, row in enumerate(rows):
-        c = 0
-        for letter in row:
-            if letter in "123456":
-                c += int(letter)
-                continue
-            side = 0 if letter in LETTERS[0] else 1
-            piece = LETTERS[side].find(letter)
-            if piece < 0:
-                raise ValueError(f"{letter!r} is no piece: {LETTERS[0]} and {LETTERS[1]} are")
-            if s[PIECES * side + piece] != OFF:
-                raise ValueError(f"piece {letter} stands on the board twice")
-            if r * SIZE + c == HOLE_CELL:
-                raise ValueError(f"piece {letter} stands in the hole")
-            s[PIECES * side + piece] = min(r * SIZE + c, CELLS - 1)
-            c += 1
-        if c != SIZE:
-            raise ValueError(f"row {row!r} has {c} cells, not {SIZE}")
-
-
-def find_winner(s):
-    """The winner that the board shows, or 0."""
-    over = [
-        (MAX, CELLS - 1 in s[:PIECES], "MAX stands in the far corner"),
-        (MIN, 0 in s[PIECES : 2 * PIECES], "MIN stands in the far corner"),
-        (MAX, not any_left(s, PIECES), "MIN has no piece"),
-        (MIN, not any_left(s, 0), "MAX has no piece"),
-    ]
-    found = {winner: reason for winner, true, reason in over if true}
-    if len(found) == 2:
-        raise ValueError("both sides have won: " + " and ".join(found.values()))
-    return next(iter(found), 0)
-
-
-def check_placing(s):
-    """Refuse boards that the placing of pieces cannot reach."""
-    if not PLACED:
-        raise ValueError(f"nobody places pieces with setup={SETUP}, so the die cannot be @")
-    sides = s[:PIECES], s[PIECES : 2 * PIECES]
-    counts = [int((cells != OFF).sum()) for cells in sides]
-    mine, theirs = counts if s[MOVER] == MAX else counts[::-1]
-    for side in range(2):
-        if not set(sides[side].tolist()) <= {OFF, *HOME[side].tolist()}:
-            raise ValueError("while pieces are placed, they all stand in their own corner")
-        if not ALTERNATE and OFF in sides[side].tolist()[: counts[side]]:
-            raise ValueError("pieces are placed in the order of their numbers")
-    if MIRRORED:
-        mirrored = [
-            (SIZE - 1 - c % SIZE) * SIZE + SIZE - 1 - c // SIZE if c != OFF else OFF
-            for c in sides[0].tolist()
-        ]
-        possible = s[MOVER] == MAX and sides[1].tolist() == mirrored
-    elif SEQUENTIAL:
-        possible = theirs == (0 if s[MOVER] == MAX else PIECES)
-    else:
-        possible = theirs - mine in (0, 1)
-    if mine == PIECES or not possible:
-        raise ValueError(f"setup={SETUP} does not lead to this board with this player to place")
+def parse_state(given, s):
+    text.parse_state(BOARD, given, s)
 
 
 def format_action(s, a):
-    side = 0 if s[MOVER] == MAX else 1
-    if a >= STEPS:
-        piece, place = (a - STEPS) // PIECES, (a - STEPS) % PIECES
-        return f"{LETTERS[side][piece]}@{square(HOME[side, place])}"
-    cell = int(s[PIECES * side + a // 3])
-    return square(cell) + square(STEP[side, cell, a % 3])
+    return text.format_action(BOARD, s, a)
 
 
 def format_outcome(s, o):
@@ -484,24 +383,9 @@ def format_outcome(s, o):
 
 
 def view(s):
-    pieces = []
-    for i in range(2 * PIECES):
-        if s[i] != OFF:
-            owner = MAX if i < PIECES else MIN
-            pieces.append(Piece(s[i] // SIZE, s[i] % SIZE, str(i % PIECES + 1), owner))
-    goals = ((0, 0), (SIZE - 1, SIZE - 1))
-    return View(
-        rows=SIZE,
-        columns=SIZE,
-        pieces=tuple(pieces),
-        die=str(s[DIE]) if s[DIE] > 0 else "",
-        marked=(*goals, (SIZE // 2, SIZE // 2)) if HOLE else goals,
-        row_names=tuple(str(SIZE - r) for r in range(SIZE)),
-        column_names=tuple("abcdef"[:SIZE]),
-    )
+    return picture.view_of(BOARD, s)
 
 
-EXAMPLE = "ABC2/DE3/F3f/3de/2abc 1 2"
 START = np.zeros(STATE_SIZE)
 if not DEALT and not PLACED:
     try:

@@ -2,16 +2,16 @@
 
 Only ever bound to that game. A table holds the probability that the side to move wins before its roll,
 three bytes each. What is the same under reflection, under a swap of colours, or with other numbers
-that let the same pieces move is held once (`exact/ewn_index.py` has the arrays and says how).
+that let the same pieces move is held once (`index.py` makes the arrays and says how).
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from . import rules
-from .constants import MAX, ONGOING
-from .jit import copy, i64, inline, jit
+from dicent.kernels import rules
+from dicent.kernels.constants import MAX, ONGOING
+from dicent.kernels.jit import copy, i64, inline, jit
 
 SURE = (1 << 24) - 1  # how a sure win is written
 UNIT = 1.0 / SURE

@@ -11,64 +11,49 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import CancelledError, ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from dicent import machine
-from dicent.errors import TableFileError
-from dicent.exact.ewn_index import EwnIndex, Fill, Part, new_position
-from dicent.exact.ewn_tables import Tables, built, facts_of, open_tables
-from dicent.exact.table_file import FORMAT, HEADER, WIDTH, Bytes, Facts, header, read_values, tables_folder
+from dicent.errors import TablebaseFileError
+from dicent.exact.tablebase import BuildProgress, BuildSettings
 from dicent.files import lock
 from dicent.game import Game
 from dicent.game.binding import Bound, bind
-from dicent.kernels import endgame as endgame_kernels
+from dicent.games.ewn.tablebase import kernel
+from dicent.games.ewn.tablebase.file import FORMAT, HEADER, WIDTH, Bytes, Contents, header, read_values
+from dicent.games.ewn.tablebase.index import Fill, Part, TablebaseIndex, new_position
+from dicent.games.ewn.tablebase.tablebase import EwnTablebase, built, contents_of, open_file
 
 PAIRS = 20_000  # arrangements of both sides to a call of the kernel, well under 50 ms
 NOTE = 2.0  # seconds after which finished parts are noted
 
 
-@dataclass(frozen=True)
-class BuildProgress:
-    """How far a build has come."""
-
-    values: int
-    total: int
-
-
-def build_tables(
-    game: Game,
-    pieces: int,
-    folder: Path | None = None,
-    threads: int | None = None,
-    progress: Callable[[BuildProgress], object] | None = None,
-    compiled: bool | None = None,
-) -> Tables:
-    """Build the table of a game's positions with up to `pieces` pieces, unless it is there already."""
-    facts_of(game, pieces)
-    bound = bind(game, compiled)
-    index = EwnIndex(bound, pieces)
-    facts = facts_of(game, pieces, index.values)
-    place = tables_folder(folder)
-    path = place / facts.name
+def build(game: Game, pieces: int, settings: BuildSettings) -> EwnTablebase:
+    """Build the tablebase of positions with up to `pieces` pieces, or open it if it is built."""
+    contents_of(game, pieces)
+    bound = bind(game, settings.compiled)
+    index = TablebaseIndex(bound, pieces)
+    contents = contents_of(game, pieces, index.values)
+    folder = settings.folder
+    path = folder / contents.name
     try:
-        return Tables(game, index, read_values(path, facts), compiled)
-    except TableFileError:
-        pass  # not there, or of no use
+        return EwnTablebase(game, index, read_values(path, contents), path, settings.compiled)
+    except TablebaseFileError:
+        pass  # there is no such file, or it is damaged
     try:
-        place.mkdir(parents=True, exist_ok=True)
-        lock_file = place / f".{facts.name}.lock"
-        with lock(lock_file, "another process is building this table"):
-            _Build(game, bound, index, facts, place, progress).run(threads or machine.cores())
+        folder.mkdir(parents=True, exist_ok=True)
+        lock_file = folder / f".{contents.name}.lock"
+        with lock(lock_file, "another process is building this tablebase"):
+            _Build(game, bound, index, contents, settings).run(settings.threads or machine.cores())
             lock_file.unlink(missing_ok=True)
     except OSError as error:
-        size = (HEADER + WIDTH * facts.values) / 1e6
-        raise TableFileError(f"{place} cannot take the {size:,.1f} MB of this table: {error}") from error
-    return Tables(game, index, read_values(path, facts, verify=False), compiled)
+        size = (HEADER + WIDTH * contents.values) / 1e6
+        raise TablebaseFileError(
+            f"{folder} cannot take the {size:,.1f} MB of this tablebase: {error}"
+        ) from error
+    return EwnTablebase(game, index, read_values(path, contents, verify=False), path, settings.compiled)
 
 
 class _Build:
@@ -78,16 +63,16 @@ class _Build:
         self,
         game: Game,
         bound: Bound,
-        index: EwnIndex,
-        facts: Facts,
-        place: Path,
-        progress: Callable[[BuildProgress], object] | None,
+        index: TablebaseIndex,
+        contents: Contents,
+        settings: BuildSettings,
     ) -> None:
-        self.game, self.bound, self.index, self.facts, self.place = game, bound, index, facts, place
-        self.progress = progress or (lambda _: None)
-        self.path = place / f".{facts.name}.new"
-        self.list = place / f".{facts.name}.done"
-        self.title = f"format {FORMAT}: {facts!r}"  # the first line of the list
+        self.game, self.bound, self.index, self.contents = game, bound, index, contents
+        self.folder = settings.folder
+        self.progress = settings.progress or (lambda _: None)
+        self.path = self.folder / f".{contents.name}.new"
+        self.list = self.folder / f".{contents.name}.done"
+        self.title = f"format {FORMAT}: {contents.signed}"  # the first line of the list
         self.done: set[str] = set()
         self.stop = threading.Event()
 
@@ -135,13 +120,13 @@ class _Build:
 
     def _take_over(self) -> None:
         """A smaller table is the beginning of a larger one."""
-        smaller = [n for n in built(self.game, self.place) if n < self.index.pieces]
+        smaller = [n for n in built(self.game, self.folder) if n < self.index.pieces]
         for pieces in sorted(smaller, reverse=True):
             try:
-                tables = open_tables(self.game, pieces, self.place)
-            except TableFileError:
+                tablebase = open_file(self.game, pieces, self.folder)
+            except TablebaseFileError:
                 continue
-            self.data[: WIDTH * tables.positions] = tables._data
+            self.data[: WIDTH * tablebase.positions] = tablebase.data
             self.done = {part.name for part in self.index.parts if part.pieces <= pieces}
             return
 
@@ -155,10 +140,10 @@ class _Build:
 
     def _finish(self) -> None:
         with open(self.path, "r+b") as file:
-            file.write(header(self.facts, self.data))
+            file.write(header(self.contents, self.data))
             file.flush()
             os.fsync(file.fileno())
-        self.path.replace(self.place / self.facts.name)
+        self.path.replace(self.folder / self.contents.name)
         self.list.unlink(missing_ok=True)
 
     def _work_out(self, part: Part) -> Part:
@@ -176,8 +161,8 @@ class _Build:
 class _Sweep:
     """Works out the positions of a pair of classes, in short calls."""
 
-    def __init__(self, bound: Bound, index: EwnIndex, data: Bytes, fill: Fill) -> None:
-        self.kernel = bound.kernel(endgame_kernels.fill)
+    def __init__(self, bound: Bound, index: TablebaseIndex, data: Bytes, fill: Fill) -> None:
+        self.kernel = bound.kernel(kernel.fill)
         self.memory = index.arrays, data, new_position(bound)
         for side, c in enumerate((index.labels.classes[fill.a], index.labels.classes[fill.b])):
             self.memory[2].labels[side], self.memory[2].number[side] = c.labels, c.count

@@ -15,18 +15,11 @@ from collections.abc import Callable
 
 from dicent.errors import DicentError
 from dicent.game import Game, State
+from dicent.games.ewn.squares import SQUARES, die_of, mover_of, position_text, stones_of
+from dicent.games.ewn.variant import STONES, require_usual
 from dicent.kernels.constants import MAX, MIN
-from dicent.play.ewn_squares import (
-    SQUARES,
-    STONES,
-    die_of,
-    mover_of,
-    position_text,
-    require_usual_ewn,
-    stones_of,
-)
 
-PROTOCOLS = ("ini-get", "ini-get-numbers")
+LETTERS, NUMBERS = "ini-get", "ini-get-numbers"  # the protocol's names, by how it writes squares
 COLOURS = {"R": MAX, "B": MIN}
 NAMES = {MAX: "R", MIN: "B"}
 GONE = "0"
@@ -38,7 +31,7 @@ KEPT = 10_000  # set-ups that are remembered while pieces are placed
 
 def style_of(protocol: str) -> dict[str, str]:
     """How squares are written."""
-    return WITH_NUMBERS if protocol == "ini-get-numbers" else WITH_LETTERS
+    return WITH_NUMBERS if protocol == NUMBERS else WITH_LETTERS
 
 
 def our_square(text: str) -> str:
@@ -109,7 +102,7 @@ class IniGet:
 
     def ask(self, state: State) -> str:
         """The program's action in our words, legal or not."""
-        require_usual_ewn(state.game, "the ini-get protocol")
+        require_usual(state.game, "the ini-get protocol")
         if die_of(state) is None:
             return self._placement(state)
         return _read_move(self.exchange(write_get(state, self.style)))

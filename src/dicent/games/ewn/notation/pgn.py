@@ -11,10 +11,10 @@ import textwrap
 from dicent.errors import DicentError, RecordError
 from dicent.game import Game
 from dicent.game.registry import make
+from dicent.games.ewn.notation.fen import format_fen, parse_fen
+from dicent.games.ewn.notation.plies import Replayed, plies_of
+from dicent.games.ewn.variant import is_usual
 from dicent.kernels.constants import MAX, MIN
-from dicent.notation.fen import format_fen, parse_position
-from dicent.notation.plies import Replayed, plies_of
-from dicent.play.ewn_squares import is_usual_ewn
 from dicent.play.record import Record
 
 TAG = re.compile(r'\[\s*(\w+)\s+"((?:[^"\\]|\\.)*)"\s*\]')
@@ -53,7 +53,7 @@ def _read(tags: dict[str, str], text: str, number: int) -> Record:
         raise RecordError(f'{what}: there is no set-up, as in [FEN "dec2/ba3/f3B/3EA/2DCF w 1"]')
     game = _game(tags)
     try:
-        start = str(parse_position(game, tags["fen"]))
+        start = str(parse_fen(game, tags["fen"]) or game.parse(tags["fen"]))
     except DicentError as error:
         raise RecordError(f"{what}: {error}") from error
     replayed = Replayed(game, start, what)
@@ -77,7 +77,7 @@ def _game(tags: dict[str, str]) -> Game:
         game = make(variant) if variant.startswith("ewn") and ".py" not in variant else make("ewn")
     except DicentError:
         game = make("ewn")
-    return game if is_usual_ewn(game) else make("ewn")
+    return game if is_usual(game) else make("ewn")
 
 
 def write_pgn(record: Record, date: str = "????.??.??", site: str = "?", event: str = "?") -> str:

@@ -17,9 +17,9 @@ import unicodedata
 
 from dicent.errors import RecordError
 from dicent.game.registry import make
+from dicent.games.ewn.notation.plies import Replayed, plies_of
+from dicent.games.ewn.squares import SQUARES, Stones, mover_of, position_text, stones_of
 from dicent.kernels.constants import MAX, MIN
-from dicent.notation.plies import Replayed, plies_of
-from dicent.play.ewn_squares import SQUARES, Stones, mover_of, position_text, stones_of
 from dicent.play.record import Record
 
 FIRST_WON, SECOND_WON, UNDECIDED = "先手胜", "后手胜", "未完"

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dicent.game.binding import Bound
-from dicent.kernels import endgame as endgame_kernels
+from dicent.games.ewn.tablebase import kernel
 
 Ints = npt.NDArray[np.int64]
 
@@ -127,7 +127,7 @@ class Part:
     fills: tuple[Fill, ...]
 
 
-class EwnIndex:
+class TablebaseIndex:
     """The arrays by which positions of up to `pieces` pieces are found, and the parts of such a table."""
 
     def __init__(self, bound: Bound, pieces: int) -> None:
@@ -244,7 +244,7 @@ class EwnIndex:
                 if movers:
                     (single if len(movers) == 1 else either)[s, movers[0]] = count
         board = np.arange(self.cells)
-        return endgame_kernels.Index(
+        return kernel.Index(
             label_class=labels.label_class,
             flipped=labels.flipped,
             symmetric=np.array([c.symmetric for c in labels.classes], np.int64),
@@ -266,7 +266,7 @@ class EwnIndex:
 def new_position(bound: Bound) -> Any:
     """Memory for one thread to look positions up with."""
     pieces = int(bound.game.rules.module.PIECES)
-    return endgame_kernels.Position(
+    return kernel.Position(
         cells=np.zeros((2, pieces), np.int64),
         labels=np.zeros(2, np.int64),
         number=np.zeros(2, np.int64),

@@ -1,4 +1,4 @@
-"""The engine in the protocol of Taiwanese tournaments (`dicent.play.ini_get`): a line for a line."""
+"""Answer the lines of the tournament protocol: Dicent plays elsewhere."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from dicent.engine.lines import read_lines
 from dicent.engine.players import default_player, find_player
 from dicent.errors import DicentError
 from dicent.game.registry import make
+from dicent.games.ewn.protocol.opponent import COLOURS, LETTERS, read_get, style_of, write_move
+from dicent.games.ewn.squares import stones_of
 from dicent.play.chooser import seeded
-from dicent.play.ewn_squares import stones_of
-from dicent.play.ini_get import COLOURS, read_get, style_of, write_move
 
 MOVES = 30  # of a side that its time is shared out among; games are shorter
 
@@ -23,7 +23,7 @@ MOVES = 30  # of a side that its time is shared out among; games are shorter
 class IniGetEngine:
     """Answers lines. `protocol` says how squares of set-ups are written; moves are answered as asked."""
 
-    def __init__(self, player: str | None = None, protocol: str = "ini-get") -> None:
+    def __init__(self, player: str | None = None, protocol: str = LETTERS) -> None:
         self.game = make("ewn")
         self.player = find_player(player or default_player(), self.game, any_text=True)
         self.style = style_of(protocol)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dicent import machine
-from dicent.errors import TableFileError
+from dicent.errors import TablebaseFileError
 
 MAGIC = b"dicent endgame table\n"
 FORMAT = 1
@@ -25,8 +24,8 @@ Bytes = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
-class Facts:
-    """What a table is of."""
+class Contents:
+    """What a file holds: the board, the rules, and the largest number of pieces."""
 
     game: str
     size: int
@@ -40,25 +39,17 @@ class Facts:
         """What the file is called."""
         return f"{self.game}-{self.size}x{self.size}-{self.faces}-{self.rules}-{self.pieces}.table"
 
+    @property
+    def signed(self) -> str:
+        """The text that a checksum covers beside the values. Files on disk depend on its first word."""
+        return f"Facts({', '.join(f'{name}={value!r}' for name, value in asdict(self).items())})"
+
     def __str__(self) -> str:
         board = f"{self.size}x{self.size}, {self.faces} numbers, {self.rules} rules"
         return f"{self.game}, {board}, up to {self.pieces} pieces"
 
 
-def home_folder() -> Path:
-    """Where tables are kept: DICENT_HOME, or the user's data folder."""
-    if chosen := os.environ.get("DICENT_HOME"):
-        return Path(chosen)
-    base = os.environ.get("XDG_DATA_HOME")
-    return (Path(base) if base else Path.home() / ".local" / "share") / "dicent"
-
-
-def tables_folder(folder: Path | None = None) -> Path:
-    """The folder of the tables."""
-    return home_folder() / "tables" if folder is None else folder
-
-
-def checksum(facts: Facts, data: Bytes) -> str:
+def checksum(contents: Contents, data: Bytes) -> str:
     """A hash of the values and of what they are said to be; blocks are hashed side by side."""
 
     def one(first: int) -> bytes:
@@ -66,48 +57,48 @@ def checksum(facts: Facts, data: Bytes) -> str:
 
     with ThreadPoolExecutor(machine.cores()) as pool:
         blocks = b"".join(pool.map(one, range(0, len(data), BLOCK)))
-    return hashlib.blake2b(repr(facts).encode() + blocks, digest_size=16).hexdigest()
+    return hashlib.blake2b(contents.signed.encode() + blocks, digest_size=16).hexdigest()
 
 
-def header(facts: Facts, data: Bytes) -> bytes:
+def header(contents: Contents, data: Bytes) -> bytes:
     """The first bytes of a finished file."""
-    said = {"format": FORMAT, **asdict(facts), "checksum": checksum(facts, data)}
+    said = {"format": FORMAT, **asdict(contents), "checksum": checksum(contents, data)}
     return (MAGIC + json.dumps(said).encode() + b"\n").ljust(HEADER)
 
 
-def read_header(path: Path) -> tuple[Facts, str]:
+def read_header(path: Path) -> tuple[Contents, str]:
     """What a file says that it holds, and its checksum."""
     try:
         with open(path, "rb") as file:
             start = file.read(HEADER)
     except OSError as error:
-        raise TableFileError(f"{path} cannot be read: {error}") from error
+        raise TablebaseFileError(f"{path} cannot be read: {error}") from error
     if not start.startswith(MAGIC):
-        raise TableFileError(f"{path} is no endgame table")
+        raise TablebaseFileError(f"{path} is no endgame table")
     try:
         said: dict[str, Any] = json.loads(start[len(MAGIC) :])
         found, summed = said.pop("format"), said.pop("checksum")
         if found == FORMAT:
-            return Facts(**said), summed
+            return Contents(**said), summed
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise TableFileError(f"{path} is damaged: its header cannot be read. {BUILD}") from error
+        raise TablebaseFileError(f"{path} is damaged: its header cannot be read. {BUILD}") from error
     age = "an older" if isinstance(found, int) and found < FORMAT else "a newer"
-    raise TableFileError(f"{path} has format {found}, of {age} version; this one reads {FORMAT}. {BUILD}")
+    raise TablebaseFileError(f"{path} has format {found}, of {age} version; this one reads {FORMAT}. {BUILD}")
 
 
-def read_values(path: Path, facts: Facts, verify: bool = True) -> Bytes:
+def read_values(path: Path, contents: Contents, verify: bool = True) -> Bytes:
     """The values of a table, mapped into memory, after a look at all of them unless `verify` is off."""
     found, summed = read_header(path)
-    if found != facts:
-        raise TableFileError(f"{path} holds another table: {found}, not {facts}")
-    wanted, size = HEADER + WIDTH * facts.values, path.stat().st_size
+    if found != contents:
+        raise TablebaseFileError(f"{path} holds another table: {found}, not {contents}")
+    wanted, size = HEADER + WIDTH * contents.values, path.stat().st_size
     if size != wanted:
         how = "cut short" if size < wanted else "too long"
-        raise TableFileError(f"{path} is {how}: {size:,} bytes, not {wanted:,}. {BUILD}")
+        raise TablebaseFileError(f"{path} is {how}: {size:,} bytes, not {wanted:,}. {BUILD}")
     data: Bytes = np.memmap(path, np.uint8, "r", HEADER)
-    if verify and checksum(facts, data) != summed:
-        raise TableFileError(f"{path} is damaged: its checksum is wrong. {BUILD}")
+    if verify and checksum(contents, data) != summed:
+        raise TablebaseFileError(f"{path} is damaged: its checksum is wrong. {BUILD}")
     return data
 
 
-BUILD = "Build it again with `dicent tables build`"
+BUILD = "Build it again with `dicent tablebase build`"

@@ -12,15 +12,9 @@ import re
 
 from dicent.errors import PositionError
 from dicent.game import Game, State
+from dicent.games.ewn.squares import die_of, mover_of, position_text, stones_of
+from dicent.games.ewn.variant import is_usual, require_usual
 from dicent.kernels.constants import MAX
-from dicent.play.ewn_squares import (
-    die_of,
-    is_usual_ewn,
-    mover_of,
-    position_text,
-    require_usual_ewn,
-    stones_of,
-)
 
 SIDES = {"b": "1", "w": "2"}
 FEN = re.compile(
@@ -28,11 +22,11 @@ FEN = re.compile(
 )
 
 
-def parse_position(game: Game, text: str) -> State:
-    """The state that a text describes: ours, or MeinStein's FEN where the game is the usual EWN."""
+def parse_fen(game: Game, text: str) -> State | None:
+    """Return the state that a FEN describes, or None if the text is no FEN or the board not the usual one."""
     found = FEN.fullmatch(text.strip())
-    if found is None or not is_usual_ewn(game):
-        return game.parse(text)
+    if found is None or not is_usual(game):
+        return None
     rows = [_row(row) for row in found["board"].split("/")]
     board, side = "/".join(rows).swapcase(), SIDES[found["side"].lower()]
     try:
@@ -43,7 +37,7 @@ def parse_position(game: Game, text: str) -> State:
 
 def format_fen(state: State, number: int = 1) -> str:
     """The FEN of a state; `number` counts moves as in chess, one for both sides."""
-    require_usual_ewn(state.game, "MeinStein's FEN")
+    require_usual(state.game, "MeinStein's FEN")
     board = position_text(stones_of(state), MAX, None).split()[0].swapcase()
     die = die_of(state)
     side = "b" if mover_of(state) == MAX else "w"

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from dicent.errors import DicentError, RecordError
 from dicent.game import Game, State
 from dicent.game.registry import make
-from dicent.play.ewn_squares import die_of, mover_of, require_usual_ewn, stones_of
+from dicent.games.ewn.squares import die_of, mover_of, stones_of
+from dicent.games.ewn.variant import require_usual
 from dicent.play.record import Record, replay
 
 
@@ -26,7 +27,7 @@ class Ply(NamedTuple):
 def plies_of(record: Record, what: str) -> tuple[State, list[Ply]]:
     """The position in which the race begins, and its plies; a roll without a move is left out."""
     game = make(record.game)
-    require_usual_ewn(game, what)
+    require_usual(game, what)
     states = list(replay(record, game))
     racing = [
         i for i, state in enumerate(states) if state.is_chance or state.result is not None or die_of(state)

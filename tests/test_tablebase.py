@@ -8,23 +8,23 @@ import numpy as np
 import pytest
 
 import dicent
-from dicent import Descent, DicentError, Expectiminimax, Limit, RandomEvaluator, Solver, Tables
-from dicent.exact.ewn_index import EwnIndex, Labels, new_position
+from dicent import Descent, DicentError, Expectiminimax, Limit, RandomEvaluator, Solver, Tablebase
 from dicent.game.binding import bind
-from dicent.kernels import endgame as endgame_kernels
+from dicent.games.ewn.tablebase import kernel
+from dicent.games.ewn.tablebase.index import Labels, TablebaseIndex, new_position
 
 from .endgames import all_endgames, class_records, random_endgames
 from .test_search_exact import close, make, pieces, position, recorded_moves, records
 
 VARIANTS = ("ewn", "ewn:rules=paper")
-Open = Callable[[str, int], Tables]
+Open = Callable[[str, int], Tablebase]
 
 
 @pytest.fixture(scope="session")
 def tables(tmp_path_factory: pytest.TempPathFactory) -> Open:
     """The tables of a game, built once for all tests."""
     folder = tmp_path_factory.mktemp("tables")
-    return lambda name, count: dicent.build_tables(make(name), count, folder)
+    return lambda name, count: dicent.build_tablebase(make(name), count, folder)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -52,7 +52,7 @@ def test_recorded_endgames_die_by_die_and_move_by_move(tables: Open, variant: st
         if pieces(record) > 3:
             continue
         solution = known.probe(position(record))
-        assert solution.source == "table"
+        assert solution.source == "tablebase"
         assert solution.win == pytest.approx(record["p_win_to_move"], abs=known.error)
         for die, after in record["after_roll"].items():
             rolled = known.probe(position(record, die))
@@ -106,16 +106,16 @@ def test_a_table_of_a_whole_small_game(tables: Open) -> None:
 
 def test_compiled_equals_uncompiled(tables: Open, tmp_path: Path) -> None:
     game = make("ewn:size=3,pieces=3")
-    plain = dicent.build_tables(game, 3, tmp_path, compiled=False)
+    plain = dicent.build_tablebase(game, 3, tmp_path, compiled=False)
     native = tables(game.name, 3)
-    assert (plain._data == native._data).all()
+    assert (plain.data == native.data).all()
     states = np.array([s.cells for s in random_endgames(game, 1, 2, 50, seed=6, die=True)])
     assert (plain.values(states) == native.values(states)).all()
 
 
 def test_threads_do_not_matter(tables: Open, tmp_path: Path) -> None:
-    alone = dicent.build_tables(make("ewn"), 3, tmp_path, threads=1)
-    assert (alone._data == tables("ewn", 3)._data).all()
+    alone = dicent.build_tablebase(make("ewn"), 3, tmp_path, threads=1)
+    assert (alone.data == tables("ewn", 3).data).all()
 
 
 # The index
@@ -154,8 +154,8 @@ def _smaller(labels: int) -> list[int]:
 
 def test_every_place_of_a_table_is_some_positions() -> None:
     bound = bind(make("ewn:size=3,pieces=3"), compiled=False)
-    index, locate = EwnIndex(bound, 4), bound.kernel(endgame_kernels.locate)
-    set_position = bound.kernel(endgame_kernels.set_position)
+    index, locate = TablebaseIndex(bound, 4), bound.kernel(kernel.locate)
+    set_position = bound.kernel(kernel.set_position)
     q, used = new_position(bound), set()
     for mine, theirs in ((1, 1), (1, 2), (2, 1), (1, 3), (2, 2), (3, 1)):
         for states in all_endgames(bound.game, mine, theirs):
@@ -167,7 +167,7 @@ def test_every_place_of_a_table_is_some_positions() -> None:
 
 @pytest.mark.parametrize(("variant", "count", "most"), [("ewn", 4, 40e6), ("ewn", 5, 1.4e9)])
 def test_sizes(variant: str, count: int, most: float) -> None:
-    assert 3 * EwnIndex(bind(make(variant)), count).values < most
+    assert 3 * TablebaseIndex(bind(make(variant)), count).values < most
 
 
 # What tables have and do not have
@@ -198,24 +198,24 @@ def test_setups_share_a_table(tables: Open) -> None:
 
 
 def test_games_without_tables(tmp_path: Path, edited: Callable[..., Path]) -> None:
-    with pytest.raises(DicentError, match="are for ewn; dice-nim can be solved"):
-        dicent.build_tables(make("dice-nim"), 2, tmp_path)
-    with pytest.raises(DicentError, match="no tables with a hole"):
-        dicent.build_tables(make("ewn:hole=true"), 2, tmp_path)
-    with pytest.raises(DicentError, match="from 2 to 12 pieces, not 13"):
-        dicent.build_tables(make("ewn"), 13, tmp_path)
+    with pytest.raises(DicentError, match="dice-nim has no tablebase; `dicent solve`"):
+        dicent.build_tablebase(make("dice-nim"), 2, tmp_path)
+    with pytest.raises(DicentError, match="no tablebase with a hole"):
+        dicent.build_tablebase(make("ewn:hole=true"), 2, tmp_path)
+    with pytest.raises(DicentError, match="from 2 to 12 pieces \\(got 13\\)"):
+        dicent.build_tablebase(make("ewn"), 13, tmp_path)
     own = dicent.load(edited("ewn", ("(0, 1), (1, 0), (1, 1)", "(0, 1), (1, 0), (0, 1)")))
-    with pytest.raises(DicentError, match="are for ewn"):
-        dicent.build_tables(own, 2, tmp_path)
+    with pytest.raises(DicentError, match="has no tablebase"):
+        dicent.build_tablebase(own, 2, tmp_path)
 
 
 def test_probe_says_where_it_looked(tmp_path: Path, tables: Open) -> None:
     state = make("ewn").parse("A4/1B3/5/2a2/5 1 3")
     solved = dicent.probe(state, tmp_path)
     assert solved.source == "solver"
-    dicent.build_tables(make("ewn"), 3, tmp_path)
+    dicent.build_tablebase(make("ewn"), 3, tmp_path)
     looked_up = dicent.probe(state, tmp_path)
-    assert looked_up.source == "table"
+    assert looked_up.source == "tablebase"
     assert looked_up.value == pytest.approx(solved.value, abs=1e-5)
     assert looked_up.best == solved.best
     assert dicent.probe(make("ewn").parse("A4/1B3/5/2ab1/5 1 3"), tmp_path).source == "solver"

@@ -6,38 +6,13 @@ Squares are ours: columns a to e from the left, rows 5 to 1 from the top.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from dicent.game import MAX, MIN, State
+from dicent.games.ewn.variant import SIZE
 
-from dicent.errors import DicentError
-from dicent.game import Game, State
-from dicent.game.registry import make
-from dicent.kernels.constants import MAX, MIN
-
-SIZE, STONES = 5, 6
 COLUMNS = "abcde"
 SQUARES = [column + str(row) for row in range(SIZE, 0, -1) for column in COLUMNS]  # from the top left
 
 Stones = dict[tuple[int, int], str]  # the square of each side's stones, by their numbers from 1
-
-
-def is_usual_ewn(game: Game) -> bool:
-    """Is it the game on its usual board? Rules and set-ups may differ."""
-    options = game.options
-    if game.rules.source != _source():
-        return False
-    return (options["size"], options["pieces"], options["hole"]) == (SIZE, STONES, False)
-
-
-@lru_cache(maxsize=1)
-def _source() -> str:
-    """The text of its rules."""
-    return make("ewn").rules.source
-
-
-def require_usual_ewn(game: Game, what: str) -> None:
-    """Raise an error for other games."""
-    if not is_usual_ewn(game):
-        raise DicentError(f"{what} is for ewn on 5x5 with 6 pieces and no hole, not for {game.name}")
 
 
 def stones_of(state: State) -> Stones:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
 from typing import Any
 
-from dicent.errors import DicentError, PlayerError
+from dicent.errors import PlayerError
 from dicent.game import Game, State
-from dicent.game.registry import make
+from dicent.games.ewn.variant import is_usual
 from dicent.play.history import Played
-from dicent.search.analysis import Analysis
-from dicent.search.limit import Limit
-from dicent.search.tree_search import Search
+from dicent.play.opponent import HistorySearch, Opponent
 
 GAME = "einstein_wurfelt_nicht"
 DIRECTIONS = ({"left", "right"}, {"up", "down"}, {"diag"})  # of our actions: piece * 3 + direction
@@ -22,12 +19,14 @@ MEMORY = 1000  # megabytes that a search may take
 LARGEST_SEED = 2**31 - 1
 
 
-class OpenSpielMcts(Search):
+class OpenSpielMcts(HistorySearch):
     """OpenSpiel's C++ MCTSBot with one random game a simulation, and its solver.
 
     Its states cannot be set up, only reached, so it plays in matches, where the history of a game is
     known. There the first move is the other side's, so it sees our boards turned by 180 degrees.
     """
+
+    name = "openspiel-mcts"
 
     def __init__(self, simulations: int = 1000, exploration: float = 1.4) -> None:
         if importlib.util.find_spec("pyspiel") is None:
@@ -38,14 +37,8 @@ class OpenSpielMcts(Search):
 
     def require(self, game: Game) -> None:
         """Raise an error unless this is the game that OpenSpiel has."""
-        if not game.is_like(make("ewn")):
+        if not is_usual(game) or (game.options["rules"], game.options["setup"]) != ("official", "random"):
             raise PlayerError(f"OpenSpiel knows ewn with its official rules, not {game.name}")
-
-    def stream(
-        self, state: State, limit: Limit, after: Analysis | None = None, every: float = 0.2, ply: int = 0
-    ) -> Iterator[Analysis]:
-        """OpenSpiel tells its moves, and nothing about them."""
-        raise DicentError("openspiel-mcts plays in matches, and does not analyse")
 
     def play_after(self, game: Game, played: Played, seed: int) -> int:
         """The action to play after what was played so far."""
@@ -102,3 +95,21 @@ def _setup(start: State, letters: str) -> str:
     """A side's numbers, row by row of the turned board."""
     turned = str(start).split()[0][::-1]
     return "".join(str(letters.index(c) + 1) for c in turned if c in letters)
+
+
+def position_text(state: Any, die: int) -> str:
+    """Return a decision of OpenSpiel as our text; black stands at the top left, as MAX does."""
+    letters = {"b": "ABCDEF", "w": "abcdef"}
+    rows = []
+    for line in str(state).strip().splitlines():
+        cells = [cell for cell in line.split("|") if cell]
+        row = "".join("." if cell == "__" else letters[cell[0]][int(cell[1]) - 1] for cell in cells)
+        for run in range(5, 0, -1):
+            row = row.replace("." * run, str(run))
+        rows.append(row)
+    return f"{'/'.join(rows)} {state.current_player() + 1} {die}"
+
+
+OPPONENT = Opponent(
+    "openspiel-mcts", OpenSpielMcts, ("simulations",), {"simulations": "count", "exploration": "number"}
+)

@@ -1,28 +1,28 @@
-"""WithTables: an evaluator that asks an endgame table first."""
+"""WithTablebase: an evaluator that asks an endgame table first."""
 
 import numpy as np
 import numpy.typing as npt
 
 from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator, Marks, PolicyEvaluator, Values
-from dicent.exact.ewn_tables import Tables
+from dicent.exact.tablebase import Tablebase
 from dicent.game import Cells, Game
 
 
-class WithTables(PolicyEvaluator):
+class WithTablebase(PolicyEvaluator):
     """Exact values where the tables have the state, else those of `evaluator`; policies are always its own.
 
     Searches with completion take such values as proved and look no further.
     """
 
-    def __init__(self, evaluator: Evaluator, tables: Tables) -> None:
+    def __init__(self, evaluator: Evaluator, tablebase: Tablebase) -> None:
         if evaluator.terminal.name != "gain" or evaluator.gain_map is not None:
             raise DicentError(
                 f"tables hold chances of winning, and the values of this evaluator are of another kind "
                 f"({evaluator.terminal.name}): they cannot be mixed"
             )
         self.evaluator = evaluator
-        self.tables = tables
+        self.tablebase = tablebase
 
     def evaluate(self, game: Game, states: Cells) -> Values:
         """The values [B] of states [B, S]."""
@@ -30,9 +30,9 @@ class WithTables(PolicyEvaluator):
 
     def evaluate_marked(self, game: Game, states: Cells) -> tuple[Values, Marks | None]:
         """The values, and which of them the tables have."""
-        if not game.is_like(self.tables.game, "setup"):
+        if not self.tablebase.is_for(game):
             return self.evaluator.evaluate_marked(game, states)
-        values = self.tables.values(states)
+        values = self.tablebase.values(states)
         exact = ~np.isnan(values)
         if not exact.all():
             values[~exact] = self.evaluator.evaluate(game, states[~exact])
@@ -43,7 +43,7 @@ class WithTables(PolicyEvaluator):
         if not isinstance(self.evaluator, PolicyEvaluator):
             raise DicentError(f"{type(self.evaluator).__name__} has no policy")
         values, logits = self.evaluator.evaluate_with_policy(game, states)
-        if game.is_like(self.tables.game, "setup"):
-            known = self.tables.values(states)
+        if self.tablebase.is_for(game):
+            known = self.tablebase.values(states)
             values = np.where(np.isnan(known), values, known)
         return values, logits

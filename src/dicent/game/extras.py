@@ -1,0 +1,75 @@
+"""Extras: what a game offers beyond its rules, asked for by what it is and never by the game's name.
+
+A game module states `EXTRAS = "package.module"`. That module has a function for each part it offers. The
+function takes the game and returns the part, or None where the game has none with its options:
+
+    function     returns                                       defined in
+    notations    tuple of `Notation`                           dicent.play.notation
+    protocols    tuple of `Protocol`                           dicent.play.protocol
+    opponents    tuple of `Opponent`                           dicent.play.opponent
+    tablebase    `TablebaseProvider`                           dicent.exact.tablebase
+    endgames     `Endgames`                                    dicent.exact.sample
+    network      text that names a network for this game       dicent.evaluate.network_file
+    benchmark    `Benchmark`                                   dicent.bench.benchmark
+
+Nothing is imported before a part is asked for.
+"""
+
+import importlib
+from collections.abc import Iterator
+from functools import lru_cache
+from types import ModuleType
+from typing import TypeVar
+
+from dicent.errors import GameError
+from dicent.game.game import Game
+from dicent.game.registry import base_names, make
+
+T = TypeVar("T")
+
+
+def extra(game: Game, name: str, kind: type[T]) -> T | None:
+    """Return the part of a game's extras that is called `name`, or None if the game has no such part."""
+    module = game.rules.module.EXTRAS
+    function = getattr(_imported(game.name, module), name, None) if module else None
+    part = None if function is None else function(game)
+    if part is not None and not isinstance(part, kind):
+        raise GameError(f"{module}.{name} must return a {kind.__name__} (got {part!r})")
+    return part
+
+
+def extras(game: Game, name: str, kind: type[T]) -> tuple[T, ...]:
+    """Return the parts of a game's extras where there may be several of them; an empty tuple for none."""
+    parts = extra(game, name, tuple) or ()
+    for part in parts:
+        if not isinstance(part, kind):
+            raise GameError(
+                f"{game.rules.module.EXTRAS}.{name}: each must be a {kind.__name__} (got {part!r})"
+            )
+    return parts
+
+
+def known_games() -> Iterator[Game]:
+    """Yield every built-in and installed game that can be loaded, with its default options."""
+    for name in base_names():
+        try:
+            yield make(name)
+        except GameError:  # a broken game is reported when it is asked for by name
+            continue
+
+
+def all_extras(name: str, kind: type[T]) -> Iterator[T]:
+    """Yield the parts of that name of all built-in and installed games, each with its default options."""
+    for game in known_games():
+        yield from extras(game, name, kind)
+
+
+@lru_cache(maxsize=64)
+def _imported(game: str, module: str) -> ModuleType:
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise GameError(
+            f"{game}: its EXTRAS name the module {module}, which cannot be imported: {error}. "
+            "Install the game's package, or put its folder on PYTHONPATH"
+        ) from error

@@ -1,0 +1,1 @@
+"""EinStein würfelt nicht!: rules, text, view and everything else that knows this game."""

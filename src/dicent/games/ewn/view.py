@@ -1,0 +1,27 @@
+"""Describe the board for those who draw it."""
+
+from dicent.game import MAX, MIN, Cells, Piece, View
+from dicent.games.ewn.text import COLUMNS, OFF, Board
+
+
+def view_of(board: Board, s: Cells) -> View:
+    """Return what the board looks like: pieces with their numbers, the die, the goals and the hole."""
+    pieces = []
+    for i in range(2 * board.pieces):
+        if s[i] != OFF:
+            owner = MAX if i < board.pieces else MIN
+            row, column = divmod(int(s[i]), board.size)
+            pieces.append(Piece(row, column, str(i % board.pieces + 1), owner))
+    marked = [(0, 0), (board.size - 1, board.size - 1)]
+    if board.hole < board.cells:
+        marked.append(divmod(board.hole, board.size))
+    die = int(s[board.die])
+    return View(
+        rows=board.size,
+        columns=board.size,
+        pieces=tuple(pieces),
+        die=str(die) if die > 0 else "",
+        marked=tuple(marked),
+        row_names=tuple(str(board.size - row) for row in range(board.size)),
+        column_names=tuple(COLUMNS[: board.size]),
+    )

@@ -1,0 +1,112 @@
+"""Notations: games and positions as text, in our own format or in one that a game offers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dicent.errors import DicentError, RecordError
+from dicent.game import Game, State
+from dicent.game.extras import all_extras, extras
+from dicent.game.registry import make_installed
+from dicent.play.record import Record, replay
+
+RECORD = "record"  # our own format, a line of JSON for each game
+
+
+@dataclass(frozen=True)
+class Notation:
+    """A way to write games or positions. A part that the notation does not have is None."""
+
+    name: str
+    detect: Callable[[str], bool] | None = None  # whether a text looks like games in this notation
+    read: Callable[[str], list[Record]] | None = None
+    write: Callable[[Record], str] | None = None
+    parse_position: Callable[[Game, str], State | None] | None = None  # None: not in this notation
+    format_position: Callable[[State], str] | None = None
+
+
+def notations(game: Game) -> tuple[Notation, ...]:
+    """Return the notations that a game offers."""
+    return extras(game, "notations", Notation)
+
+
+def formats(game: Game | None = None) -> tuple[str, ...]:
+    """Return the formats in which games are written: those of one game, or of all."""
+    offered = all_extras("notations", Notation) if game is None else notations(game)
+    return (RECORD, *dict.fromkeys(notation.name for notation in offered if notation.write is not None))
+
+
+def parse_position(game: Game, text: str) -> State:
+    """Return the state that a text describes, in one of the game's notations or as `game.parse` reads it."""
+    for notation in notations(game):
+        if notation.parse_position is not None:
+            state = notation.parse_position(game, text)
+            if state is not None:
+                return state
+    return game.parse(text)
+
+
+def read_games(text: str, files: bool = False) -> list[Record]:
+    """Return the games of a text in any known format; the format is detected.
+
+    Every game is replayed, so the returned records are legal. Records may name games in files only with
+    `files`, since a file of rules is a program.
+    """
+    text = text.lstrip("\ufeff")
+    if not text.strip():
+        raise RecordError("there is no game: the text is empty")
+    if text.lstrip().startswith("{"):
+        return _read_records(text, files)
+    text = _tidy(text)
+    offered = [notation for notation in all_extras("notations", Notation) if notation.read is not None]
+    for notation in offered:
+        if notation.read is not None and notation.detect is not None and notation.detect(text):
+            return notation.read(text)
+    known = ", ".join(dict.fromkeys(notation.name for notation in offered))
+    raise RecordError(f"the format of this text is not known; known formats: lines of JSON, {known}")
+
+
+def write_game(record: Record, format: str = RECORD) -> str:
+    """Return a game as text, in our own format or in one that its game offers."""
+    if format == RECORD:
+        return record.to_json() + "\n"
+    game = make_installed(record.game, "the record")
+    for notation in notations(game):
+        if notation.name == format and notation.write is not None:
+            return notation.write(record)
+    raise RecordError(f"{game.name} has no format {format!r}; formats: {', '.join(formats(game))}")
+
+
+def decode(data: bytes) -> str:
+    """Return the text of a file in UTF-8 or GB 18030, which Chinese programs write."""
+    for encoding in ("utf-8-sig", "gb18030"):
+        try:
+            return data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    raise RecordError("this is no text: neither UTF-8 nor GB 18030")
+
+
+def _tidy(text: str) -> str:
+    """Return a text with single spaces and no empty lines: long runs of spaces make patterns slow."""
+    return "\n".join(" ".join(line.split()) for line in text.splitlines() if line.strip())
+
+
+def _read_records(text: str, files: bool) -> list[Record]:
+    records = []
+    for i, line in enumerate(text.splitlines()):
+        if not line.strip():
+            continue
+        try:
+            record = Record.from_json(line)
+            if not isinstance(record.game, str) or not isinstance(record.start, str):
+                raise RecordError("game and start are texts")
+            if ".py" in record.game and not files:
+                raise RecordError(f"{record.game} is a game in a file, and cannot be read here")
+            for _ in replay(record):
+                pass
+        except DicentError as error:
+            raise RecordError(f"line {i + 1}: {error}") from error
+        records.append(record)
+    return records
