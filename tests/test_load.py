@@ -147,6 +147,12 @@ def test_helpers_of_native_functions_are_looked_at_too(edited: Edit) -> None:
     assert "most uses random" in refusal(lambda: dicent.load(path))
 
 
+def test_games_of_the_old_module_are_told_where_it_went(edited: Edit) -> None:
+    path = edited("dice_nim", ("from dicent.game import", "from dicent.rules import"))
+    message = refusal(lambda: dicent.load(path))
+    assert message.startswith(f"{path}: dicent.rules no longer exists; import from dicent.game instead")
+
+
 def test_an_import_that_fails_is_named(edited: Edit) -> None:
     path = edited("dice_nim", ("from dicent.game", "import no_such_module\nfrom dicent.game"))
     assert "No module named 'no_such_module'" in refusal(lambda: dicent.load(path))

@@ -163,7 +163,7 @@ def test_modules_of_ones_own_are_taken_as_they_are(settings: object) -> None:
 def test_a_game_from_a_file_can_be_shown_in_another_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source = Path(dicent.games.__file__).with_name("ewn.py").read_text(encoding="utf-8")
+    source = Path(dicent.games.__file__).with_name("ewn").joinpath("rules.py").read_text(encoding="utf-8")
     (tmp_path / "mine.py").write_text(source, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     game = dicent.load("mine.py", pieces=3)

@@ -2,6 +2,7 @@
 
 import fcntl
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -9,13 +10,13 @@ import pytest
 
 import dicent
 from dicent import DicentError, TablebaseFileError
-from dicent.exact.tablebase import list_tablebases
+from dicent.exact.tablebase import BuildProgress, list_tablebases
 from dicent.files import data_folder
-from dicent.games.ewn.tablebase.build import BuildProgress
 from dicent.games.ewn.tablebase.file import HEADER, MAGIC
 
 pytestmark = pytest.mark.usefixtures("uncompiled")
 
+OLD = Path(__file__).with_name("data") / "ewn-3x3-3-official-3.table"
 SMALL = "ewn:size=3,pieces=3"  # uncompiled it is built in a moment
 
 
@@ -96,6 +97,14 @@ def test_building_mends_a_bad_file(game: dicent.Game, file: Path) -> None:
     file.write_bytes(good[:-5])
     dicent.build_tablebase(game, 2, file.parent)
     assert file.read_bytes() == good
+
+
+def test_a_file_of_version_0_1_opens(tmp_path: Path, game: dicent.Game) -> None:
+    shutil.copy(OLD, tmp_path)
+    known = dicent.open_tablebase(game, 3, tmp_path)
+    state = game.parse("A2/3/1ab 1 2")
+    assert known.value_of(state) == pytest.approx(dicent.solve(state).value, abs=1e-5)
+    assert [found.pieces for found in list_tablebases(tmp_path)] == [3]
 
 
 def test_files_that_are_not_there(game: dicent.Game, tmp_path: Path) -> None:

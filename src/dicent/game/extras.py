@@ -17,7 +17,6 @@ Nothing is imported before a part is asked for.
 
 import importlib
 from collections.abc import Iterator
-from functools import lru_cache
 from types import ModuleType
 from typing import TypeVar
 
@@ -64,7 +63,6 @@ def all_extras(name: str, kind: type[T]) -> Iterator[T]:
         yield from extras(game, name, kind)
 
 
-@lru_cache(maxsize=64)
 def _imported(game: str, module: str) -> ModuleType:
     try:
         return importlib.import_module(module)

@@ -182,6 +182,8 @@ def parse_player(text: str) -> Player:
         assert isinstance(search, TreeSearch)
         search = Determinized(search)
     limit = Limit(**(limits or kind.default)) if kind.default else None
+    if kind_name not in KINDS:  # a game's own opponent has no budget of ours
+        limit = Limit(depth=1)
     return Player(search, limit, text.strip())
 
 
