@@ -110,5 +110,5 @@ def test_the_table_of_a_whole_small_game(tmp_path: Path) -> None:
     tables = dicent.build_tablebase(game, 6, tmp_path)
     solver = Solver(game)
     solver.value_of(game.initial_state(1))
-    states, values = solver.known()
+    states, values = solver.stored()
     assert np.abs(tables.values(states) - values).max() <= 2 * tables.error

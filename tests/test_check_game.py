@@ -81,7 +81,7 @@ def test_progress_is_told_what_is_checked(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_at_least_one_position_is_needed() -> None:
-    with pytest.raises(dicent.DicentError, match="positions is 0"):
+    with pytest.raises(dicent.DicentError, match="positions must be 1 or more"):
         dicent.check_game(dicent.make("dice-nim"), positions=0)
 
 
@@ -193,7 +193,7 @@ def test_rules_must_answer_the_same_when_asked_again(edited: Edit, function: str
     (parameters,) = re.findall(rf"def {function}(\(.*\)):", edited("dice_nim").read_text(encoding="utf-8"))
     head = f"def {function}{parameters}:\n    "
     path = edited("dice_nim", COUNTER, (old, new), (head, head + COUNT))
-    assert_reported(breach(path), function, "and then")
+    assert_reported(breach(path), function, "for the same state")
 
 
 def test_rules_must_not_use_randomness_of_their_own(edited: Edit) -> None:

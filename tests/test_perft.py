@@ -95,7 +95,7 @@ def test_below_a_finished_game_there_is_nothing() -> None:
 
 
 def test_negative_depth_is_refused() -> None:
-    with pytest.raises(dicent.DicentError, match="depth -1 is negative"):
+    with pytest.raises(dicent.DicentError, match=r"depth must be 0 or more \(got -1\)"):
         dicent.perft(dicent.make("ewn").initial_state(0), -1)
 
 

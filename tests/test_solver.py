@@ -82,7 +82,7 @@ def test_games_without_chance_give_whole_numbers() -> None:
     assert (solution.value, solution.win, solution.states) == (0.0, 0.5, 4520)
     assert [move.value for move in solution.moves] == [0.0] * 9
     assert solution.solver is not None
-    _, values = solution.solver.known()
+    _, values = solution.solver.stored()
     assert set(values.tolist()) == {-1.0, 0.0, 1.0}
     chooser, exact, state = random.Random(1), Exact(), game.initial_state()
     while state.result is None:
@@ -136,7 +136,7 @@ def test_compiled_equals_uncompiled(text: str) -> None:
 
 def test_cycles_are_refused(tmp_path: Path) -> None:
     game, _ = written_out(tmp_path, "a max 0 b\nb chance 0 c:0.5 d:0.5\nc min 0 d\nd min 0 b e=1")
-    with pytest.raises(DicentError, match=r"has cycles.* b comes again after 3 plies \(3 states"):
+    with pytest.raises(DicentError, match=r"has cycles.* b recurs after 3 plies \(3 states"):
         dicent.solve(game, compiled=False)
 
 
@@ -145,7 +145,7 @@ def test_large_games_are_refused_with_a_count() -> None:
         dicent.solve(dicent.make("connect-four"), max_states=10_000, compiled=False)
     with pytest.raises(DicentError, match="deals more than 1,000 starts: give a position"):
         dicent.solve(make("ewn"))
-    with pytest.raises(DicentError, match="max_states=0"):
+    with pytest.raises(DicentError, match=r"max_states must be 1 or more \(got 0\)"):
         Solver(make("ewn"), max_states=0)
 
 

@@ -100,7 +100,7 @@ def test_a_table_of_a_whole_small_game(tables: Open) -> None:
     known = tables(game.name, 6)
     solution = dicent.solve(game)
     assert solution.solver is not None
-    states, values = solution.solver.known()
+    states, values = solution.solver.stored()
     assert np.abs(known.values(states) - values).max() <= 2 * known.error
 
 
@@ -219,5 +219,5 @@ def test_probe_says_where_it_looked(tmp_path: Path, tables: Open) -> None:
     assert looked_up.value == pytest.approx(solved.value, abs=1e-5)
     assert looked_up.best == solved.best
     assert dicent.probe(make("ewn").parse("A4/1B3/5/2ab1/5 1 3"), tmp_path).source == "solver"
-    with pytest.raises(TypeError, match="ask the table"):
+    with pytest.raises(TypeError, match="ask the tablebase"):
         looked_up.value_of(state)

@@ -1,4 +1,4 @@
-"""Benchmark: what a game gives the benchmarks through its extras."""
+"""Benchmark: positions of a game to measure with, offered through its extras."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The learning part of the bench: self-play beside the bare network, learning phases by themselves."""
+"""Benchmarks of learning: self-play relative to the bare network, and learning phases."""
 
 import itertools
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The searches' part of the bench."""
+"""Benchmarks of searches."""
 
 import hashlib
 import importlib.util
@@ -38,7 +38,7 @@ def search_rows(rounds: int, scale: float) -> Iterator[Row]:
 
 
 def search_signature() -> str:
-    """A hash of the trees that searches grow with a random evaluator, the same on every machine."""
+    """Return a hash of search results with a random evaluator; it is the same on every machine."""
     state = make(DEFAULT_GAME).parse(benchmark().middle)
     evaluator = RandomEvaluator(1)
     searches = [
@@ -58,7 +58,7 @@ def search_signature() -> str:
 
 
 def _searched(search: TreeSearch, states: list[State], limit: Limit, nodes: int, threads: int = 1) -> float:
-    """Grow the trees of a group; returns how many evaluations were made."""
+    """Grow the trees of a group; return the number of evaluations."""
     group = Group(search, states[0].game, len(states), nodes, threads)
     for m, state in enumerate(states):
         group.begin(m, state, limit, seed=m)
@@ -153,7 +153,7 @@ def _expectiminimax_rows(rounds: int, scale: float) -> Iterator[Row]:
 
 
 def _openspiel_expectiminimax(decisions: int) -> tuple[str, float, Callable[[], float]]:
-    """A position in the middle of a game, its value for MAX as OpenSpiel finds it, and the work."""
+    """Return a position, OpenSpiel's value of it for MAX, and the work to time."""
     from open_spiel.python.algorithms.minimax import expectiminimax
 
     state, text = benchmark().openspiel_middle()
@@ -171,7 +171,7 @@ def _openspiel_expectiminimax(decisions: int) -> tuple[str, float, Callable[[], 
 
 
 def _network_rows(rounds: int, scale: float) -> Iterator[Row]:
-    """The paper's network on one thread: what searches leave of its bare speed at their batch size."""
+    """Measure searches with the paper's network on one thread, relative to the bare network."""
     import torch
 
     from dicent.evaluate.network import Network
@@ -212,7 +212,7 @@ def _network_rows(rounds: int, scale: float) -> Iterator[Row]:
 
 
 def _recorder(inner: Any) -> Any:
-    """A module that notes the sizes of its batches."""
+    """Return a module that records the sizes of its batches."""
     import torch
 
     class Recording(torch.nn.Module):

@@ -1,4 +1,4 @@
-"""Bench: speeds of this machine, each as a ratio to a peer or a ceiling measured in the same run.
+"""The benchmarks: speeds relative to a peer or a ceiling measured in the same run.
 
 The signature is a hash of the results that the timed code computed. It changes only when the code
 computes something else.
@@ -25,8 +25,8 @@ from dicent.game.rollouts import rollouts
 
 
 def bench(rounds: int = 5, scale: float = 1.0) -> Iterator[Row]:
-    """Measure, a row at a time. `scale` shrinks the work; `rounds` are taken in turn, medians kept."""
-    yield from _playout_rows(rounds, scale)
+    """Measure, a row at a time. `scale` scales the work; each row is the median of `rounds`."""
+    yield from _rollout_rows(rounds, scale)
     yield from _scaling_rows(rounds, scale)
     yield from _perft_rows(rounds, scale)
     yield from search_rows(rounds, scale)
@@ -36,7 +36,7 @@ def bench(rounds: int = 5, scale: float = 1.0) -> Iterator[Row]:
 
 
 def signature() -> str:
-    """A hash of what rollouts, perft and searches compute, the same on every machine."""
+    """Return a hash of the results of rollouts, perft and searches, equal on every machine."""
     digest = hashlib.sha256()
     for name in built_in_names():
         game = make(name)
@@ -47,7 +47,7 @@ def signature() -> str:
     return digest.hexdigest()[:12] + search_signature()
 
 
-def _playout_rows(rounds: int, scale: float) -> Iterator[Row]:
+def _rollout_rows(rounds: int, scale: float) -> Iterator[Row]:
     label = benchmark().label
     start = make(DEFAULT_GAME).parse(benchmark().rolled)
     games = max(256, int(200_000 * scale))
@@ -75,10 +75,10 @@ def _playout_rows(rounds: int, scale: float) -> Iterator[Row]:
 
 
 def _openspiel_rollouts(rollouts: int, plies: float) -> Callable[[], float]:
-    """OpenSpiel's own random rollouts of the same position, in C++.
+    """Return the work of OpenSpiel's C++ rollouts of the same position.
 
-    Python reaches them through a search of one simulation, which rolls out its root and no more.
-    They do not report their plies, so the mean of ours stands in; the games are the same.
+    Python reaches them through a search of one simulation, which only rolls out its root.
+    They do not report plies, so `plies`, the mean of ours, stands in; the games are the same.
     """
     import pyspiel
 
@@ -137,7 +137,7 @@ WORKS = {
 
 
 def _start_rows() -> Iterator[Row]:
-    """From `import dicent` in a new process to a first answer, without and with native code kept."""
+    """Measure the time from `import dicent` to a first answer, with empty and filled cache."""
     with tempfile.TemporaryDirectory() as cache:
         for heat in ("cold", "warm"):
             for name, work in WORKS.items():

@@ -1,4 +1,4 @@
-"""What the parts of the bench share: rows, and speeds that are measured in turn."""
+"""Timing: rows of the benchmarks, and speeds measured in turn."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ from statistics import median
 
 @dataclass(frozen=True)
 class Row:
-    """One measurement: what, how much, in which unit, and beside what it stands."""
+    """One measurement."""
 
     name: str
     value: float
@@ -20,14 +20,14 @@ class Row:
 
 
 def timed(work: Callable[[], float]) -> float:
-    """How much of its work a function does in a second."""
+    """Return the amount of work that a function does per second."""
     begin = time.perf_counter()
     done = work()
     return done / (time.perf_counter() - begin)
 
 
 def in_turn(rounds: int, *works: Callable[[], float]) -> list[list[float]]:
-    """Speeds of several functions, taken in turn so that a busy machine slows them alike."""
+    """Return speeds of several functions, measured in turn so that other load slows all of them."""
     speeds: list[list[float]] = [[] for _ in works]
     for _ in range(rounds):
         for kept, work in zip(speeds, works, strict=True):
@@ -36,7 +36,7 @@ def in_turn(rounds: int, *works: Callable[[], float]) -> list[list[float]]:
 
 
 def ratio(ours: list[float], theirs: list[float]) -> str:
-    """How many times as fast ours is, with the range over the rounds."""
+    """Return in words how many times as fast ours is, with the range over the rounds."""
     ratios = sorted(a / b for a, b in zip(ours, theirs, strict=True))
     return f"ours is {median(ratios):.1f} times as fast ({ratios[0]:.1f} to {ratios[-1]:.1f})"
 
@@ -45,7 +45,7 @@ STARTED = "import time; t = time.perf_counter(); import dicent; {work}; print(ti
 
 
 def start(work: str, cache: str | None = None) -> float:
-    """Seconds from `import dicent` in a new process to the end of some work."""
+    """Return the seconds from `import dicent` in a new process to the end of some work."""
     env = dict(os.environ) if cache is None else {**os.environ, "DICENT_CACHE": cache}
     command = [sys.executable, "-c", STARTED.format(work=work)]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 def solve(
     game: GameText, position: PositionText = "", /, max_states: int = 20_000_000, json: Json = False
 ) -> None:
-    """Find the exact value of a position, or of a whole small game, by working out all that can follow.
+    """Find the exact value of a position, or of a whole small game.
 
     Args:
-        max_states: How many states may be kept before the game counts as too large.
+        max_states: The most states to store before giving up.
     """
     made = dicent.make(game)
     begin = time.perf_counter()
@@ -140,7 +140,7 @@ def accuracy(
     from dicent.exact.sample import exact_sample
     from dicent.exact.tablebase import built_pieces, open_tablebase
 
-    judged, learned = _judged(player)
+    measured, learned = _measured(player)
     made = dicent.make(game or learned or DEFAULT_GAME)
     with progress_line() as progress:
         task = progress.add_task("working out exact values")
@@ -153,7 +153,7 @@ def accuracy(
 
             return dicent.accuracy(who, sample, limit, show)
 
-        found = {name: measure(name, who, limit) for name, (who, limit) in judged.items()}
+        found = {name: measure(name, who, limit) for name, (who, limit) in measured.items()}
     if json:
         rows = {name: [row.to_dict() for row in rows] for name, rows in found.items()}
         print_json({"game": made.name, "player": player, "seed": seed, "rows": rows})
@@ -162,23 +162,25 @@ def accuracy(
         _print_accuracy(name, rows)
 
 
-def _judged(text: str) -> tuple[dict[str, tuple[Evaluator | dicent.Search, dicent.Limit | None]], str | None]:
-    """What to measure, by its name, and the game that a network has learned."""
-    judged: dict[str, tuple[Evaluator | dicent.Search, dicent.Limit | None]] = {}
+def _measured(
+    text: str,
+) -> tuple[dict[str, tuple[Evaluator | dicent.Search, dicent.Limit | None]], str | None]:
+    """Return what to measure, by name, and the game that a network has learned."""
+    measured: dict[str, tuple[Evaluator | dicent.Search, dicent.Limit | None]] = {}
     if Path(text).exists():
         network = dicent.load_network(text)
         learned = network.description.game if network.description else None
-        judged[f"{text}, by itself"] = network, None
-        judged[f"greedy:{text}"] = dicent.Greedy(network), None
-        return judged, learned
+        measured[f"{text}, by itself"] = network, None
+        measured[f"greedy:{text}"] = dicent.Greedy(network), None
+        return measured, learned
     player = dicent.parse_player(text)
     evaluator: Evaluator | None = getattr(player.search, "evaluator", None)
     if evaluator is not None:
-        judged["its evaluator, by itself"] = evaluator, None
+        measured["its evaluator, by itself"] = evaluator, None
         if not isinstance(player.search, dicent.Greedy):
-            judged["its evaluator, one ply ahead"] = dicent.Greedy(evaluator), None
-    judged[player.name] = player.search, player.limit
-    return judged, player.game
+            measured["its evaluator, one ply ahead"] = dicent.Greedy(evaluator), None
+    measured[player.name] = player.search, player.limit
+    return measured, player.game
 
 
 def _describe(progress: SolveProgress) -> str:
@@ -222,7 +224,7 @@ def _print_accuracy(title: str, rows: list[AccuracyRow]) -> None:
 
 
 def _spread(estimate: Estimate | None, form: str = "{:.4f}") -> str:
-    """A mean with half its interval, for people."""
+    """Return a mean and half its interval as text."""
     if estimate is None:
         return "-"
     return f"{form.format(estimate.mean)} ± {form.format((estimate.high - estimate.low) / 2)}"

@@ -17,7 +17,7 @@ def games(json: Json = False) -> None:
     """List the games, their presets and their options."""
     listed = [dicent.make(name) for name in dicent.game_names()]
     if json:
-        print_json([_game_facts(game) for game in listed])
+        print_json([_game_details(game) for game in listed])
         return
     table = Table(box=None, pad_edge=False)
     for column in ("name", "what it is", "actions", "outcomes", "input"):
@@ -38,7 +38,7 @@ def games(json: Json = False) -> None:
     Console(highlight=False).print(table)
 
 
-def _game_facts(game: dicent.Game) -> dict[str, object]:
+def _game_details(game: dicent.Game) -> dict[str, object]:
     return {
         "name": game.name,
         "title": game.title,
@@ -147,14 +147,14 @@ def show(
 
     state = position_of(dicent.make(game), position, seed)
     if json:
-        print_json(_state_facts(state))
+        print_json(_state_details(state))
     elif play:
         _exhibition(state, seed, delay)
     else:
         Console(highlight=False).print(board(state))
 
 
-def _state_facts(state: dicent.State) -> dict[str, object]:
+def _state_details(state: dicent.State) -> dict[str, object]:
     game = state.game
     player = (
         "over"
@@ -174,12 +174,12 @@ def _state_facts(state: dicent.State) -> dict[str, object]:
 
 
 def _exhibition(state: dicent.State, seed: int | None, delay: float) -> None:
-    """A random game on screen; at each decision native rollouts say how it stands."""
+    """Show a random game; at each decision print the score of rollouts."""
     import random
 
     from rich.live import Live
 
-    from dicent.draw.terminal import board, describe_playouts
+    from dicent.draw.terminal import board, describe_rollouts
 
     rng = random.Random(seed)
     console = Console(highlight=False)
@@ -189,7 +189,7 @@ def _exhibition(state: dicent.State, seed: int | None, delay: float) -> None:
         while True:
             if not state.is_chance:
                 note += (
-                    describe_playouts(dicent.rollouts(state, 20_000, seed or 0))
+                    describe_rollouts(dicent.rollouts(state, 20_000, seed or 0))
                     if state.result is None
                     else ""
                 )
@@ -208,7 +208,7 @@ def _exhibition(state: dicent.State, seed: int | None, delay: float) -> None:
 
 
 class _Lines:
-    """Stands in for rich's Live where the output is a file: one board after another."""
+    """Prints one board after another, in place of rich's Live, if the output is a file."""
 
     def __init__(self, console: Console) -> None:
         self.console = console

@@ -1,4 +1,4 @@
-"""Charts as SVG text, and the page around them: what a report needs, in light and dark."""
+"""Charts as SVG, and HTML pages around them, in light and dark."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ svg .grid { stroke: var(--line); } svg .curve { fill: none; stroke-width: 2; str
 
 @dataclass(frozen=True)
 class Curve:
-    """A line of a chart; points without a value are left out."""
+    """A curve of a chart. Points without a finite value are skipped."""
 
     name: str
     x: Sequence[float]
@@ -44,7 +44,7 @@ class Curve:
 
 
 def chart(curves: Sequence[Curve], x_label: str, y_label: str, percent: bool = False) -> str:
-    """A chart of one or more curves; where there is nothing to draw, a sentence says so."""
+    """Return a chart of one or more curves, or a sentence if there is nothing to draw."""
     drawn = [_finite(curve) for curve in curves]
     drawn = [curve for curve in drawn if curve.x]
     if not drawn:
@@ -72,7 +72,7 @@ def chart(curves: Sequence[Curve], x_label: str, y_label: str, percent: bool = F
 def interval_chart(
     names: Sequence[str], values: Sequence[float], intervals: Sequence[tuple[float, float]], label: str
 ) -> str:
-    """A row for each name: a dot at its value, in the line of its interval."""
+    """Return a chart with a row for each name: a dot at its value on the line of its interval."""
     if not names:
         return "<p>Nothing was measured yet.</p>"
     row, left = 26, LEFT + 150
@@ -101,7 +101,7 @@ def interval_chart(
 
 
 def page(title: str, body: str, style: str = "") -> str:
-    """A whole HTML page, with more style where it needs some."""
+    """Return a whole HTML page; `style` is added to the usual style."""
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -110,7 +110,7 @@ def page(title: str, body: str, style: str = "") -> str:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table; every column but the first holds numbers."""
+    """Return an HTML table; every column but the first holds numbers."""
 
     def cells(kind: str, row: Sequence[str]) -> str:
         return "".join(
@@ -151,7 +151,7 @@ def _legend(curves: Sequence[Curve]) -> str:
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Round numbers that hold everything from `low` to `high`, about five of them."""
+    """Return about five round numbers that enclose `low` and `high`."""
     if high <= low:
         high = low + (abs(low) or 1.0)
     rough = (high - low) / 4

@@ -1,4 +1,4 @@
-"""Boards as SVG: draws what a game's view describes, and knows no game."""
+"""Boards as SVG, from the view that a game describes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Arrow:
 
 
 def move_cells(state: State, action: int) -> tuple[Cell | None, Cell | None]:
-    """Where an action leads from and to, as two pictures of the board tell: before it and after it."""
+    """Return the cells that an action leaves and enters, from the views before and after it."""
     view, after = state.game.view(state), state.game.view(state.apply(action))
     if view is None or after is None:
         return None, None
@@ -58,7 +58,7 @@ def _pieces(view: View, owner: int) -> set[tuple[int, int, str]]:
 
 
 def _last_cell(view: View, text: str) -> Cell | None:
-    """The cell that an action's text names last, where no piece stays to show it."""
+    """Return the cell that an action's text names last, for a piece that leaves the board."""
     names = {
         column + row: (r, c)
         for r, row in enumerate(view.row_names)
@@ -69,7 +69,7 @@ def _last_cell(view: View, text: str) -> Cell | None:
 
 
 def board_svg(view: View, arrows: Sequence[Arrow] = (), label: str = "") -> str:
-    """The board, with arrows for actions."""
+    """Return the board with arrows for actions."""
     width, height = view.columns * UNIT + MARGIN, view.rows * UNIT + MARGIN
     parts = [
         f'<svg class="board" viewBox="0 0 {width} {height}" role="img" aria-label="{html.escape(label)}">'

@@ -1,4 +1,4 @@
-"""Boards in the terminal: draws what a game's view describes, and knows no game."""
+"""Boards in the terminal, from the view that a game describes."""
 
 from rich.console import Console, Group, RenderableType
 from rich.markup import escape
@@ -15,7 +15,7 @@ MARK = "bright_black"
 
 
 def picture(state: State) -> Text:
-    """The board, or the position's text where the game describes no board."""
+    """Return the board, or the position's text if the game describes no board."""
     view = state.game.view(state)
     return Text(str(state), "bold") if view is None else _grid(view)
 
@@ -45,7 +45,7 @@ def _grid(view: View) -> Text:
 
 
 def status(state: State) -> Text:
-    """Whose turn it is and what may be played, in a line or two."""
+    """Return the player to move and the possible moves, in a line or two."""
     game = state.game
     if state.result is not None:
         winner = {1: MAX, -1: MIN}.get(state.result)
@@ -71,7 +71,7 @@ def _chances(state: State) -> str:
 
 
 def board(state: State, note: str = "") -> RenderableType:
-    """A panel with the board, its text, and what may be played."""
+    """Return a panel with the board, its text and the possible moves."""
     lines: list[RenderableType] = [picture(state), Text(""), status(state)]
     if note:
         lines.append(Text(note, "dim"))
@@ -84,11 +84,11 @@ def board(state: State, note: str = "") -> RenderableType:
     )
 
 
-def describe_playouts(rollouts: Rollouts) -> str:
-    """What random games say of a position."""
+def describe_rollouts(rollouts: Rollouts) -> str:
+    """Return the score of random games from a position, in words."""
     return f"MAX scores {rollouts.score:.1%} in {rollouts.games:,} random games from here"
 
 
 def error_console() -> Console:
-    """Where messages for people go while the output may be read by a program."""
+    """Return the console for messages to people, which is standard error."""
     return Console(stderr=True, highlight=False)

@@ -1,4 +1,4 @@
-"""Endgame tables in analyses: what they hold needs no search."""
+"""Tablebases in analyses: positions that they cover need no search."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dicent.search.tree_search import Search, TreeSearch
 
 
 class LookUp(Search):
-    """The exact values of a position that the tables have."""
+    """Looks positions up in a tablebase instead of searching."""
 
     def __init__(self, tablebase: Tablebase) -> None:
         self.tablebase = tablebase
@@ -27,7 +27,7 @@ class LookUp(Search):
     def stream(
         self, state: State, limit: Limit, after: Analysis | None = None, every: float = 0.2, ply: int = 0
     ) -> Iterator[Analysis]:
-        """One analysis; the limit does not matter."""
+        """Yield one analysis; the limit does not matter."""
         begin = time.perf_counter()
         found = self.tablebase.probe(state)
         moves = tuple(replace(move, by_outcome=self._by_outcome(state, move)) for move in found.moves)
@@ -39,9 +39,9 @@ class LookUp(Search):
 
 
 def with_tablebase(search: Search, state: State) -> Search:
-    """A look at the tables where they have the position; else the search, which asks them on its way.
+    """Return a look-up if the tablebase covers the position, else the search with the tablebase.
 
-    Only networks that predict results can be mixed with them.
+    Only networks that predict results can be combined with it.
     """
     tablebase = _largest(state.game)
     if tablebase is None or state.result is not None:
@@ -61,7 +61,7 @@ def with_tablebase(search: Search, state: State) -> Search:
 
 
 def _largest(game: Game) -> Tablebase | None:
-    """The largest table that is built for a game."""
+    """Return the largest tablebase that is built for a game."""
     if game not in _opened:
         try:
             if not built_pieces(game):

@@ -1,1 +1,1 @@
-"""Exact values: a solver for any small game, endgame tables of EinStein würfelt nicht!."""
+"""Exact values: a solver for small games, tablebases, and samples to measure players by."""

@@ -1,4 +1,4 @@
-"""Accuracy: how far evaluators and searches are from the truth, on decisions with exact values."""
+"""Accuracy: errors of evaluators and searches on decisions with exact values."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class AccuracyRow:
-    """How good a player is in one group of decisions; all in win probability of the player to move."""
+    """The accuracy of a player in one group of decisions, in the mover's win probability."""
 
     group: str
     decisions: int
@@ -40,7 +40,7 @@ class AccuracyRow:
     regret: Estimate | None  # win probability lost in a decision
 
     def to_dict(self) -> dict[str, object]:
-        """The same for programs."""
+        """Return the fields for JSON."""
         return asdict(self)
 
 
@@ -50,10 +50,10 @@ def accuracy(
     limit: Limit | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> list[AccuracyRow]:
-    """Measure an evaluator by itself, or a search within a limit: a row for each group, then one for all.
+    """Measure an evaluator by itself or a search; return a row for each group, then one for all.
 
-    An evaluator by itself decides by its policy, if it has one. `progress` is told how many decisions
-    are done.
+    An evaluator by itself decides by its policy, if it has one. `progress` receives the number of decisions
+    so far.
     """
     if not sample:
         raise DicentError("there is no decision to measure by")
@@ -119,7 +119,7 @@ def _row(name: str, errors: np.ndarray, lost: np.ndarray | None, chosen: np.ndar
 
 
 def mean_of(numbers: np.ndarray) -> Estimate:
-    """The mean with its 95 % interval, by the normal distribution."""
+    """Return the mean with its 95 % interval, by the normal distribution."""
     mean = float(numbers.mean())
     if len(numbers) < 2:
         return Estimate(mean, -math.inf, math.inf)
@@ -128,5 +128,5 @@ def mean_of(numbers: np.ndarray) -> Estimate:
 
 
 def share_of(successes: int, trials: int) -> Estimate:
-    """A share with its 95 % interval, by Wilson."""
+    """Return a share with its 95 % interval, by Wilson."""
     return Estimate(successes / trials, *wilson(successes, trials))

@@ -1,4 +1,4 @@
-"""Samples of decisions with exact values: the ruler for evaluators and searches."""
+"""Samples of decisions with exact values, to measure evaluators and searches by."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DIFFERENT = 1e-5  # values that differ by less count as equal; tablebases are ex
 
 @dataclass(frozen=True)
 class Endgames:
-    """What a game offers for samples: random endgames in groups, such as one for each count of pieces."""
+    """Random endgames of a game, in groups, such as one for each number of pieces."""
 
     groups: Callable[[int, int], Iterator[tuple[str, Iterator[State]]]]  # up to so many pieces; the seed
     group_of: Callable[[Cells], list[str]]  # the group of each of states [N, S]
@@ -44,7 +44,7 @@ class Decision:
         return (1 + self.state.to_play * self.value) / 2
 
     def lost_by(self, action: int) -> float:
-        """The win probability that an action gives away."""
+        """Return the win probability that an action loses."""
         return abs(self.value - self.moves[action]) / 2
 
 
@@ -83,7 +83,7 @@ def whole_game_sample(
     solver = Solver(game, max_states)
     for start in start_states(game):
         solver.value_of(start, progress)
-    cells, _ = solver.known()
+    cells, _ = solver.stored()
     endgames = endgames_of(game)
     named = ["all"] * len(cells) if endgames is None else endgames.group_of(cells)
     groups: dict[str, list[int]] = {}
@@ -106,7 +106,7 @@ def exact_sample(
     tablebase: Tablebase | None = None,
     progress: Report | None = None,
 ) -> list[Decision]:
-    """Return the sample that suits a game: endgames of a large game, else decisions of the whole game."""
+    """Return a sample that suits a game: endgames if it is large, else of the whole game."""
     if positions < 1:
         raise DicentError(f"positions must be 1 or more (got {positions})")
     endgames = endgames_of(game)
@@ -132,7 +132,7 @@ def _truth(game: Game, tablebase: Tablebase | None) -> Callable[[State], float]:
 def _decisions(
     states: Iterator[State], count: int, value_of: Callable[[State], float], group: str
 ) -> list[Decision]:
-    """The first decisions among the states that are no mere formality, each once."""
+    """Return the first different decisions in which the choice matters."""
     found: dict[State, Decision] = {}
     for state in islice(states, TRIES * count):
         if len(found) == count:
@@ -147,7 +147,7 @@ def _decisions(
 
 
 def _rolled(state: State, rng: np.random.Generator) -> State:
-    """The state after chance has had its turn."""
+    """Return a random state after chance has played."""
     while state.is_chance:
         outcomes, p = zip(*state.outcomes, strict=True)
         state = state.apply_outcome(int(rng.choice(outcomes, p=np.array(p) / sum(p))))

@@ -1,4 +1,4 @@
-"""Solution: what is exactly so of a position, whether a solver or a table says it."""
+"""Solution: the exact value of a position, from a solver or a tablebase."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Solution:
-    """The exact value of a position and of all that may happen there.
+    """The exact value of a position, and of its moves or outcomes.
 
-    `value` is for MAX, `win` for the player to move, as in an `Analysis`. A chance state has no `moves`,
-    a decision no `outcomes`. Of a whole game with dealt starts, `state` is None and each deal an outcome.
+    `value` is for MAX, `win` for the player to move, as in an `Analysis`. A chance state has no `moves`, and
+    a decision has no `outcomes`. For a whole game with several starts, `state` is None, starts are outcomes.
     """
 
     state: State | None
@@ -28,7 +28,7 @@ class Solution:
     moves: tuple[MoveInfo, ...]  # best first
     outcomes: tuple[OutcomeInfo, ...]
     source: str  # "solver" or "tablebase"
-    states: int = 0  # that the solver keeps
+    states: int = 0  # that the solver stores
     solver: Solver | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -37,13 +37,13 @@ class Solution:
         return self.moves[0].action
 
     def value_of(self, state: State) -> float:
-        """The value of another state for MAX; at once where the solver has come by it."""
+        """Return the value of another state for MAX; fast if the solver has visited it."""
         if self.solver is None:
-            raise TypeError("this solution comes from a table: ask the table")
+            raise TypeError("this solution comes from a tablebase: ask the tablebase")
         return self.solver.value_of(state)
 
     def to_dict(self) -> dict[str, object]:
-        """The same for programs."""
+        """Return the fields for JSON."""
         return {
             "value": self.value,
             "win": self.win,
@@ -61,7 +61,7 @@ def describe(
     states: int = 0,
     solver: Solver | None = None,
 ) -> Solution:
-    """The solution of a position, given the values of the states that follow it."""
+    """Return the solution of a position, given the values of the next states."""
     game, player = state.game, state.to_play
     outcomes = tuple(
         OutcomeInfo(o, game.format_outcome(state, o), p, value_of(state.apply_outcome(o)))
@@ -80,7 +80,7 @@ def describe(
 def describe_deals(
     values: dict[State, float], source: str, states: int = 0, solver: Solver | None = None
 ) -> Solution:
-    """The solution of a game with several starts, each as likely as the others."""
+    """Return the solution of a game with several start positions of equal probability."""
     p = 1 / len(values)
     outcomes = tuple(OutcomeInfo(i, str(s), p, v) for i, (s, v) in enumerate(values.items()))
     value = sum(values.values()) * p

@@ -37,7 +37,7 @@ class Tablebase(ABC):
 
     @abstractmethod
     def values(self, states: Cells) -> Values:
-        """Return the values [B] for MAX of states [B, S]; NaN for states that are not in the tablebase."""
+        """Return the values [B] for MAX of states [B, S]; NaN for states that are not covered."""
 
     def is_for(self, game: Game) -> bool:
         """Return whether states of `game` can be looked up; how a game is set up does not matter."""
@@ -77,7 +77,7 @@ class BuildProgress:
 
 
 class BuildSettings(NamedTuple):
-    """How to build: where, with how many threads (None: one a core), and whom to tell about progress."""
+    """How to build a tablebase. `threads=None` means one per core."""
 
     folder: Path
     threads: int | None = None
@@ -108,7 +108,7 @@ def build_tablebase(
     progress: Callable[[BuildProgress], object] | None = None,
     compiled: bool | None = None,
 ) -> Tablebase:
-    """Build the tablebase of a game's positions with up to `pieces` pieces, or open it if it is built."""
+    """Build the tablebase of positions with up to `pieces` pieces, or open it if it is built."""
     settings = BuildSettings(tablebase_folder(folder), threads, progress, compiled)
     return _provider(game).build(pieces, settings)
 

@@ -1,4 +1,4 @@
-"""WithTablebase: an evaluator that asks an endgame table first."""
+"""WithTablebase: an evaluator that looks states up in a tablebase first."""
 
 import numpy as np
 import numpy.typing as npt
@@ -10,9 +10,9 @@ from dicent.game import Cells, Game
 
 
 class WithTablebase(PolicyEvaluator):
-    """Exact values where the tables have the state, else those of `evaluator`; policies are always its own.
+    """Exact values of states in the tablebase; other values and all policies of `evaluator`.
 
-    Searches with completion take such values as proved and look no further.
+    Searches with completion treat exact values as proved.
     """
 
     def __init__(self, evaluator: Evaluator, tablebase: Tablebase) -> None:
@@ -25,11 +25,11 @@ class WithTablebase(PolicyEvaluator):
         self.tablebase = tablebase
 
     def evaluate(self, game: Game, states: Cells) -> Values:
-        """The values [B] of states [B, S]."""
+        """Return the values [B] of states [B, S]."""
         return self.evaluate_marked(game, states)[0]
 
     def evaluate_marked(self, game: Game, states: Cells) -> tuple[Values, Marks | None]:
-        """The values, and which of them the tables have."""
+        """Return the values, and which of them are exact."""
         if not self.tablebase.is_for(game):
             return self.evaluator.evaluate_marked(game, states)
         values = self.tablebase.values(states)
@@ -39,7 +39,7 @@ class WithTablebase(PolicyEvaluator):
         return values, exact
 
     def evaluate_with_policy(self, game: Game, states: Cells) -> tuple[Values, npt.NDArray[np.float32]]:
-        """Values [B] and the evaluator's logits [B, A] of all actions."""
+        """Return values [B] and the evaluator's logits [B, A] of all actions."""
         if not isinstance(self.evaluator, PolicyEvaluator):
             raise DicentError(f"{type(self.evaluator).__name__} has no policy")
         values, logits = self.evaluator.evaluate_with_policy(game, states)

@@ -1,6 +1,6 @@
-"""What a game is: the contract that its author fills in, and the objects made from it.
+"""Games: the contract for their authors, and the objects that the framework makes from them.
 
-Game modules import from here what they need. Everything else imports from the submodules.
+Game modules import from this package. Everything else imports from the submodules.
 """
 
 from dicent.game.contract import CHANCE, MAX, MIN, ONGOING, Piece, View, draw, option

@@ -1,9 +1,9 @@
-"""Binding: the kernel package loaded once more for one game, as native code or as plain Python.
+"""Binding: instantiate the kernel package for one game, as native code or plain Python.
 
-Native code lives in real modules in a cache folder, named by a hash of everything that it depends
-on: kernels, rules, options, compiler and its settings. Numba's own disk cache then works from one
-process to the next, and no edit can ever meet stale code. Plain Python runs from the sources where
-they are, so that a debugger shows the author's own file.
+Native code lives in real modules in a cache folder. A hash of everything that it depends on names the folder:
+kernels, rules, options, compiler and its settings. So Numba's own disk cache works from one
+process to the next, and an edit never meets stale code. Plain Python runs from the original
+sources, so that a debugger shows the author's file.
 """
 
 import contextlib
@@ -69,7 +69,7 @@ class Bound:
     def _compiled_alone(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Hold the folder's lock during the first call, which compiles.
 
-        Of several processes on an empty cache one compiles, and the others load what it made.
+        Of several processes with an empty cache, one compiles and the others load the result.
         """
         ready = not self.compiled
 
@@ -86,7 +86,7 @@ class Bound:
 
 
 def bind(game: Game, compiled: bool | None = None) -> Bound:
-    """The kernels of `game`; compiled unless the environment has NUMBA_DISABLE_JIT=1."""
+    """Return the kernels of a game; compiled unless the environment has NUMBA_DISABLE_JIT=1."""
     if compiled is None:
         compiled = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
     with _binding:
@@ -117,7 +117,7 @@ def _bind(game: Game, compiled: bool) -> Bound:
 
 
 def cache_folder() -> Path:
-    """Where native code is kept: DICENT_CACHE, or the user's cache folder."""
+    """Return the folder of native code: DICENT_CACHE, or the user's cache folder."""
     if chosen := os.environ.get("DICENT_CACHE"):
         return Path(chosen)
     base = os.environ.get("XDG_CACHE_HOME")
@@ -125,7 +125,7 @@ def cache_folder() -> Path:
 
 
 def fingerprint(rules: Rules) -> str:
-    """A hash of everything that native code depends on."""
+    """Return a hash of everything that native code depends on."""
     from importlib.metadata import version
 
     parts: list[object] = [*rules.identity]
@@ -147,7 +147,7 @@ def _kernel_sources() -> dict[str, str]:
 
 
 def _write_sources(folder: Path, rules: Rules) -> None:
-    """Put kernels and rules into `folder`, all at once or not at all."""
+    """Write kernels and rules to `folder`, all at once or not at all."""
     wanted = _kernel_sources() | {"rules.py": rules.source}
     wanted |= {f"{kernel.name}.py": kernel.source for kernel in game_kernels(rules)}
     if folder.is_dir():
@@ -173,7 +173,7 @@ def _write_sources(folder: Path, rules: Rules) -> None:
 
 
 def _probe_writing(folder: Path) -> None:
-    """Fail now, rather than after compiling, where there is no room for native code."""
+    """Raise an error now, before compiling, if the disk has no room for native code."""
     probe = folder / "__pycache__" / "probe"
     probe.write_bytes(bytes(1 << 20))
     probe.unlink()
@@ -239,7 +239,7 @@ def _fill(module: ModuleType, rules: Rules, package: str) -> None:
 
 @contextlib.contextmanager
 def _locked(folder: Path | None) -> Iterator[None]:
-    """Hold the folder's lock, where there is a folder and its file system has locks."""
+    """Hold the folder's lock, if there is a folder and its file system has locks."""
     with contextlib.ExitStack() as stack:
         if folder is not None:
             with contextlib.suppress(OSError):
@@ -250,7 +250,7 @@ def _locked(folder: Path | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _explained(game: Game) -> Iterator[None]:
-    """Say what is wrong with a game whose rules do not compile."""
+    """Turn a compiler's error into one that names the game and the cause."""
     try:
         yield
     except Exception as error:

@@ -1,21 +1,21 @@
-"""check_game: does a game keep the contract?
+"""check_game: verify that a game keeps the contract.
 
-The rules are run as plain Python on some thousand positions, from random games and from all that
-follows some of them; then native code must say the same of each. What is wrong is reported with the
-function to mend and a position that shows it.
+It runs the rules as plain Python on some thousand positions: from random games, and all that
+follow some of them. Then native code must agree on each. An error names the
+function and a position that shows the breach.
 """
 
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dicent.errors import ContractError, DicentError, GameError
 from dicent.game.binding import bind
-from dicent.game.checked_rules import CheckedRules, Facts, describe
+from dicent.game.checked_rules import CheckedRules, RuleOutputs, describe
 from dicent.game.game import NAMES, Cells, Game, State
 from dicent.game.registry import make, ways_to_show
 from dicent.game.rollouts import MAX_STEPS, rollouts
@@ -31,13 +31,14 @@ CHECKS = (
     "symmetries keep the rules",
     "native code agrees with plain Python",
 )
+Array = npt.NDArray[np.signedinteger] | npt.NDArray[np.floating]
 TWINS = 200  # positions from which others are made by changing one number
 SYMMETRIC = 300  # positions whose images are looked at, which takes long
 
 
 @dataclass(frozen=True)
 class CheckReport:
-    """What `check_game` looked at; it raises an error where anything is wrong."""
+    """The positions and checks of a successful `check_game`."""
 
     game: str
     positions: int
@@ -48,30 +49,30 @@ class CheckReport:
 def check_game(
     game: Game, positions: int = 2000, seed: int = 0, progress: Callable[[str], object] | None = None
 ) -> CheckReport:
-    """Check that a game keeps the contract; raises `ContractError` at the first breach.
+    """Check that a game keeps the contract; raise `ContractError` at the first breach.
 
-    `progress` is told what is checked next.
+    `progress` receives the name of the next check.
     """
     if positions < 1:
-        raise DicentError(f"positions is {positions}; at least one is needed")
-    tell = progress or (lambda check: None)
+        raise DicentError(f"positions must be 1 or more (got {positions})")
+    report = progress or (lambda check: None)
     rules = CheckedRules(game)
     with np.errstate(all="raise"):  # numbers that silently wrap differ between Python and native code
-        tell(CHECKS[0])
+        report(CHECKS[0])
         _check_name(game)
         games = _random_games(rules, positions // 2, seed)
         known = _explore(rules, games, positions)
-        tell(CHECKS[1])
+        report(CHECKS[1])
         _check_text(game, known)
-        tell(CHECKS[2])
+        report(CHECKS[2])
         _check_planes(game)
         _check_encoding(rules, known)
         _check_twins(rules, known)
-        tell(CHECKS[3])
-        for facts in list(known.values())[:: max(1, len(known) // SYMMETRIC)]:
-            _check_symmetries(rules, facts)
-    tell(CHECKS[4])
-    _check_native(game, [facts.cells for facts in known.values()], seed)
+        report(CHECKS[3])
+        for outputs in list(known.values())[:: max(1, len(known) // SYMMETRIC)]:
+            _check_symmetries(rules, outputs)
+    report(CHECKS[4])
+    _check_native(game, [outputs.cells for outputs in known.values()], seed)
     return CheckReport(game.name, len(known), len(games))
 
 
@@ -85,16 +86,16 @@ def _check_name(game: Game) -> None:
 
 
 def _random_games(rules: CheckedRules, positions: int, seed: int) -> list[list[Cells]]:
-    """Random games, as their lists of states, until there are enough positions."""
+    """Play random games until there are enough positions; return the states of each."""
     games: list[list[Cells]] = []
     rng = np.empty(2, np.uint64)
     open_stream(rng, seed, 0, CHOICE)
     while sum(map(len, games)) < positions and len(games) < positions:
         scattered = rules.module.SCATTERS and len(games) % 2 == 1
         line = [rules.start(seed + len(games), "scatter" if scattered else "initial")]
-        if scattered and rules.facts(line[0]).result != ONGOING:
+        if scattered and rules.outputs(line[0]).result != ONGOING:
             rules.fail("scatter", line[0], "the game is over")
-        while children := rules.facts(line[-1]).children:
+        while children := rules.outputs(line[-1]).children:
             line.append(children[draw(rng, len(children))])
             if len(line) > MAX_STEPS:
                 rules.fail("result", line[-1], f"a random game did not end within {MAX_STEPS} steps")
@@ -102,13 +103,13 @@ def _random_games(rules: CheckedRules, positions: int, seed: int) -> list[list[C
     return games
 
 
-def _explore(rules: CheckedRules, games: list[list[Cells]], positions: int) -> dict[bytes, Facts]:
-    """The games' states, and whatever follows some of them in every way."""
-    known: dict[bytes, Facts] = {}
+def _explore(rules: CheckedRules, games: list[list[Cells]], positions: int) -> dict[bytes, RuleOutputs]:
+    """Return the games' states, and states that follow some of them by any action or outcome."""
+    known: dict[bytes, RuleOutputs] = {}
 
-    def learn(cells: Cells) -> Facts:
+    def learn(cells: Cells) -> RuleOutputs:
         if cells.tobytes() not in known:
-            known[cells.tobytes()] = rules.facts(cells)
+            known[cells.tobytes()] = rules.outputs(cells)
         return known[cells.tobytes()]
 
     for line in games:
@@ -127,11 +128,11 @@ def _explore(rules: CheckedRules, games: list[list[Cells]], positions: int) -> d
     return known
 
 
-def _check_text(game: Game, known: dict[bytes, Facts]) -> None:
-    """Texts lead back to what they describe, and no two things share one."""
+def _check_text(game: Game, known: dict[bytes, RuleOutputs]) -> None:
+    """Check that texts are unique and parse to what they describe."""
     texts: dict[str, bytes] = {}
-    for key, facts in known.items():
-        state = State(game, facts.cells.copy())
+    for key, outputs in known.items():
+        state = State(game, outputs.cells.copy())
         text = _text("format_state", state, partial(str, state))
         if texts.setdefault(text, key) != key:
             raise ContractError(f"format_state: two different states have the same text {text!r}")
@@ -141,7 +142,10 @@ def _check_text(game: Game, known: dict[bytes, Facts]) -> None:
             raise ContractError(f"parse_state: the text of a position is refused: {error}") from error
         if not same:
             raise ContractError(f"parse_state: {text!r} comes back as another state")
-        for function, choices in (("format_action", facts.legal), ("format_outcome", range(len(facts.p)))):
+        for function, choices in (
+            ("format_action", outputs.legal),
+            ("format_outcome", range(len(outputs.p))),
+        ):
             written = [_text(function, state, partial(getattr(game, function), state, c)) for c in choices]
             if len(set(written)) < len(written):
                 raise ContractError(
@@ -175,7 +179,7 @@ def _check_view(game: Game, state: State) -> None:
 
 
 def _check_planes(game: Game) -> None:
-    """Networks know by its shape which encoding they have learned, and states are the same in each."""
+    """Check that encodings differ in shape, which networks know them by, and share their states."""
     ways = list(ways_to_show(game))
     if len({way.input_shape for way in ways}) < len(ways):
         raise ContractError("INPUT_SHAPE: two choices of the option `planes` have the same shape")
@@ -184,56 +188,56 @@ def _check_planes(game: Game) -> None:
         raise ContractError("the option `planes` changes the size of states, actions or outcomes")
 
 
-def _check_encoding(rules: CheckedRules, known: dict[bytes, Facts]) -> None:
-    """States that look the same to a network must be the same to a player."""
-    looks: dict[bytes, Facts] = {}
-    for facts in known.values():
-        if facts.p:
-            faces = [rules.planes(child) for child in facts.children]
+def _check_encoding(rules: CheckedRules, known: dict[bytes, RuleOutputs]) -> None:
+    """Check that states with the same encoding are the same to a player."""
+    looks: dict[bytes, RuleOutputs] = {}
+    for outputs in known.values():
+        if outputs.p:
+            faces = [rules.planes(child) for child in outputs.children]
             for o, face in enumerate(faces):
                 if face in faces[:o]:
                     rules.fail(
-                        "encode", facts.cells, f"hides whether chance chose {faces.index(face)} or {o}"
+                        "encode", outputs.cells, f"hides whether chance chose {faces.index(face)} or {o}"
                     )
-        twin = looks.setdefault(_look(rules.game, facts.planes), facts)
-        if twin is facts:
+        twin = looks.setdefault(_look(rules.game, outputs.planes), outputs)
+        if twin is outputs:
             continue
-        _compare(rules, facts, twin)
+        _compare(rules, outputs, twin)
 
 
-def _check_twins(rules: CheckedRules, known: dict[bytes, Facts]) -> None:
-    """Play seldom leads to two positions that differ in one number, the mover say: make some."""
+def _check_twins(rules: CheckedRules, known: dict[bytes, RuleOutputs]) -> None:
+    """Compare positions that differ in one number, such as the mover; play seldom leads to both."""
     game = rules.game
     if not hasattr(game.rules.module, "parse_state"):
         return  # nothing would tell positions from nonsense
-    values = [np.unique(column)[:4] for column in np.array([facts.cells for facts in known.values()]).T]
-    for facts in list(known.values())[:: max(1, len(known) // TWINS)]:
+    values = [np.unique(column)[:4] for column in np.array([outputs.cells for outputs in known.values()]).T]
+    for outputs in list(known.values())[:: max(1, len(known) // TWINS)]:
         for cell, column in enumerate(values):
-            for value in column[column != facts.cells[cell]]:
-                cells = facts.cells.copy()
+            for value in column[column != outputs.cells[cell]]:
+                cells = outputs.cells.copy()
                 cells[cell] = value
-                if _looks_like(game, cells, facts):
-                    _compare(rules, rules.facts(cells), facts)
+                if _looks_like(game, cells, outputs):
+                    _compare(rules, rules.outputs(cells), outputs)
 
 
-def _looks_like(game: Game, cells: Cells, facts: Facts) -> bool:
-    """Are these numbers a position, and is it encoded as another one is?"""
+def _looks_like(game: Game, cells: Cells, outputs: RuleOutputs) -> bool:
+    """Return whether these numbers are a position with the same encoding as another."""
     try:
         state = State(game, cells.copy())
-        same = _look(game, state.encode().tobytes()) == _look(game, facts.planes)
+        same = _look(game, state.encode().tobytes()) == _look(game, outputs.planes)
         return same and game.parse(str(state)) == state
     except Exception:
         return False
 
 
 def _look(game: Game, planes: bytes) -> bytes:
-    """What a network sees of planes; with SEEN_BY_MOVER the last one only turns its value round."""
+    """Return the planes that tell states apart: with SEEN_BY_MOVER all but the last."""
     _, height, width = game.input_shape
     return planes[: -4 * height * width] if game.seen_by_mover else planes
 
 
-def _compare(rules: CheckedRules, one: Facts, two: Facts) -> None:
-    """Raise an error if two positions look the same and are not, or not the same but for the sides."""
+def _compare(rules: CheckedRules, one: RuleOutputs, two: RuleOutputs) -> None:
+    """Raise an error if two positions have the same encoding but differ in more than the side."""
     sides = "" if one.planes == two.planes else " from the movers' sides"
     for problem in _differences(rules, one, two):
         raise ContractError(
@@ -242,7 +246,7 @@ def _compare(rules: CheckedRules, one: Facts, two: Facts) -> None:
         )
 
 
-def _differences(rules: CheckedRules, one: Facts, two: Facts) -> Iterator[str]:
+def _differences(rules: CheckedRules, one: RuleOutputs, two: RuleOutputs) -> Iterator[str]:
     sign = 1 if one.planes == two.planes else -1
     if one.result != (two.result if two.result == ONGOING else sign * two.result):
         yield f"the result is {two.result} in the first and {one.result} in the second"
@@ -261,9 +265,9 @@ def _differences(rules: CheckedRules, one: Facts, two: Facts) -> Iterator[str]:
             yield f"the positions after {choice} look different"
 
 
-def _check_symmetries(rules: CheckedRules, facts: Facts) -> None:
-    """An image has the same moves to images of the same positions, and the same result."""
-    game, cells = rules.game, facts.cells
+def _check_symmetries(rules: CheckedRules, outputs: RuleOutputs) -> None:
+    """Check that an image has the same result, and moves to the images of the same positions."""
+    game, cells = rules.game, outputs.cells
     for k in range(game.num_symmetries):
         sign, image = rules.image(cells, k)
         if sign == 0:
@@ -272,17 +276,17 @@ def _check_symmetries(rules: CheckedRules, facts: Facts) -> None:
             continue
         if k == 0 and (sign != 1 or not np.array_equal(image, cells)):
             rules.fail("symmetry", cells, "number 0 is not the identity")
-        other = rules.facts(image)
+        other = rules.outputs(image)
         wrong = f"number {k} is wrong: "
-        if other.result != (facts.result if facts.result == ONGOING else sign * facts.result):
-            rules.fail("symmetry", cells, wrong + f"the result {facts.result} becomes {other.result}")
-        if facts.result != ONGOING:
+        if other.result != (outputs.result if outputs.result == ONGOING else sign * outputs.result):
+            rules.fail("symmetry", cells, wrong + f"the result {outputs.result} becomes {other.result}")
+        if outputs.result != ONGOING:
             continue
-        if other.player != sign * facts.player:
+        if other.player != sign * outputs.player:
             rules.fail("symmetry", cells, wrong + "the wrong player is to play in the image")
-        if facts.p:
+        if outputs.p:
             before = sorted(
-                (p, rules.image(c, k)[1].tobytes()) for p, c in zip(facts.p, facts.children, strict=True)
+                (p, rules.image(c, k)[1].tobytes()) for p, c in zip(outputs.p, outputs.children, strict=True)
             )
             after = sorted((p, c.tobytes()) for p, c in zip(other.p, other.children, strict=True))
             if [b for _, b in before] != [b for _, b in after] or not np.allclose(
@@ -291,7 +295,7 @@ def _check_symmetries(rules: CheckedRules, facts: Facts) -> None:
                 rules.fail("symmetry", cells, wrong + "chance leads to other positions in the image")
             continue
         following = dict(zip(other.legal, other.children, strict=True))
-        for action, child in zip(facts.legal, facts.children, strict=True):
+        for action, child in zip(outputs.legal, outputs.children, strict=True):
             mapped = rules.mapped(cells, k, action)
             if mapped not in following:
                 rules.fail(
@@ -299,16 +303,16 @@ def _check_symmetries(rules: CheckedRules, facts: Facts) -> None:
                 )
             if not np.array_equal(rules.image(child, k)[1], following[mapped]):
                 rules.fail("symmetry", cells, wrong + f"after action {action} the positions are no images")
-        if len(following) != len(facts.legal):
+        if len(following) != len(outputs.legal):
             rules.fail("symmetry", cells, wrong + "the image has other legal actions")
 
 
 def _check_native(game: Game, states: list[Cells], seed: int) -> None:
-    """Native code says of every state what plain Python says, and plays the same games."""
+    """Check that native code and plain Python agree on every state and play the same games."""
     if not bind(game).compiled:
         return
     try:
-        native, plain = (_all_facts(game, np.array(states), compiled) for compiled in (True, False))
+        native, plain = (_all_outputs(game, np.array(states), compiled) for compiled in (True, False))
     except GameError as error:
         raise ContractError(str(error)) from error
     for (name, expected), (_, found) in zip(plain, native, strict=True):
@@ -330,12 +334,12 @@ def _check_native(game: Game, states: list[Cells], seed: int) -> None:
         raise ContractError("random games of native code differ from those of plain Python")
 
 
-def _all_facts(game: Game, states: Any, compiled: bool) -> list[tuple[str, Any]]:
-    """The answers of every function for every state, each beside the function's name."""
+def _all_outputs(game: Game, states: Cells, compiled: bool) -> list[tuple[str, Array]]:
+    """Return the output of every function for every state, beside the function's name."""
     n, k = len(states), game.num_symmetries
     size, actions, chances = game.state_size, game.num_actions, max(1, game.num_outcomes)
     dtype = game.state_dtype
-    answers: list[tuple[str, Any]] = [
+    answers: list[tuple[str, Array]] = [
         ("to_play", np.zeros(n, np.int64)),
         ("result", np.zeros(n, np.int64)),
         ("score", np.zeros(n, np.float64)),

@@ -1,20 +1,23 @@
-"""The rules as plain Python, every answer looked at before it is used."""
+"""The rules as plain Python, with every output checked before its use."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import NoReturn, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from dicent.errors import ContractError
 from dicent.game.game import Cells, Game, State
 from dicent.kernels.constants import CHANCE, DEAL, MAX, MIN, ONGOING
 from dicent.kernels.generator import open_stream
 
+T = TypeVar("T", bound=npt.ArrayLike)
+
 
 @dataclass
-class Facts:
-    """What the rules say of one state."""
+class RuleOutputs:
+    """The outputs of the rules for one state."""
 
     cells: Cells
     player: int
@@ -26,19 +29,19 @@ class Facts:
 
 
 class CheckedRules:
-    """Asks a game's rules; an answer that breaks the contract raises a `ContractError`."""
+    """Calls a game's rules; an output that breaks the contract raises `ContractError`."""
 
     def __init__(self, game: Game) -> None:
         self.game = game
         self.module = game.rules.module
 
     def fail(self, function: str, cells: Cells, problem: str) -> NoReturn:
-        """Say which function breaks the contract, how, and where."""
+        """Raise an error that names the function, the breach and the position."""
         raise ContractError(f"{function}: {problem}, at {describe(self.game, cells)}")
 
-    def ask(self, function: str, cells: Cells, answer: Callable[[Cells], Any]) -> Any:
-        """What `answer` computes with `function`, twice, without a change of `cells`."""
-        answers = []
+    def ask(self, function: str, cells: Cells, answer: Callable[[Cells], T]) -> T:
+        """Return what `answer` computes, twice the same and without a change of `cells`."""
+        answers: list[T] = []
         for _ in range(2):
             copy = cells.copy()
             try:
@@ -46,15 +49,15 @@ class CheckedRules:
             except Exception as error:
                 self.fail(function, cells, f"raised {type(error).__name__}: {error}")
             if not np.array_equal(copy, cells):
-                self.fail(function, cells, "changed the state, though it only has to look at it")
+                self.fail(function, cells, "changed the state, which it may only read")
         if not np.array_equal(answers[0], answers[1], equal_nan=True):
             short = np.size(answers[0]) < 20
-            told = f"{answers[0]} and then {answers[1]}" if short else "one thing and then another"
-            self.fail(function, cells, f"answered {told} for the same state")
+            both = f"{answers[0]!r} and then {answers[1]!r}" if short else "two different arrays"
+            self.fail(function, cells, f"returned {both} for the same state")
         return answers[0]
 
     def start(self, seed: int, function: str = "initial") -> Cells:
-        """A start position, by `initial` or `scatter`."""
+        """Return a start position from `initial` or `scatter`."""
 
         def deal(cells: Cells) -> Cells:
             rng = np.empty(2, np.uint64)
@@ -66,30 +69,30 @@ class CheckedRules:
         cells: Cells = self.ask(function, self.game.empty_cells(), deal)
         return cells
 
-    def facts(self, cells: Cells) -> Facts:
-        """Everything about one state, checked for sense."""
+    def outputs(self, cells: Cells) -> RuleOutputs:
+        """Return all outputs for one state, checked."""
         result = self.ask("result", cells, self.module.result)
         if result not in (ONGOING, 1, 0, -1):
             self.fail("result", cells, f"returned {result}, not ONGOING, 1, 0 or -1")
         player = self.ask("to_play", cells, self.module.to_play)
         if player not in (MAX, MIN, CHANCE):
             self.fail("to_play", cells, f"returned {player}, not MAX, MIN or CHANCE")
-        facts = Facts(cells, int(player), int(result), planes=self.planes(cells))
+        outputs = RuleOutputs(cells, int(player), int(result), planes=self.planes(cells))
         if result != ONGOING:
             score = self.ask("score", cells, self.module.score)
             if not np.isfinite(score):
                 self.fail("score", cells, f"returned {score}")
         elif player == CHANCE:
-            facts.p = self.probabilities(cells)
-            facts.children = [self.after("apply_outcome", cells, o) for o in range(len(facts.p))]
-            self.require_distinct(cells, facts.children)
+            outputs.p = self.probabilities(cells)
+            outputs.children = [self.after("apply_outcome", cells, o) for o in range(len(outputs.p))]
+            self.require_distinct(cells, outputs.children)
         else:
-            facts.legal = self.legal(cells)
-            facts.children = [self.after("apply_action", cells, a) for a in facts.legal]
-        return facts
+            outputs.legal = self.legal(cells)
+            outputs.children = [self.after("apply_action", cells, a) for a in outputs.legal]
+        return outputs
 
     def require_distinct(self, cells: Cells, children: list[Cells]) -> None:
-        """No two outcomes may lead to the same state."""
+        """Raise an error if two outcomes lead to the same state."""
         seen: dict[bytes, int] = {}
         for o, child in enumerate(children):
             first = seen.setdefault(child.tobytes(), o)
@@ -99,7 +102,7 @@ class CheckedRules:
                 )
 
     def legal(self, cells: Cells) -> tuple[int, ...]:
-        """The legal actions."""
+        """Return the legal actions."""
 
         def answer(copy: Cells) -> tuple[int, ...]:
             out = np.full(self.game.num_actions, -1, np.int64)
@@ -108,7 +111,7 @@ class CheckedRules:
 
         legal: tuple[int, ...] = self.ask("legal_actions", cells, answer)
         if not legal:
-            self.fail("legal_actions", cells, "found none, though the game goes on")
+            self.fail("legal_actions", cells, "found none, though the game is not over")
         if not all(0 <= a < self.game.num_actions for a in legal):
             self.fail("legal_actions", cells, f"wrote {legal}, not all from 0 to NUM_ACTIONS - 1")
         if len(set(legal)) < len(legal):
@@ -116,7 +119,7 @@ class CheckedRules:
         return legal
 
     def probabilities(self, cells: Cells) -> tuple[float, ...]:
-        """The probabilities of the outcomes."""
+        """Return the probabilities of the outcomes."""
 
         def answer(copy: Cells) -> tuple[float, ...]:
             p = np.full(self.game.num_outcomes, -1.0)
@@ -135,7 +138,7 @@ class CheckedRules:
         return p
 
     def after(self, function: str, cells: Cells, choice: int) -> Cells:
-        """The state after an action or an outcome."""
+        """Return the state after an action or an outcome."""
 
         def answer(copy: Cells) -> Cells:
             new = copy.copy()
@@ -149,9 +152,9 @@ class CheckedRules:
         return new
 
     def planes(self, cells: Cells) -> bytes:
-        """What a network sees."""
+        """Return the encoding."""
 
-        def answer(copy: Cells) -> Any:
+        def answer(copy: Cells) -> npt.NDArray[np.float32]:
             planes = np.zeros(self.game.input_shape, np.float32)
             self.module.encode(copy, planes)
             return planes
@@ -168,17 +171,17 @@ class CheckedRules:
         encoding: bytes = planes.tobytes()
         return encoding
 
-    def _check_side(self, cells: Cells, side: Any) -> None:
-        """With SEEN_BY_MOVER the last plane says who moves; at chance states, whose turn it is."""
+    def _check_side(self, cells: Cells, side: npt.NDArray[np.float32]) -> None:
+        """Check the last plane, which marks the player who moves or rolls."""
         player = self.ask("to_play", cells, self.module.to_play)
         possible = {MAX: (1.0,), MIN: (0.0,)}.get(player, (1.0, 0.0))
         if not any((side == mark).all() for mark in possible):
             self.fail("encode", cells, "must fill the last plane with 1 where MAX moves and 0 where MIN does")
 
     def image(self, cells: Cells, k: int) -> tuple[int, Cells]:
-        """The sign and the image under symmetry `k`."""
+        """Return the sign and the image under symmetry `k`."""
 
-        def answer(copy: Cells) -> Any:
+        def answer(copy: Cells) -> Cells:
             out = np.zeros_like(copy)
             return np.concatenate([[self.module.symmetry(copy, k, out)], out])
 
@@ -188,14 +191,14 @@ class CheckedRules:
         return int(answered[0]), answered[1:].astype(cells.dtype)
 
     def mapped(self, cells: Cells, k: int, action: int) -> int:
-        """What a legal action becomes under symmetry `k`."""
+        """Return the image of a legal action under symmetry `k`."""
         return int(
             self.ask("symmetry_action", cells, lambda copy: self.module.symmetry_action(copy, k, action))
         )
 
 
 def describe(game: Game, cells: Cells) -> str:
-    """A position for messages: its text, if it has one, and its numbers."""
+    """Return a position for messages: its text, if it has one, and its numbers."""
     numbers = ",".join(str(number) for number in cells)
     try:
         return f"position {State(game, cells.copy())} (state {numbers})"

@@ -1,6 +1,6 @@
-"""Rules: what a game's author writes, and how such a module is loaded.
+"""The contract of a game module, and how such a module is loaded.
 
-A game is one module of short functions over a flat integer array `s`, changed in place. The tables
+A game is one module of short functions over a flat integer array `s`, changed in place. The dictionaries
 below are the whole contract; `docs/your-own-game.md` explains it with an example. Game modules
 import from here.
 """
@@ -76,7 +76,7 @@ V = TypeVar("V", int, str, bool)
 
 @dataclass(frozen=True)
 class Option:
-    """One choice that a game offers to whoever makes it."""
+    """An option of a game."""
 
     name: str
     default: Value
@@ -87,7 +87,7 @@ class Option:
         return f"{self.name}={write_value(self.default)}"
 
     def read(self, value: object) -> Value:
-        """The value that `value`, perhaps a text, stands for; an error names what is possible."""
+        """Return the value of the option that is given as itself or as text."""
         wanted = type(self.default)
         if isinstance(value, str) and wanted is not str:
             value = _from_text(value.strip(), wanted)
@@ -97,7 +97,7 @@ class Option:
         return value
 
     def possible(self) -> str:
-        """What may be written for this option, in words."""
+        """Return in words which values the option accepts."""
         if type(self.default) is bool:
             return "possible are true and false"
         if self.choices:
@@ -106,7 +106,7 @@ class Option:
 
 
 def write_value(value: Value) -> str:
-    """An option's value as people write it."""
+    """Return the text of an option's value."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -120,7 +120,7 @@ def _from_text(text: str, wanted: type) -> object:
 
 
 class _Loading:
-    """The options chosen for the module that is being executed, and those it declares."""
+    """The options chosen for the module that is being executed, and those that it declares."""
 
     def __init__(self, chosen: Mapping[str, object]) -> None:
         self.chosen = chosen
@@ -148,7 +148,7 @@ def option(name: str, default: V, choices: tuple[V, ...] = (), help: str = "") -
 
 @dataclass(frozen=True)
 class Rules:
-    """A loaded game module, with the options it was loaded with."""
+    """A loaded game module with its options."""
 
     module: ModuleType
     path: Path
@@ -165,7 +165,7 @@ class Rules:
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """Everything that makes these rules what they are."""
+        """All that two equal games have in common: source, options and constants."""
         constants = tuple((name, _content(value)) for name, value in sorted(self.constants.items()))
         return self.source, tuple(sorted(self.options.items())), constants
 
@@ -188,7 +188,7 @@ def load_rules(path: Path, chosen: Mapping[str, object]) -> Rules:
 def execute(
     module: ModuleType, source: str, filename: str, chosen: Mapping[str, object]
 ) -> tuple[Option, ...]:
-    """Run a game's source in `module` with the options chosen; returns those it declares."""
+    """Run a game's source in `module` with the options chosen; return those that it declares."""
     loading = _Loading(chosen)
     token = _loading.set(loading)
     try:
@@ -220,7 +220,7 @@ def _code(source: str, filename: str) -> CodeType:
 
 
 def _complete(module: ModuleType, path: Path) -> None:
-    """Check that the module says what it must, and give it the defaults of what it need not."""
+    """Check that the module has all that is required, and add the defaults of the rest."""
     for name, default in CONSTANTS.items():
         if not hasattr(module, name):
             if default is None:
@@ -288,9 +288,9 @@ def _check_sizes(module: ModuleType, path: Path) -> None:
 
 
 def _reach(module: ModuleType, path: Path) -> tuple[dict[str, FunctionType], dict[str, object]]:
-    """The module's functions that native code runs, and the constants that they read.
+    """Return the module's functions that native code runs, and the constants that they read.
 
-    Whatever native code depends on must be known here, since it decides when to compile anew.
+    Both are part of the fingerprint, so they must cover everything that native code depends on.
     """
     functions: dict[str, FunctionType] = {}
     constants: dict[str, object] = {}
@@ -326,7 +326,7 @@ def _reach(module: ModuleType, path: Path) -> tuple[dict[str, FunctionType], dic
 
 
 def _content(value: object) -> object:
-    """A constant as something to compare and to hash; arrays with every number."""
+    """Return a constant in a form that can be compared and hashed; arrays with every number."""
     if isinstance(value, tuple):
         return tuple(_content(item) for item in value)
     if isinstance(value, np.ndarray):

@@ -1,7 +1,7 @@
-"""Extras: what a game offers beyond its rules, asked for by what it is and never by the game's name.
+"""Extras: what a game offers beyond its rules. The framework asks for a part by its kind.
 
 A game module states `EXTRAS = "package.module"`. That module has a function for each part it offers. The
-function takes the game and returns the part, or None where the game has none with its options:
+function takes the game and returns the part, or None if the game has none with its options:
 
     function     returns                                       defined in
     notations    tuple of `Notation`                           dicent.play.notation
@@ -12,7 +12,7 @@ function takes the game and returns the part, or None where the game has none wi
     network      text that names a network for this game       dicent.evaluate.network_file
     benchmark    `Benchmark`                                   dicent.bench.benchmark
 
-Nothing is imported before a part is asked for.
+The module is imported when the framework first asks for a part.
 """
 
 import importlib
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 def extra(game: Game, name: str, kind: type[T]) -> T | None:
-    """Return the part of a game's extras that is called `name`, or None if the game has no such part."""
+    """Return the part `name` of a game's extras, or None if the game has no such part."""
     module = game.rules.module.EXTRAS
     function = getattr(_imported(game.name, module), name, None) if module else None
     part = None if function is None else function(game)
@@ -38,7 +38,7 @@ def extra(game: Game, name: str, kind: type[T]) -> T | None:
 
 
 def extras(game: Game, name: str, kind: type[T]) -> tuple[T, ...]:
-    """Return the parts of a game's extras where there may be several of them; an empty tuple for none."""
+    """Return all parts `name` of a game's extras, for kinds of which a game may have several."""
     parts = extra(game, name, tuple) or ()
     for part in parts:
         if not isinstance(part, kind):
@@ -58,7 +58,7 @@ def known_games() -> Iterator[Game]:
 
 
 def all_extras(name: str, kind: type[T]) -> Iterator[T]:
-    """Yield the parts of that name of all built-in and installed games, each with its default options."""
+    """Yield all parts `name` of all built-in and installed games."""
     for game in known_games():
         yield from extras(game, name, kind)
 

@@ -1,6 +1,6 @@
 """Game and State: the public face of a game's rules.
 
-Everything here runs the rules as plain Python, a few microseconds a call. Whatever has to be fast
+Both run the rules as plain Python, a few microseconds a call. Fast code
 works on arrays of states in the kernels (`dicent.game.binding`).
 """
 
@@ -24,7 +24,7 @@ NAMES = {MAX: "MAX", MIN: "MIN", CHANCE: "chance"}
 
 
 class Symmetry(NamedTuple):
-    """A state with the same value, up to its sign, and what each legal action becomes there."""
+    """The image of a state: its value is the same up to the sign; legal actions are mapped."""
 
     state: "State"
     sign: int
@@ -32,7 +32,7 @@ class Symmetry(NamedTuple):
 
 
 class Game:
-    """The rules of a game with its options chosen. Made by `dicent.make` and `dicent.load`."""
+    """The rules of a game with chosen options. `dicent.make` and `dicent.load` create it."""
 
     def __init__(self, name: str, rules: Rules) -> None:
         module = rules.module
@@ -66,7 +66,7 @@ class Game:
         return self.rules.declared
 
     def is_like(self, other: "Game", *aside: str) -> bool:
-        """Is it the same game but for `planes`, which change no rule, and the options put aside?"""
+        """Return whether two games agree in all but `planes` and the options `aside`."""
         if self == other:
             return True
         mine, theirs = (
@@ -76,7 +76,7 @@ class Game:
         return self.rules.source == other.rules.source and mine == theirs
 
     def initial_state(self, seed: int | None = None) -> "State":
-        """A start position. Where it is dealt, `seed` says how; None deals afresh each time."""
+        """Return a start position. `seed` decides how it is dealt; None draws a new seed."""
         rng = np.empty(2, np.uint64)
         open_stream(rng, secrets.randbits(63) if seed is None else seed % 2**63, 0, DEAL)
         cells = self.empty_cells()
@@ -84,11 +84,11 @@ class Game:
         return State(self, cells)
 
     def empty_cells(self) -> Cells:
-        """Zeros in the shape of one state."""
+        """Return zeros in the shape of one state."""
         return np.zeros(self.state_size, self.state_dtype)
 
     def state(self, cells: npt.ArrayLike) -> "State":
-        """The state that an array holds, as kernels return it."""
+        """Return the state that an array of numbers holds."""
         given = np.asarray(cells)
         array = self.empty_cells()
         limits = np.iinfo(self.state_dtype)
@@ -100,7 +100,7 @@ class Game:
         return State(self, array)
 
     def parse(self, text: str) -> "State":
-        """The state that `text` describes; `str` gives exactly the same text back."""
+        """Return the state that `text` describes; `str(state)` is exactly this text."""
         text = text.strip()
         cells = self.empty_cells()
         try:
@@ -113,31 +113,31 @@ class Game:
         return state
 
     def format_action(self, state: "State", action: int) -> str:
-        """A legal action as people write it."""
+        """Return the text of a legal action."""
         state.require_legal(action)
         return self._action_text(state, action)
 
     def parse_action(self, state: "State", text: str) -> int:
-        """The legal action that is written `text`."""
+        """Return the legal action with this text."""
         for action in state.legal_actions:
             if self._action_text(state, action) == text.strip():
                 return action
         raise IllegalActionError(f"{text!r} is no legal action at {state}. {state.describe_legal()}")
 
     def format_outcome(self, state: "State", outcome: int) -> str:
-        """An outcome of chance as people write it."""
+        """Return the text of an outcome."""
         state.require_outcome(outcome)
         return self._outcome_text(state, outcome)
 
     def parse_outcome(self, state: "State", text: str) -> int:
-        """The outcome of chance that is written `text`."""
+        """Return the outcome with this text."""
         for outcome, _ in state.outcomes:
             if self._outcome_text(state, outcome) == text.strip():
                 return outcome
         raise IllegalOutcomeError(f"{text!r} is no outcome at {state}. {state.describe_outcomes()}")
 
     def view(self, state: "State") -> View | None:
-        """What the board looks like, where the game describes it."""
+        """Return the board to draw, or None if the game describes none."""
         function = getattr(self.rules.module, "view", None)
         return None if function is None else function(state.cells)
 
@@ -177,12 +177,12 @@ class Game:
 
 
 def _reload(name: str, path: Path, options: dict[str, Value]) -> Game:
-    """What unpickling a game calls: the file is read again."""
+    """Load a game again from its file, to unpickle it."""
     return Game(name, load_rules(path, options))
 
 
 class State:
-    """A position of a game: a value that never changes. Two states are equal if their bytes are."""
+    """A position of a game. States are immutable, and equal if their bytes are."""
 
     __slots__ = ("__dict__", "cells", "game")
 
@@ -226,21 +226,21 @@ class State:
         return tuple(enumerate(p[:n].tolist()))
 
     def apply(self, action: int) -> "State":
-        """The state after a legal action."""
+        """Return the state after a legal action."""
         self.require_legal(action)
         cells = self.cells.copy()
         self.game.rules.module.apply_action(cells, action)
         return State(self.game, cells)
 
     def apply_outcome(self, outcome: int) -> "State":
-        """The state after an outcome of chance."""
+        """Return the state after an outcome of chance."""
         self.require_outcome(outcome)
         cells = self.cells.copy()
         self.game.rules.module.apply_outcome(cells, outcome)
         return State(self.game, cells)
 
     def encode(self) -> npt.NDArray[np.float32]:
-        """The network's input, an array of shape `game.input_shape`."""
+        """Return the network's input, an array of shape `game.input_shape`."""
         planes = np.zeros(self.game.input_shape, np.float32)
         self.game.rules.module.encode(self.cells, planes)
         return planes
@@ -271,7 +271,7 @@ class State:
             )
 
     def describe_legal(self) -> str:
-        """The legal actions in words, for messages."""
+        """Return the legal actions in words, for messages."""
         if self.result is not None:
             return "The game is over."
         if self.to_play == CHANCE:
@@ -280,7 +280,7 @@ class State:
         return f"Legal for {NAMES[self.to_play]}: {actions}."
 
     def describe_outcomes(self) -> str:
-        """The outcomes in words, for messages."""
+        """Return the outcomes in words, for messages."""
         if self.result is not None:
             return "The game is over."
         if self.to_play != CHANCE:

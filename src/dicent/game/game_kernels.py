@@ -1,4 +1,4 @@
-"""Kernels that a game brings along, made part of its instance of the kernel package.
+"""Game kernels: native code of a game, added to its instance of the kernel package.
 
 A game lists modules in `KERNELS = ("my_game.kernel",)`. Each is importable as it stands, with absolute
 imports, so that its functions serve as templates for `Bound.kernel`. Binding copies the text into the game's
@@ -65,7 +65,7 @@ def _path(module: str) -> Path:
 
 
 def _check_imports(path: Path, source: str, names: dict[str, str]) -> None:
-    """Raise an error for an import that binding cannot make relative or the fingerprint does not cover."""
+    """Raise an error for an import that cannot be made relative or is not fingerprinted."""
     for node in ast.walk(ast.parse(source, str(path))):
         if isinstance(node, ast.Import):
             modules = [alias.name for alias in node.names]

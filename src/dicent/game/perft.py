@@ -1,4 +1,4 @@
-"""Counts of the nodes within some depth of a position: perft, the classic check of a rule book."""
+"""perft: count the nodes within some depth of a position, the classic test of rules."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ STEPS = 200_000  # nodes to a call, well under 50 ms of native code
 
 @dataclass(frozen=True)
 class NodeCounts:
-    """Nodes by depth, each line of play counted; depth 0 is the root, and every ply counts."""
+    """Nodes by depth, transpositions counted each time; depth 0 is the root, rolls are plies."""
 
     counts: npt.NDArray[np.int64]  # [depth + 1, 3]
 
@@ -49,12 +49,12 @@ def perft(
     compiled: bool | None = None,
     progress: Callable[[NodeCounts], object] | None = None,
 ) -> NodeCounts:
-    """Count the nodes up to `depth` plies below `state`, the rolls of chance among the plies.
+    """Count the nodes up to `depth` plies below `state`; rolls of chance are plies.
 
-    `progress` is shown the counts so far, several times a second.
+    `progress` receives the counts so far, several times a second.
     """
     if depth < 0:
-        raise DicentError(f"depth {depth} is negative")
+        raise DicentError(f"depth must be 0 or more (got {depth})")
     kernel = bind(state.game, compiled).kernel(perft_kernels.perft)
     counts = NodeCounts(np.zeros((depth + 1, 3), np.int64))
     arrays: list[npt.NDArray[Any]] = [

@@ -1,4 +1,4 @@
-"""Registry: the one text that names a game, in Python, commands, configuration and records.
+"""Registry: the text that names a game in Python, commands, configuration and records.
 
     ewn                        a game
     ewn-paper                  a preset: the game with some options set
@@ -26,7 +26,7 @@ GROUP = "dicent.games"
 
 
 def make(name: str, **options: Value) -> Game:
-    """The game that a text names, such as `make("ewn")` or `make("ewn:rules=paper", size=4)`."""
+    """Return the game that a text names, as in `make("dice-nim")` or `make("dice-nim:stones=20")`."""
     base, given = _split(name)
     for key in given.keys() & options.keys():
         raise GameError(f"{name}: option {key} is given twice")
@@ -67,12 +67,12 @@ def is_game_file(name: str) -> bool:
 
 
 def load(path: str | Path, **options: Value) -> Game:
-    """The game that a Python file holds."""
+    """Return the game in a Python file."""
     return _build(str(path), Path(path), options)
 
 
 def ways_to_show(game: Game) -> Iterator[Game]:
-    """The game as it is, then with each other choice of `planes`, an option that changes no rule."""
+    """Yield the game, then the game with each other choice of `planes`, which change no rule."""
     yield game
     base = _split(game.name)[0]
     owner = _presets()[base][0] if base in _presets() else base
@@ -82,7 +82,7 @@ def ways_to_show(game: Game) -> Iterator[Game]:
 
 
 def game_names() -> list[str]:
-    """The games that can be made by name, each followed by its presets."""
+    """Return the names of all built-in and installed games, each followed by its presets."""
     presets = _presets()
     return [name for game in _paths() for name in (game, *[p for p in presets if presets[p][0] == game])]
 
@@ -98,7 +98,7 @@ def built_in_names() -> list[str]:
 
 
 def _split(text: str) -> tuple[str, dict[str, object]]:
-    """The base name and the options of a game's text."""
+    """Return the base name and the options of a game's text."""
     found = re.match(r"(.*?\.py)\s*(?::([^:]*))?$", text, re.DOTALL)
     base, listed = (found[1], found[2] or "") if found else text.partition(":")[::2]
     if not found and ".py" in text:
@@ -125,12 +125,12 @@ def _build(base: str, path: Path, chosen: Mapping[str, object]) -> Game:
 
 
 def _without_path(error: GameError, path: Path) -> str:
-    """What went wrong, for a game that its reader knows by name and not by file."""
+    """Return the message of an error without the file, for a game that the user knows by name."""
     return str(error).removeprefix(f"{path}: ").removeprefix("ValueError: ")
 
 
 def _canonical(base: str, rules: Rules) -> str:
-    """The shortest text that names the game: a preset, or what differs from the defaults."""
+    """Return the shortest text that names the game: a preset, or options that differ."""
     changed = {d.name: rules.options[d.name] for d in rules.declared if rules.options[d.name] != d.default}
     if not changed:
         return base
@@ -143,7 +143,7 @@ def _canonical(base: str, rules: Rules) -> str:
 
 @lru_cache(maxsize=1)
 def _paths() -> dict[str, Path]:
-    """The file of each game that has a name."""
+    """Return the file of each built-in and installed game."""
     paths = {name: _built_in_path(name.replace("-", "_")) for name in BUILT_IN}
     for entry in entry_points(group=GROUP):
         try:
@@ -169,7 +169,7 @@ _broken: dict[str, str] = {}  # installed games that cannot be used, and why; ot
 
 @lru_cache(maxsize=1)
 def _presets() -> dict[str, tuple[str, dict[str, object]]]:
-    """Every preset with the game it belongs to and the options it sets."""
+    """Return every preset with its game and the options that it sets."""
     presets: dict[str, tuple[str, dict[str, object]]] = {}
     for name, path in _paths().items():
         try:

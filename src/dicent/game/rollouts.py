@@ -1,4 +1,4 @@
-"""Random rollouts of whole games, in as many threads as wanted."""
+"""Rollouts: random games to their end, in threads."""
 
 import time
 from collections.abc import Callable
@@ -23,7 +23,7 @@ MAX_STEPS = 20_000  # actions and outcomes after which a game counts as unfinish
 
 @dataclass(frozen=True)
 class Rollouts:
-    """What random games came to: one entry for each game, in the order of their numbers."""
+    """The results of random games, one entry for each game."""
 
     results: npt.NDArray[np.int8]  # [games] +1, 0, -1 for MAX; ONGOING where a game did not end
     plies: npt.NDArray[np.int32]  # [games] actions played
@@ -66,11 +66,11 @@ def rollouts(
 ) -> Rollouts:
     """Play `games` random games from a game's start positions, or all from one state.
 
-    The same seed gives the same games, whatever the number of threads (by default one a core).
-    `progress` is told how many more games have ended.
+    Games depend on the seed and not on the number of threads (default: one per core).
+    `progress` receives the number of games that have ended since the last call.
     """
     if games < 0:
-        raise DicentError(f"cannot play {games} games")
+        raise DicentError(f"games must be 0 or more (got {games})")
     game, state = (start, start.initial_state(seed)) if isinstance(start, Game) else (start.game, start)
     kernel = bind(game, compiled).kernel(rollout_kernels.rollouts)
     cells, deal, seed = state.cells.copy(), isinstance(start, Game), seed % 2**63
@@ -98,7 +98,7 @@ def rollouts(
 
 
 def _scratch(game: Game) -> list[npt.NDArray[Any]]:
-    """Memory for a kernel to work in: a state, actions, probabilities, three random streams."""
+    """Return scratch memory: a state, actions, probabilities, three random streams."""
     return [
         game.empty_cells(),
         np.empty(game.num_actions, np.int64),

@@ -1,4 +1,4 @@
-"""What a board looks like, without a word about how it is drawn or what its rules are."""
+"""View: a board with its pieces, for any program that draws it."""
 
 from dataclasses import dataclass, field
 

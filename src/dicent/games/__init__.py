@@ -1,1 +1,1 @@
-"""The games that come with Dicent: one module each, rules first, text and view last."""
+"""The games that come with Dicent: a module for a small game, a package for a large one."""

@@ -49,7 +49,7 @@ def apply_action(s, a):
 
 
 def run(s, row, column, dr, dc, player):
-    """How many of a player's pieces follow each other from a cell on, without that cell."""
+    """Count a player's pieces in a row after a cell, without that cell."""
     n = 0
     r, c = row + dr, column + dc
     while 0 <= r < ROWS and 0 <= c < COLUMNS and s[r * COLUMNS + c] == player:
@@ -77,7 +77,7 @@ def encode(s, planes):
 
 
 def symmetry(s, k, out):
-    """Left and right may be exchanged."""
+    """Exchange left and right."""
     for cell in range(CELLS):
         row, column = cell // COLUMNS, cell % COLUMNS
         out[row * COLUMNS + symmetry_action(s, k, column)] = s[cell]
@@ -117,7 +117,7 @@ def parse_state(text, s):
 
 
 def find_winner(s):
-    """Who has a line; only the player who moved last can have one."""
+    """Return who has a line; only the player who moved last can have one."""
     winners = set()
     for cell in range(CELLS):
         for dr, dc in ((0, 1), (1, 0), (1, 1), (1, -1)):

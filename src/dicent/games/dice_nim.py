@@ -1,6 +1,6 @@
 """Dice Nim: roll a die, then take one to three stones, but no more than the die shows.
 
-Whoever takes the last stone wins.
+The player who takes the last stone wins.
 """
 
 from dicent.game import CHANCE, MAX, MIN, ONGOING, option

@@ -63,7 +63,7 @@ def encode(s, planes):
 
 
 def symmetry(s, k, out):
-    """The square's eight: bit 0 flips rows, bit 1 flips columns, bit 2 reflects."""
+    """Write an image of the square: bit 0 flips rows, bit 1 flips columns, bit 2 reflects."""
     for cell in range(9):
         out[symmetry_action(s, k, cell)] = s[cell]
     out[MOVER] = s[MOVER]

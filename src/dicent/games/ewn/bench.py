@@ -1,4 +1,4 @@
-"""Benchmarks of this game: its positions, the same ones for OpenSpiel, and rows of exact values."""
+"""Benchmarks of this game: positions, the same ones for OpenSpiel, and rows of exact values."""
 
 import random
 import tempfile
@@ -66,7 +66,7 @@ def _build(pieces: int, folder: Path) -> tuple[Tablebase, float]:
 
 
 def _probe_rows(tablebase: Tablebase, rounds: int, count: int) -> Iterator[Row]:
-    """Random positions before a roll with as many pieces as the tablebase has, half of them each side's."""
+    """Measure probes of random positions before a roll, with half of the pieces on each side."""
     game, module = tablebase.game, tablebase.game.rules.module
     rng = np.random.default_rng(1)
     mine, theirs = tablebase.pieces // 2, tablebase.pieces - tablebase.pieces // 2

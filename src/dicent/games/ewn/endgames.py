@@ -58,7 +58,7 @@ def random_endgames(game: Game, mine: int, theirs: int, rng: np.random.Generator
 
 
 def material(game: Game, cells: Cells) -> list[str]:
-    """Return the material class of each of states [N, S], as in 2 v 1: the mover's pieces come first."""
+    """Return the material class of each of states [N, S], as in 2 v 1, the mover's pieces first."""
     module = game.rules.module
     faces = int(module.PIECES)
     counts = [(cells[:, i * faces : (i + 1) * faces] != module.OFF).sum(axis=1) for i in range(2)]

@@ -1,4 +1,4 @@
-"""Offer notations, protocols, a tablebase and more (`dicent.game.extras`); parts are imported on demand."""
+"""Extras of this game (`dicent.game.extras`). Each part is imported on demand."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def endgames(game: Game) -> Endgames | None:
 
 
 def network(game: Game) -> str | None:
-    """Return the shipped network that was trained with the rules and the set-up nearest to this game's."""
+    """Return the shipped network whose rules and set-up are nearest to this game's."""
     if not is_usual(game):
         return None
     if game.options["rules"] == "paper":

@@ -1,4 +1,4 @@
-"""OpenSpiel's Monte Carlo tree search as a player of EinStein würfelt nicht!, official rules."""
+"""OpenSpiel's Monte Carlo tree search as a player, for the official rules."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class OpenSpielMcts(HistorySearch):
             raise PlayerError(f"OpenSpiel knows ewn with its official rules, not {game.name}")
 
     def play_after(self, game: Game, played: Played, seed: int) -> int:
-        """The action to play after what was played so far."""
+        """Return the action to play after the moves and rolls so far."""
         import pyspiel
 
         state = their_state(game, played)
@@ -53,7 +53,7 @@ class OpenSpielMcts(HistorySearch):
 
 
 def their_state(game: Game, played: Played) -> Any:
-    """OpenSpiel's state after what was played so far."""
+    """Return OpenSpiel's state after the moves and rolls so far."""
     import pyspiel
 
     state = pyspiel.load_game(GAME).new_initial_state()
@@ -73,14 +73,14 @@ def their_state(game: Game, played: Played) -> Any:
 
 
 def our_action(state: Any, action: int) -> int:
-    """Our action that is OpenSpiel's `action`, which reads like "W3-diag"."""
+    """Return our number of OpenSpiel's `action`, whose text reads like "W3-diag"."""
     piece, direction = state.action_to_string(action).rstrip("*").split("-")
     return 3 * (int(piece[1]) - 1) + next(i for i, names in enumerate(DIRECTIONS) if direction in names)
 
 
 @cache
 def _setups() -> list[str]:
-    """The numbers of black's pieces, row by row, for each of its 720 start positions."""
+    """Return the numbers of black's pieces, row by row, for each of its 720 start positions."""
     import pyspiel
 
     texts = []
@@ -92,7 +92,7 @@ def _setups() -> list[str]:
 
 
 def _setup(start: State, letters: str) -> str:
-    """A side's numbers, row by row of the turned board."""
+    """Return a side's numbers, row by row of the turned board."""
     turned = str(start).split()[0][::-1]
     return "".join(str(letters.index(c) + 1) for c in turned if c in letters)
 

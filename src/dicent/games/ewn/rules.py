@@ -1,7 +1,7 @@
 """EinStein würfelt nicht!: race and capture, each move with the piece that the die names.
 
-Two players have numbered pieces in opposite corners. A roll says which piece moves: one step towards
-the far corner, straight or diagonally. Whatever stands there is captured, own pieces too. Reaching
+Two players have numbered pieces in opposite corners. The die chooses the piece, which moves one step towards
+the far corner, straight or diagonally, and captures any piece there, even an own one. Reaching
 the far corner wins, and so does taking the last opposing piece. Invented by Ingo Althöfer in 2004.
 """
 
@@ -86,7 +86,7 @@ TO = np.tile(STEP, PIECES)
 
 
 def stand_ins(present, rolled):
-    """The pieces that may move when the one rolled is gone: the next lower, the next higher."""
+    """Return the pieces that may move if the one rolled is gone: the next lower and higher."""
     lower = max((piece for piece in present if piece < rolled), default=OFF)
     higher = min((piece for piece in present if piece > rolled), default=OFF)
     if PAPER and OFF not in (lower, higher):  # only the nearest, both when tied
@@ -126,7 +126,7 @@ def deal(s, side, rng):
 
 
 def scatter(s, rng):
-    """Any pieces anywhere, few more often than many; one that is drawn again is put elsewhere."""
+    """Scatter pieces over the board, few more often than many; a piece drawn twice moves."""
     s[:] = OFF
     s[MOVER], s[DIE], s[WINNER] = (MAX if draw(rng, 2) == 0 else MIN), TO_ROLL, 0
     for side in range(2):
@@ -169,7 +169,7 @@ def legal_actions(s, out):
 
 
 def pieces_present(s, side):
-    """Which pieces a side has on the board, a bit each."""
+    """Return the pieces that a side has on the board, a bit each."""
     present = 0
     for piece in range(PIECES):
         present |= (s[PIECES * side + piece] != OFF) << piece
@@ -177,7 +177,7 @@ def pieces_present(s, side):
 
 
 def add_steps(s, side, piece, out, n):
-    """Append a piece's steps to the `n` actions in `out`; those off the board come last, and do not count."""
+    """Append a piece's steps to the `n` actions in `out`; steps off the board do not count."""
     cell = int(s[PIECES * side + piece])
     for i in range(3):
         out[n + i] = 3 * piece + DIRECTIONS[side, cell, i]
@@ -185,7 +185,7 @@ def add_steps(s, side, piece, out, n):
 
 
 def placements(s, side, out):
-    """Any free home cell; the lowest piece in hand, or any of them where players alternate."""
+    """Write placements on free home cells, of the lowest piece in hand or of any (ALTERNATE)."""
     n = 0
     for piece in range(PIECES):
         if s[PIECES * side + piece] == OFF:
@@ -224,7 +224,7 @@ def apply_action(s, a):
 
 
 def remove(s, cell):
-    """Take the piece on a cell off the board, whosever it is; was there one?"""
+    """Take the piece on a cell off the board, of either side; return whether there was one."""
     for i in range(2 * PIECES):
         if s[i] == cell:
             s[i] = OFF
@@ -266,10 +266,10 @@ def result(s):
 
 
 def encode(s, planes):
-    """Planes: MAX's pieces, MIN's pieces, the die's faces, MAX to move, pieces being placed; and moves.
+    """Write planes: MAX's pieces, MIN's, faces of the die, MAX to move, placing; then moves.
 
-    As the mover sees it, MIN's pieces come first where MIN moves, the board turned by half; the pieces that
-    may move now take the place of the side, which comes last.
+    With SEEN_BY_MOVER the board is turned by half and MIN's pieces come first if MIN moves. The pieces that
+    may move now take the plane of the side, which comes last.
     """
     turned = SEEN_BY_MOVER and s[MOVER] == MIN
     for side in range(2):
@@ -292,9 +292,9 @@ def seen(cell, turned):
 
 
 def show_moves(s, turned, planes):
-    """A plane for each side and face of the die: the pieces that may move when it is rolled.
+    """Mark for each side and face of the die the pieces that may move when it is rolled.
 
-    Which these are depends on all that are left, whose numbers a network would have to compare.
+    Otherwise a network would have to compare the numbers of all pieces left.
     """
     for side in range(2):
         present = pieces_present(s, side)
@@ -310,7 +310,7 @@ def show_moves(s, turned, planes):
 
 
 def symmetry(s, k, out):
-    """Reflection in the main diagonal, colours swapped with half a turn, each side renumbered."""
+    """Reflect in the main diagonal, swap colours with half a turn, renumber each side."""
     if s[DIE] == PLACING and not keeps_placing(s, k):
         return 0
     for side in range(2):
@@ -333,7 +333,7 @@ def symmetry(s, k, out):
 
 
 def keeps_placing(s, k):
-    """Is symmetry `k` one of the rule by which pieces are being placed?"""
+    """Return whether symmetry `k` holds while pieces are being placed."""
     if ALTERNATE:
         return True
     if SEQUENTIAL and s[MOVER] == MIN:  # MAX's pieces stand already

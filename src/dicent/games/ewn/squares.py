@@ -1,7 +1,7 @@
-"""The board of EinStein würfelt nicht! as other programs speak of it: stones and their squares.
+"""Stones and squares: the board as other programs describe it.
 
-Everything here is about the usual board, 5x5 with six stones each. MAX is at home at the top left.
-Squares are ours: columns a to e from the left, rows 5 to 1 from the top.
+All functions are for the usual board, 5x5 with six stones each. MAX starts at the top left.
+Columns are a to e from the left, rows 5 to 1 from the top.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Stones = dict[tuple[int, int], str]  # the square of each side's stones, by thei
 
 
 def stones_of(state: State) -> Stones:
-    """Where the stones stand."""
+    """Return the square of each stone."""
     view = state.game.view(state)
     assert view is not None
     return {
@@ -25,7 +25,7 @@ def stones_of(state: State) -> Stones:
 
 
 def position_text(stones: Stones, mover: int, die: int | None) -> str:
-    """Our text of a position; without a number the die is still to be rolled."""
+    """Return our text of a position; without a die the roll is still due."""
     letters = {
         square: ("ABCDEF" if side == MAX else "abcdef")[number - 1]
         for (side, number), square in stones.items()
@@ -40,12 +40,12 @@ def position_text(stones: Stones, mover: int, die: int | None) -> str:
 
 
 def die_of(state: State) -> int | None:
-    """What the die shows, or None when it is still to be rolled."""
+    """Return the number on the die, or None before the roll."""
     view = state.game.view(state)
     assert view is not None
     return int(view.die) if view.die else None
 
 
 def mover_of(state: State) -> int:
-    """Whose turn it is, also before the roll."""
+    """Return the player to move, also before the roll."""
     return MAX if str(state).split()[1] == "1" else MIN

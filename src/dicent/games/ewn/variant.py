@@ -6,12 +6,13 @@ from pathlib import Path
 from dicent.errors import DicentError
 from dicent.game import Game
 
+RULES = Path(__file__).absolute().with_name("rules.py")
 SIZE, STONES = 5, 6  # of the usual board
 
 
 def is_ewn(game: Game) -> bool:
-    """Return whether this is EinStein würfelt nicht! with any options; an edited copy is another game."""
-    return game.rules.source == _source()
+    """Return whether this is EinStein würfelt nicht!, not an edited copy; options may differ."""
+    return game.rules.path == RULES or game.rules.source == _source()
 
 
 def is_usual(game: Game) -> bool:
@@ -28,4 +29,4 @@ def require_usual(game: Game, what: str) -> None:
 
 @lru_cache(maxsize=1)
 def _source() -> str:
-    return Path(__file__).with_name("rules.py").read_text(encoding="utf-8")
+    return RULES.read_text(encoding="utf-8")

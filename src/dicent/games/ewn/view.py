@@ -5,7 +5,7 @@ from dicent.games.ewn.text import COLUMNS, OFF, Board
 
 
 def view_of(board: Board, s: Cells) -> View:
-    """Return what the board looks like: pieces with their numbers, the die, the goals and the hole."""
+    """Return the board: pieces with their numbers, the die, the goals and the hole."""
     pieces = []
     for i in range(2 * board.pieces):
         if s[i] != OFF:

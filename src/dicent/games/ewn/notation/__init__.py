@@ -1,4 +1,4 @@
-"""Notations of other programs: MeinStein's FEN and PGN, and WTN of the Chinese championships."""
+"""Notations: MeinStein's FEN and PGN, and WTN of the Chinese championships."""
 
 from dicent.games.ewn.notation.fen import format_fen, parse_fen
 from dicent.games.ewn.notation.pgn import is_pgn, read_pgn, write_pgn

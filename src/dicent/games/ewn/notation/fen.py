@@ -23,7 +23,7 @@ FEN = re.compile(
 
 
 def parse_fen(game: Game, text: str) -> State | None:
-    """Return the state that a FEN describes, or None if the text is no FEN or the board not the usual one."""
+    """Return the state that a FEN describes, or None if it is no FEN of the usual board."""
     found = FEN.fullmatch(text.strip())
     if found is None or not is_usual(game):
         return None
@@ -36,7 +36,7 @@ def parse_fen(game: Game, text: str) -> State | None:
 
 
 def format_fen(state: State, number: int = 1) -> str:
-    """The FEN of a state; `number` counts moves as in chess, one for both sides."""
+    """Return the FEN of a state; `number` counts moves as in chess, one for both sides."""
     require_usual(state.game, "MeinStein's FEN")
     board = position_text(stones_of(state), MAX, None).split()[0].swapcase()
     die = die_of(state)
@@ -45,6 +45,6 @@ def format_fen(state: State, number: int = 1) -> str:
 
 
 def _row(row: str) -> str:
-    """A row with the empty cells counted together."""
+    """Return a row with adjacent empty cells counted together."""
     cells = re.sub(r"\d", lambda digit: "." * int(digit[0]), row)
     return re.sub(r"\.+", lambda run: str(len(run[0])), cells)

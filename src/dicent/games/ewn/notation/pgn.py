@@ -27,12 +27,12 @@ WIDTH = 80
 
 
 def is_pgn(text: str) -> bool:
-    """Does the text look like PGN?"""
+    """Return whether a text looks like PGN."""
     return TAG.search(text) is not None
 
 
 def read_pgn(text: str) -> list[Record]:
-    """The games of a text: each begins with its tags."""
+    """Return the games of a text; each begins with its tags."""
     games: list[tuple[dict[str, str], str]] = []
     tags: dict[str, str] = {}
     end = 0
@@ -71,7 +71,7 @@ def _read(tags: dict[str, str], text: str, number: int) -> Record:
 
 
 def _game(tags: dict[str, str]) -> Game:
-    """The game that a tag of ours names, or the usual one."""
+    """Return the game that the tag Variant names, or the usual one."""
     variant = tags.get("variant", "ewn")
     try:
         game = make(variant) if variant.startswith("ewn") and ".py" not in variant else make("ewn")
@@ -81,7 +81,7 @@ def _game(tags: dict[str, str]) -> Game:
 
 
 def write_pgn(record: Record, date: str = "????.??.??", site: str = "?", event: str = "?") -> str:
-    """A game with the seven usual tags and its set-up."""
+    """Return a game as PGN with the seven usual tags and its set-up."""
     start, plies = plies_of(record, WHAT)
     result = next(text for text, value in RESULTS.items() if value == record.result)
     tags = {

@@ -1,4 +1,4 @@
-"""Plies: a game as rolls and moves from one square to another, which is all that EWN's records have."""
+"""Plies: a game as rolls and moves between squares, as other programs record it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Ply(NamedTuple):
 
 
 def plies_of(record: Record, what: str) -> tuple[State, list[Ply]]:
-    """The position in which the race begins, and its plies; a roll without a move is left out."""
+    """Return the position after the set-up and the plies from there; skip a roll without a move."""
     game = make(record.game)
     require_usual(game, what)
     states = list(replay(record, game))
@@ -46,7 +46,7 @@ def plies_of(record: Record, what: str) -> tuple[State, list[Ply]]:
 
 
 class Replayed:
-    """A game that is read, step by step."""
+    """A game that a reader replays step by step."""
 
     def __init__(self, game: Game, start: str, what: str) -> None:
         self.game, self.what = game, what
@@ -54,7 +54,7 @@ class Replayed:
         self.steps: list[str] = []
 
     def play(self, where: str, start: str, goal: str, die: int | None) -> None:
-        """A move, after its roll unless that is known already; without a die the stone's own number."""
+        """Play a roll if one is due, then a move; without a die the roll is the stone's number."""
         state = self.state
         try:
             if state.is_chance:
@@ -69,7 +69,7 @@ class Replayed:
             raise RecordError(f"{self.what}, {where}: {error}") from error
 
     def record(self, players: Iterable[str], number: int) -> Record:
-        """The game that was read."""
+        """Return the record of the game."""
         first, second = players
         return Record(
             self.game.name,

@@ -6,8 +6,8 @@
     1:3;(R3,B4)
 
 A header, where each side's stones stand, and a line for each ply: its number, the die, the stone and
-where it goes. Red is usually at the top left, our MAX. Programs differ in details, so that reading is
-lenient; what we write is as above.
+its goal. Red is usually at the top left, our MAX. Programs differ in details, so reading is
+lenient and writing strict.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ WHAT = "the CCGC record"
 
 
 def is_wtn(text: str) -> bool:
-    """Does the text look like such a record?"""
+    """Return whether a text looks like such a record."""
     return HEADER.search(text) is not None or SETUP.search(_plain(text)) is not None
 
 
 def read_wtn(text: str) -> list[Record]:
-    """The games of a text."""
+    """Return the games of a text."""
     starts = [found.start() for found in HEADER.finditer(text)] or [0]
     parts = [text[a:b] for a, b in zip(starts, [*starts[1:], len(text)], strict=True)]
     return [_read(part, number) for number, part in enumerate(parts)]
@@ -73,7 +73,7 @@ def _read(text: str, number: int) -> Record:
 
 
 def _plain(text: str) -> str:
-    """A text without the differences that mean nothing."""
+    """Return a text with one spelling of colours, letters and dashes."""
     text = unicodedata.normalize("NFKC", text).replace("—", "-").replace("–", "-")
     text = re.sub(r"红\s*方?", RED, text)
     text = re.sub(r"[蓝藍]\s*方?", BLUE, text)
@@ -81,7 +81,7 @@ def _plain(text: str) -> str:
 
 
 def _setups(body: str, what: str) -> tuple[Stones, dict[str, int]]:
-    """Where stones stand, and which side each colour is: red is MAX unless it is at home elsewhere."""
+    """Return the stones and each colour's side; red is MAX unless it starts at the bottom right."""
     found = {colour: STONE.findall(listed) for colour, listed in SETUP.findall(body)}
     if set(found) != {RED, BLUE}:
         raise RecordError(f"{what} has no set-up of both sides, as in R:A5-6;B5-2;C5-4;A4-1;B4-5;A3-3")
@@ -101,7 +101,7 @@ def _setups(body: str, what: str) -> tuple[Stones, dict[str, int]]:
 
 
 def _names(fields: list[str]) -> tuple[dict[str, str], str]:
-    """The names by colour, and the colour that is said to begin."""
+    """Return the names by colour, and the colour that the header lists first."""
     names: dict[str, str] = {}
     order = []
     for field, usual in zip(fields[:2], (RED, BLUE), strict=False):
@@ -113,7 +113,7 @@ def _names(fields: list[str]) -> tuple[dict[str, str], str]:
 
 
 def _refuse_leftovers(text: str, what: str) -> None:
-    """Whatever is neither a set-up nor a ply is an error, unless it is a comment."""
+    """Raise an error for a line that is no set-up, no ply and no comment."""
     for line in text.splitlines():
         rest = line.strip(" \t;,.")
         if rest and not rest.startswith(("#", "//", "{")):
@@ -125,7 +125,7 @@ def _square(text: str) -> str:
 
 
 def write_wtn(record: Record, when: str = "?", event: str = "?") -> str:
-    """A game as the standard has it; `when` is time and place."""
+    """Return a game in the standard's form; `when` is time and place."""
     start, plies = plies_of(record, WHAT)
     colours = {MAX: RED, MIN: BLUE}
     first, second, won = _order(record)
@@ -141,14 +141,14 @@ def write_wtn(record: Record, when: str = "?", event: str = "?") -> str:
 
 
 def wtn_file_name(record: Record, when: str = "?", event: str = "?") -> str:
-    """What the standard calls the file."""
+    """Return the file name that the standard asks for."""
     first, second, won = _order(record)
     name = f"WTN-{first[0]} vs {second[0]}-{won}-{_clean(when)}-{_clean(event)}"
     return re.sub(r'[\\/:*?"<>|\x00-\x1f]', "_", name) + ".txt"
 
 
 def _order(record: Record) -> tuple[tuple[str, str], tuple[str, str], str]:
-    """Name and colour of who began and of the other, and who won."""
+    """Return name and colour of the first player, the same of the second, and who won."""
     start, _ = plies_of(record, WHAT)
     sides = {MAX: (_clean(record.players[0]), RED), MIN: (_clean(record.players[1]), BLUE)}
     first = mover_of(start)
@@ -157,5 +157,5 @@ def _order(record: Record) -> tuple[tuple[str, str], tuple[str, str], str]:
 
 
 def _clean(text: str) -> str:
-    """A text for between brackets."""
+    """Return a text that can stand between brackets."""
     return re.sub(r"\s+", " ", text.replace("[", "(").replace("]", ")")).strip() or "?"

@@ -21,7 +21,7 @@ MOVES = 30  # of a side that its time is shared out among; games are shorter
 
 
 class IniGetEngine:
-    """Answers lines. `protocol` says how squares of set-ups are written; moves are answered as asked."""
+    """Answers lines. `protocol` decides how set-ups are written; moves follow the request."""
 
     def __init__(self, player: str | None = None, protocol: str = LETTERS) -> None:
         self.game = make("ewn")
@@ -30,7 +30,7 @@ class IniGetEngine:
         self.limit = self.player.budget
 
     def answer(self, line: str) -> str | None:
-        """The answer to a line; None to the one that asks for the end."""
+        """Return the answer to a line, or None for the line that ends the conversation."""
         verb, *words = line.split() or [""]
         try:
             match verb.lower():
@@ -53,7 +53,7 @@ class IniGetEngine:
             return f"error: {error}"
 
     def _set_time(self, words: list[str]) -> str:
-        """Seconds for all moves of a game; the player's own limit still holds."""
+        """Share the seconds of a game out among moves; the limit of the player still holds."""
         try:
             [seconds] = [float(word) for word in words]
             time = seconds / MOVES
@@ -69,7 +69,7 @@ class IniGetEngine:
         return "ok"
 
     def _setup(self, words: list[str]) -> str:
-        """Six squares for stones 1 to 6, dealt at random."""
+        """Return six squares for stones 1 to 6, dealt at random."""
         if len(words) != 1 or words[0].upper() not in COLOURS:
             raise DicentError("ini takes R or B")
         side = COLOURS[words[0].upper()]

@@ -30,12 +30,12 @@ KEPT = 10_000  # set-ups that are remembered while pieces are placed
 
 
 def style_of(protocol: str) -> dict[str, str]:
-    """How squares are written."""
+    """Return how a protocol writes squares."""
     return WITH_NUMBERS if protocol == NUMBERS else WITH_LETTERS
 
 
 def our_square(text: str) -> str:
-    """A square in our words, whichever way it is written."""
+    """Return our name of a square that is written either way."""
     square = OURS.get(text.strip().upper())
     if square is None:
         raise DicentError(f"{text!r} is no square: they are A1 to E5, or 1 to 25")
@@ -43,7 +43,7 @@ def our_square(text: str) -> str:
 
 
 def write_get(state: State, style: dict[str, str]) -> str:
-    """The line that asks for a move."""
+    """Return the line that asks for a move."""
     stones = stones_of(state)
     words = [
         style[stones[side, number]] if (side, number) in stones else GONE
@@ -54,7 +54,7 @@ def write_get(state: State, style: dict[str, str]) -> str:
 
 
 def read_get(words: list[str], game: Game) -> tuple[State, dict[str, str]]:
-    """The position that the words after `get` describe, and how its squares are written."""
+    """Return the position that the words after `get` describe, and how they write squares."""
     if len(words) != 2 + 2 * STONES:
         raise DicentError("get takes R or B, the die, six squares of blue and six of red")
     colour, die, *squares = [word.upper() for word in words]
@@ -74,7 +74,7 @@ def read_get(words: list[str], game: Game) -> tuple[State, dict[str, str]]:
 
 
 def write_move(action: str, style: dict[str, str]) -> str:
-    """The answer to `get`."""
+    """Return the answer to `get`."""
     return f"{style[action[:2]]} {style[action[2:]]}"
 
 
@@ -101,16 +101,16 @@ class IniGet:
         self.setups: dict[int, deque[list[str]]] = {MAX: deque(maxlen=KEPT), MIN: deque(maxlen=KEPT)}
 
     def ask(self, state: State) -> str:
-        """The program's action in our words, legal or not."""
+        """Return the text of the program's action, legal or not."""
         require_usual(state.game, "the ini-get protocol")
         if die_of(state) is None:
             return self._placement(state)
         return _read_move(self.exchange(write_get(state, self.style)))
 
     def _placement(self, state: State) -> str:
-        """Where the next stone goes. A program names all six places at once, so we remember them.
+        """Return where the next stone goes. A program names all six squares at once.
 
-        Many games go on at the same time: a set-up belongs to a game if its stones stand so far as it says.
+        Many games run at the same time: a set-up belongs to a game if the stones placed so far agree with it.
         """
         side = mover_of(state)
         placed = {number: square for (owner, number), square in stones_of(state).items() if owner == side}

@@ -1,1 +1,1 @@
-"""The endgame tablebase: its index, its files, how it is built, and the kernel that reads it."""
+"""The endgame tablebase: index, files, build, and the kernel that fills and reads it."""

@@ -1,9 +1,9 @@
-"""Building endgame tables, part by part in threads; an interrupted build goes on where it was.
+"""Build a tablebase in threads, part by part; an interrupted build resumes.
 
-Positions with fewer pieces come first. Within a part, that is a pair of label classes, positions come
-in the order of the steps that all pieces have left: every move lowers it, so what a position needs is
-known by then. The values grow in a file under another name; beside it a list says which parts are
-done. When all are, the file gets its header and its own name.
+Positions with fewer pieces come first. Within a part, a pair of label classes, positions are ordered by the
+number of steps that all pieces have left. Every move lowers that number, so the next positions are computed
+before they are needed. The values grow in a file under a temporary name; a list beside it names the parts
+that are done. When all are, the file gets its header and its final name.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def build(game: Game, pieces: int, settings: BuildSettings) -> EwnTablebase:
 
 
 class _Build:
-    """One build under way."""
+    """A build that is running."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class _Build:
         self.stop = threading.Event()
 
     def run(self, threads: int) -> None:
-        """Work out all parts that are not done, and finish the file."""
+        """Compute all parts that are not done, and finish the file."""
         self._open()
         noted = time.perf_counter()
         values = sum(part.stop - part.start for part in self.index.parts if self._is_done(part))
@@ -105,7 +105,7 @@ class _Build:
         return part.name in self.done
 
     def _open(self) -> None:
-        """Map the file that grows: one that is there already, or a new one with what smaller tables know."""
+        """Map the unfinished file, or a new one that begins with the values of a smaller tablebase."""
         size = HEADER + WIDTH * self.index.values
         lines = self.list.read_text(encoding="utf-8").splitlines() if self.list.exists() else []
         if lines[:1] == [self.title] and self.path.exists() and self.path.stat().st_size == size:
@@ -119,7 +119,7 @@ class _Build:
             self._take_over()
 
     def _take_over(self) -> None:
-        """A smaller table is the beginning of a larger one."""
+        """Copy the largest smaller tablebase, which is the beginning of this one."""
         smaller = [n for n in built(self.game, self.folder) if n < self.index.pieces]
         for pieces in sorted(smaller, reverse=True):
             try:
@@ -147,7 +147,7 @@ class _Build:
         self.list.unlink(missing_ok=True)
 
     def _work_out(self, part: Part) -> Part:
-        """All positions of a part, those nearest to the end first."""
+        """Compute all positions of a part, those nearest to the end of the game first."""
         sweeps = [_Sweep(self.bound, self.index, self.data, fill) for fill in part.fills]
         for steps in range(2 * (self.index.size - 1) * part.pieces + 1):
             for sweep in sweeps:
@@ -159,7 +159,7 @@ class _Build:
 
 
 class _Sweep:
-    """Works out the positions of a pair of classes, in short calls."""
+    """Computes the positions of a pair of classes, in short calls."""
 
     def __init__(self, bound: Bound, index: TablebaseIndex, data: Bytes, fill: Fill) -> None:
         self.kernel = bound.kernel(kernel.fill)
@@ -172,13 +172,13 @@ class _Sweep:
         self.chunk = max(1, PAIRS // int(np.diff(self.starts).max()))
 
     def chunks(self, steps: int) -> range:
-        """The first rows of the calls for positions with so many steps left; none if there is no such row."""
+        """Return the first row of each call for positions with `steps` left; empty if there is none."""
         left = steps - self.rows.distance
         some = ((left >= 0) & (left < len(self.starts) - 1)).any()
         return range(0, len(self.rows.cells) if some else 0, self.chunk)
 
     def work_out(self, steps: int, first: int) -> None:
-        """One call."""
+        """Compute one chunk of rows."""
         rows, others = self.rows, self.others
         last = min(first + self.chunk, len(rows.cells))
         self.kernel(

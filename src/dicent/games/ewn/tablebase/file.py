@@ -1,4 +1,4 @@
-"""Files of endgame tables: a header that says what they hold, then three bytes for each value."""
+"""Tablebase files: a header that describes the contents, then three bytes for each value."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -50,7 +49,7 @@ class Contents:
 
 
 def checksum(contents: Contents, data: Bytes) -> str:
-    """A hash of the values and of what they are said to be; blocks are hashed side by side."""
+    """Return a hash of the values and their description; threads hash blocks in parallel."""
 
     def one(first: int) -> bytes:
         return hashlib.blake2b(data[first : first + BLOCK].data, digest_size=16).digest()
@@ -61,13 +60,13 @@ def checksum(contents: Contents, data: Bytes) -> str:
 
 
 def header(contents: Contents, data: Bytes) -> bytes:
-    """The first bytes of a finished file."""
+    """Return the first bytes of a finished file."""
     said = {"format": FORMAT, **asdict(contents), "checksum": checksum(contents, data)}
     return (MAGIC + json.dumps(said).encode() + b"\n").ljust(HEADER)
 
 
 def read_header(path: Path) -> tuple[Contents, str]:
-    """What a file says that it holds, and its checksum."""
+    """Return the contents that a file declares, and its checksum."""
     try:
         with open(path, "rb") as file:
             start = file.read(HEADER)
@@ -76,7 +75,7 @@ def read_header(path: Path) -> tuple[Contents, str]:
     if not start.startswith(MAGIC):
         raise TablebaseFileError(f"{path} is no endgame table")
     try:
-        said: dict[str, Any] = json.loads(start[len(MAGIC) :])
+        said = json.loads(start[len(MAGIC) :])
         found, summed = said.pop("format"), said.pop("checksum")
         if found == FORMAT:
             return Contents(**said), summed
@@ -87,7 +86,7 @@ def read_header(path: Path) -> tuple[Contents, str]:
 
 
 def read_values(path: Path, contents: Contents, verify: bool = True) -> Bytes:
-    """The values of a table, mapped into memory, after a look at all of them unless `verify` is off."""
+    """Return the values of a file, mapped into memory; `verify` compares their checksum first."""
     found, summed = read_header(path)
     if found != contents:
         raise TablebaseFileError(f"{path} holds another table: {found}, not {contents}")

@@ -1,14 +1,14 @@
-"""The index of EWN's endgame tables: which positions are the same, and where each lies.
+"""The index of a tablebase: which positions are equivalent, and where each lies.
 
-Three things make positions the same. The sides may swap, so a value is for the side to move. The board
-may be reflected. And of a side's numbers only this matters: which rolls let which pieces move, now and
-after losses. Sets of numbers that agree in this fall into one class, perhaps with the pieces in the
+Three things make positions equivalent. The sides may swap, so a value is for the side to move. The board
+may be reflected. And a side's numbers matter only by which rolls let which pieces move, now and
+after losses. Sets of numbers that agree in this form one class, perhaps with the pieces in the
 opposite order; in a symmetric class both orders agree.
 
-A table is a row of blocks, one for each pair of classes and side to move. A block has a row for each
-arrangement of the larger side (of the mover where they are equal) that no symmetry makes another, and
-in it a place for each arrangement of the smaller side on the cells left free. So a place is computed
-and nothing is searched for; apart from the few arrangements that are their own reflections, no
+A tablebase is a sequence of blocks, one for each pair of classes and side to move. A block has a row for each
+arrangement of the larger side (of the mover if they are equal), up to symmetry, and
+in it a place for each arrangement of the smaller side on the free cells. So a place is computed
+without a search. Apart from the few arrangements that are their own reflections, no
 position has two places.
 """
 
@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import permutations
 from math import perm
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,11 +28,12 @@ from dicent.game.binding import Bound
 from dicent.games.ewn.tablebase import kernel
 
 Ints = npt.NDArray[np.int64]
+Key = tuple[tuple[tuple[tuple[int, ...], int], ...], tuple[tuple[int, int], ...]]  # of equivalent sets
 
 
 @dataclass(frozen=True)
 class LabelClass:
-    """Sets of numbers that let pieces move alike; `labels` is one of them, a bit for each number."""
+    """Equivalent sets of numbers; `labels` is one of them, a bit for each number."""
 
     count: int
     symmetric: bool
@@ -41,9 +41,9 @@ class LabelClass:
 
 
 class Labels:
-    """How the sets of numbers of one side fall into classes."""
+    """The classes of the sets of numbers that one side may have."""
 
-    def __init__(self, faces: int, moved: Any) -> None:
+    def __init__(self, faces: int, moved: Ints) -> None:
         self.faces = faces
         self.classes: list[LabelClass] = []
         sets = 1 << faces
@@ -54,7 +54,7 @@ class Labels:
             self._classify([labels for labels in range(1, sets) if labels.bit_count() == count])
 
     def _classify(self, sets: list[int]) -> None:
-        """Classes of sets of one size; the smaller ones have theirs."""
+        """Classify the sets of one size; smaller sets come first."""
         keys = {labels: self._key(labels) for labels in sets}
         numbers: dict[object, int] = {}
         for labels in sets:
@@ -66,19 +66,19 @@ class Labels:
             self.label_class[labels] = numbers[min(key, mirrored)]
             self.flipped[labels] = key > mirrored
 
-    def _key(self, labels: int) -> tuple[Any, ...]:
-        """All that matters of a set: its rolls, and what it becomes when it loses each of its pieces."""
+    def _key(self, labels: int) -> Key:
+        """Return what makes sets equivalent: rolls, and classes after the loss of each piece."""
         smaller = [labels & ~(1 << face) for face in range(self.faces) if labels >> face & 1]
         after = [(int(self.label_class[s]), int(self.flipped[s])) for s in smaller]
         return tuple(sorted(self.rolls[labels].items())), tuple(after)
 
     def of_count(self, count: int) -> list[int]:
-        """The classes of sides with so many pieces."""
+        """Return the classes of sides with `count` pieces."""
         return [c for c, found in enumerate(self.classes) if found.count == count]
 
 
-def _rolls(labels: int, faces: int, moved: Any) -> Counter[tuple[int, ...]]:
-    """How many rolls let which pieces move, pieces by rank."""
+def _rolls(labels: int, faces: int, moved: Ints) -> Counter[tuple[int, ...]]:
+    """Count the rolls that let each choice of pieces move; pieces are given by rank."""
     present = [face for face in range(faces) if labels >> face & 1]
     rolls: Counter[tuple[int, ...]] = Counter()
     for face in range(faces):
@@ -109,7 +109,7 @@ class Arrangements:
 
 @dataclass(frozen=True)
 class Fill:
-    """What is worked out together: MAX's class in rows, MIN's in places; perhaps for MIN to move too."""
+    """Positions computed together: MAX's class in rows, MIN's in places."""
 
     a: int
     b: int
@@ -118,7 +118,7 @@ class Fill:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a table that needs nothing but positions with fewer pieces: a pair of classes."""
+    """A pair of classes. Its values need no others but those of positions with fewer pieces."""
 
     name: str
     pieces: int
@@ -128,7 +128,7 @@ class Part:
 
 
 class TablebaseIndex:
-    """The arrays by which positions of up to `pieces` pieces are found, and the parts of such a table."""
+    """Arrays that locate positions of up to `pieces` pieces, and the parts of the tablebase."""
 
     def __init__(self, bound: Bound, pieces: int) -> None:
         module = bound.game.rules.module
@@ -148,12 +148,12 @@ class TablebaseIndex:
         self.arrays = self._arrays(bound, place)
 
     def rows(self, c: int) -> Arrangements:
-        """The larger side's arrangements, as it sees the board, in the order of the table's rows."""
+        """Return the larger side's arrangements from its own view, in the order of the rows."""
         found = self.labels.classes[c]
         return self._rows[found.count, found.symmetric]
 
     def others(self, c: int) -> Arrangements:
-        """The smaller side's arrangements; it heads for cell 0."""
+        """Return the smaller side's arrangements; its target is cell 0."""
         found = self.labels.classes[c]
         cells = np.array(list(permutations(range(1, self.cells), found.count)), np.int64)
         if found.symmetric and found.count > 1:
@@ -162,7 +162,7 @@ class TablebaseIndex:
         return Arrangements(cells, (1 << cells).sum(axis=1), distance)
 
     def _place_all(self) -> npt.NDArray[np.int32]:
-        """Rows for every arrangement of a larger side, one list for each size and kind of class."""
+        """Number every arrangement of a larger side, one list for each size and kind of class."""
         lists, start = [], 0
         starts: dict[tuple[int, bool], tuple[int, int]] = {}
         for c, found in enumerate(self.labels.classes):
@@ -179,7 +179,7 @@ class TablebaseIndex:
         return np.concatenate(lists)
 
     def _place(self, count: int, symmetric: bool) -> tuple[npt.NDArray[np.int32], Arrangements]:
-        """The row of each arrangement, by its cells read as a number, and the arrangement of each row."""
+        """Return the row of each arrangement, by its cells read as a number, and the reverse."""
         size, base = self.size, self.cells - 1  # nobody stands on the target, the last cell
         codes = np.arange(base**count)
         weights = base ** np.arange(count - 1, -1, -1)
@@ -235,7 +235,7 @@ class TablebaseIndex:
         rows, corner = len(self.rows(a).cells), int(self._corner_row[a])
         return corner * int(self._width[a, b, 0]) + (rows - corner) * int(self._width[a, b, 1])
 
-    def _arrays(self, bound: Bound, place: npt.NDArray[np.int32]) -> Any:
+    def _arrays(self, bound: Bound, place: npt.NDArray[np.int32]) -> kernel.Index:
         labels, module = self.labels, bound.game.rules.module
         single = np.zeros((1 << labels.faces, labels.faces), np.float64)
         either = np.zeros_like(single)
@@ -263,8 +263,8 @@ class TablebaseIndex:
         )
 
 
-def new_position(bound: Bound) -> Any:
-    """Memory for one thread to look positions up with."""
+def new_position(bound: Bound) -> kernel.Position:
+    """Return memory in which one thread looks positions up."""
     pieces = int(bound.game.rules.module.PIECES)
     return kernel.Position(
         cells=np.zeros((2, pieces), np.int64),

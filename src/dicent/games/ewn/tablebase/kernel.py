@@ -1,8 +1,8 @@
-"""Endgame tables of EinStein würfelt nicht!: where a position lies in a table, what it is worth there.
+"""The tablebase kernel: locate positions, compute their values, look them up.
 
-Only ever bound to that game. A table holds the probability that the side to move wins before its roll,
-three bytes each. What is the same under reflection, under a swap of colours, or with other numbers
-that let the same pieces move is held once (`index.py` makes the arrays and says how).
+A tablebase holds the probability that the side to move wins before its roll,
+in three bytes each. Positions that are equivalent by reflection, by a swap of colours, or by numbers
+that let the same pieces move share a value (`index.py` explains the arrays).
 """
 
 from typing import NamedTuple
@@ -19,7 +19,7 @@ NOBODY = -1
 
 
 class Index(NamedTuple):
-    """Where positions lie. L sets of labels, a bit each, fall into C classes; K pieces a side."""
+    """Arrays that locate positions: L sets of labels, a bit each, in C classes; K pieces a side."""
 
     label_class: np.ndarray  # [L]
     flipped: np.ndarray  # [L]  1 where the class lists the pieces from the highest number down
@@ -51,7 +51,7 @@ class Position(NamedTuple):
 
 @jit
 def locate(index, position, mover):
-    """Where a position with side `mover` to roll lies in the table."""
+    """Return the place of a position with side `mover` to roll."""
     larger = (
         0
         if position.number[0] > position.number[1]
@@ -73,7 +73,7 @@ def locate(index, position, mover):
 
 @inline
 def place_larger(index, position, larger, ca):
-    """The entry of `place` for the larger side, whose cells in order, reflected if need be, go to `a`."""
+    """Return the larger side's entry of `place`; write its cells, perhaps reflected, to `a`."""
     n = position.number[larger]
     last = len(index.reflection) - 1
     flipped = index.flipped[position.labels[larger]]
@@ -91,7 +91,7 @@ def place_larger(index, position, larger, ca):
 
 @inline
 def place_smaller(index, position, larger, cb, reflected):
-    """The smaller side's cells, as the larger side sees them, in the order of their class."""
+    """Write the smaller side's cells to `b`, seen by the larger side, in the order of the class."""
     n = position.number[1 - larger]
     last = len(index.reflection) - 1
     flipped = index.flipped[position.labels[1 - larger]]
@@ -106,7 +106,7 @@ def place_smaller(index, position, larger, cb, reflected):
 
 @inline
 def rank(index, position, larger, cb):
-    """The number of the smaller side's arrangement among all on the cells left free, 0 first."""
+    """Return the number of the smaller side's arrangement among all on the free cells."""
     na, nb = position.number[larger], position.number[1 - larger]
     free = len(index.reflection) - 1 - na  # its target is not free either
     for i in range(na):
@@ -128,7 +128,7 @@ def rank(index, position, larger, cb):
 
 @inline
 def digit(position, na, before, i):
-    """How many cells below that of the smaller side's piece `i` are free of `a` and of `b[:before]`."""
+    """Count the cells below that of piece `i` in `b` that `a` and `b[:before]` leave free."""
     cell = position.b[i]
     free = cell - 1  # cell 0 is its target
     for j in range(na):
@@ -140,7 +140,7 @@ def digit(position, na, before, i):
 
 @inline
 def read(data, i):
-    """The value at place `i`."""
+    """Return the value at place `i`."""
     return (i64(data[3 * i]) | i64(data[3 * i + 1]) << 8 | i64(data[3 * i + 2]) << 16) * UNIT
 
 
@@ -157,7 +157,7 @@ def write(data, i, value):
 
 @jit
 def expected(index, data, position, side):
-    """The probability that `side` wins before its roll, from the values of the positions that follow."""
+    """Return the probability that `side` wins before its roll, from the next positions."""
     n = position.number[side]
     for r in range(n):
         cell = position.cells[side, r]
@@ -178,7 +178,7 @@ def expected(index, data, position, side):
 
 @jit
 def moved(index, data, position, side, r, to):
-    """What it is worth to `side` to move its piece of rank `r` to the cell `to`."""
+    """Return the win probability of `side` after its piece of rank `r` moves to the cell `to`."""
     if to == index.target[side]:
         return 1.0
     owner, j = find(position, to)
@@ -198,7 +198,7 @@ def moved(index, data, position, side, r, to):
 
 @inline
 def find(position, cell):
-    """The side and the rank of the piece on a cell; NOBODY and 0 if it is empty."""
+    """Return side and rank of the piece on a cell; NOBODY and 0 if it is empty."""
     for side in range(2):
         for j in range(position.number[side]):
             if position.cells[side, j] == cell:
@@ -208,7 +208,7 @@ def find(position, cell):
 
 @inline
 def take_off(position, side, j):
-    """Take the piece of rank `j` off the board; returns the labels that there were."""
+    """Take the piece of rank `j` off the board; return the labels before."""
     labels = position.labels[side]
     rest = labels
     for _ in range(j):
@@ -234,7 +234,7 @@ def put_back(position, side, j, labels, cell):
 def fill(
     index, data, position, rows, mask, distance, others, other_mask, other_start, total, both, first, last
 ):
-    """Work out the positions of two classes whose pieces have `total` steps to go, rows `first` to `last`.
+    """Compute positions of two classes with `total` steps to go, rows `first` to `last`.
 
     rows         [R, na]  arrangements of MAX's pieces, as in the table; `position` has both sides' labels
     mask         [R]      their cells, a bit each
@@ -258,7 +258,7 @@ def fill(
 
 @jit
 def set_position(index, position, s):
-    """Read a state; is it in the table? The game must be under way."""
+    """Read a state of an unfinished game; return whether the tablebase covers it."""
     position.number[0] = 0
     position.number[1] = 0
     total = 0
@@ -279,7 +279,7 @@ def set_position(index, position, s):
 
 @jit
 def state_value(index, data, position, s):
-    """The value for MAX of a state before a roll or at the end of a game; NaN if the table has it not."""
+    """Return the value for MAX of a state before a roll or after the game; NaN if not covered."""
     result = rules.result(s)
     if result != ONGOING:
         return float(result)
@@ -291,7 +291,7 @@ def state_value(index, data, position, s):
 
 @jit
 def probe(index, data, position, states, values, after, actions):
-    """The values [B] for MAX of `states` [B, S], also of rolled ones; NaN where the table has none.
+    """Write the values [B] for MAX of `states` [B, S], before or after a roll; NaN for others.
 
     after [S] and actions [A] are scratch.
     """
