@@ -225,11 +225,11 @@ def test_a_text_that_is_no_position(complaint: Output, command: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("perft", TINY, "--depth", "-1"), "depth -1 is negative"),
-        (("check", TINY, "--positions", "0"), "positions is 0"),
+        (("perft", TINY, "--depth", "-1"), "depth must be 0 or more (got -1)"),
+        (("check", TINY, "--positions", "0"), "positions must be 1 or more (got 0)"),
         (("show", "ewn:size=9"), "option size: 9 is not possible"),
-        (("bench", "--rounds", "0"), "rounds and scale must be positive"),
-        (("bench", "--scale", "nan"), "rounds and scale must be positive"),
+        (("bench", "--rounds", "0"), "rounds and scale must be above 0"),
+        (("bench", "--scale", "nan"), "rounds and scale must be above 0"),
     ],
 )
 def test_a_number_that_is_not_possible(complaint: Output, arguments: tuple[str, ...], problem: str) -> None:

@@ -70,7 +70,7 @@ def test_solve_without_a_position(answer: Callable[..., Any], complaint: Callabl
     assert "is no position" in complaint("solve", "ewn", "nonsense")
 
 
-def test_tables_and_probes(
+def test_tablebase_commands_and_probes(
     answer: Callable[..., Any], capsys: pytest.CaptureFixture[str], home: Path
 ) -> None:
     game = "ewn:size=3,pieces=3"
@@ -96,7 +96,7 @@ def test_tables_and_probes(
     assert "from the tablebase" in capsys.readouterr().out
 
 
-def test_bad_tables(complaint: Callable[..., str], home: Path) -> None:
+def test_bad_tablebases_are_refused(complaint: Callable[..., str], home: Path) -> None:
     assert "dice-nim has no tablebase" in complaint("tablebase", "build", "dice-nim")
     assert "from 2 to 12 pieces (got 1)" in complaint("tablebase", "build", "ewn", "--pieces", "1")
     assert main(["tablebase", "build", "ewn:size=3,pieces=3", "--pieces", "2"]) == 0

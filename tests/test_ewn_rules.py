@@ -104,7 +104,7 @@ def test_one_piece_left_is_still_rolled_for() -> None:
         ("A4/1a3/5/5/4b 1 1", "a5b4", "5/1A3/5/5/4b 2 -"),
     ],
 )
-def test_whatever_stands_on_the_target_is_captured(text: str, move: str, after: str) -> None:
+def test_a_step_captures_any_piece_on_its_target(text: str, move: str, after: str) -> None:
     state = play(at(text), move)
     assert str(state) == after
     assert state.result is None

@@ -125,7 +125,7 @@ def test_the_engine_answers_a_line_for_a_line() -> None:
         ("time_setting -5", "number of"),
     ],
 )
-def test_what_cannot_be_answered(line: str, says: str) -> None:
+def test_bad_lines_get_an_error(line: str, says: str) -> None:
     answer = IniGetEngine("random").answer(line)
     assert answer is not None
     assert answer.startswith("error: ")
@@ -166,7 +166,7 @@ def test_a_program_sets_its_pieces_up(program: Callable[..., str], setup: str) -
         ('"A1 A1"', "played 'a5a5' at .*, which is not legal there"),
     ],
 )
-def test_what_a_program_does_wrong(program: Callable[..., str], answer: str, says: str) -> None:
+def test_bad_answers_of_a_program_end_the_match(program: Callable[..., str], answer: str, says: str) -> None:
     with pytest.raises(PlayerError, match=f"the program '.*their_program.py' .*{says}"):
         play_match(program(answer=answer), "random", "ewn", 2)
 

@@ -107,7 +107,7 @@ def test_a_missing_constant_is_named(edited: Edit, constant: str) -> None:
         ('option("stones"', 'option("the stones"', "usable as a keyword argument"),
     ],
 )
-def test_what_does_not_fit_the_contract_is_named(edited: Edit, old: str, new: str, problem: str) -> None:
+def test_breaches_of_the_contract_are_named(edited: Edit, old: str, new: str, problem: str) -> None:
     path = edited("dice_nim", (old, new))
     assert problem in refusal(lambda: dicent.load(path))
 
@@ -147,7 +147,7 @@ def test_helpers_of_native_functions_are_looked_at_too(edited: Edit) -> None:
     assert "most uses random" in refusal(lambda: dicent.load(path))
 
 
-def test_games_of_the_old_module_are_told_where_it_went(edited: Edit) -> None:
+def test_import_from_dicent_rules_names_dicent_game(edited: Edit) -> None:
     path = edited("dice_nim", ("from dicent.game import", "from dicent.rules import"))
     message = refusal(lambda: dicent.load(path))
     assert message.startswith(f"{path}: dicent.rules no longer exists; import from dicent.game instead")

@@ -1,4 +1,4 @@
-"""EWN's own notations: known examples, lenient reading, exact writing, round trips."""
+"""Notations: known examples, lenient reading, exact writing, round trips."""
 
 import contextlib
 import dataclasses
@@ -64,7 +64,7 @@ def test_the_ccgc_record_of_the_standard() -> None:
     assert written[1:] == WTN.splitlines()[1:]
 
 
-def test_who_has_won_is_written() -> None:
+def test_written_games_name_the_winner() -> None:
     for seed in range(6):
         for first in (dicent.MAX, dicent.MIN):
             game = random_game(EWN, seed, first)
@@ -138,7 +138,7 @@ def test_several_records_and_their_encoding() -> None:
         (random_game(EWN, 1).to_json().replace('"ewn"', '"chess"'), "line 1: there is no game"),
     ],
 )
-def test_what_is_wrong_is_said(text: str, says: str) -> None:
+def test_bad_games_are_refused_with_a_reason(text: str, says: str) -> None:
     if not says:
         assert read_games(text)
         return

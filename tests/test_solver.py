@@ -91,7 +91,7 @@ def test_games_without_chance_give_whole_numbers() -> None:
     assert solution.value_of(state) == state.result
 
 
-def test_what_is_sure_is_exactly_so() -> None:
+def test_sure_wins_are_exactly_one() -> None:
     """However the probabilities are rounded: six times a sixth is not one."""
     assert dicent.solve(make("ewn").parse("5/1A3/5/2a2/5 2 -")).value == 1.0
 

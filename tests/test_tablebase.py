@@ -1,4 +1,4 @@
-"""Endgame tables: against another program, the solver and the searches; the index; what has no table."""
+"""The tablebase against another program, the solver and the searches; its index; games without one."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -28,7 +28,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Open:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_whole_classes(tables: Open, variant: str) -> None:
+def test_means_of_whole_classes_agree_with_records(tables: Open, variant: str) -> None:
     """All positions of a class: how many there are, their mean, and how many are sure."""
     known = tables(variant, 3)
     for record in class_records(variant):
@@ -173,7 +173,7 @@ def test_sizes(variant: str, count: int, most: float) -> None:
 # What tables have and do not have
 
 
-def test_what_a_table_covers(tables: Open) -> None:
+def test_states_that_a_tablebase_covers(tables: Open) -> None:
     game, known = make("ewn"), tables("ewn", 3)
     assert known.covers(game.parse("A4/1B3/5/2a2/5 1 3"))
     assert known.covers(game.parse("5/5/2a2/5/4A 2 -"))  # finished
@@ -186,7 +186,7 @@ def test_what_a_table_covers(tables: Open) -> None:
     assert known.value_of(capture) == pytest.approx(dicent.solve(capture).value, abs=2 * known.error)
 
 
-def test_setups_share_a_table(tables: Open) -> None:
+def test_setups_share_a_tablebase(tables: Open) -> None:
     known = tables("ewn:rules=paper", 3)
     preset = make("ewn-paper")
     state = preset.parse("A4/1B3/5/2a2/5 1 3")
@@ -197,7 +197,7 @@ def test_setups_share_a_table(tables: Open) -> None:
     assert not known.covers(make("ewn").parse("A4/1B3/5/2a2/5 1 3"))  # other rules
 
 
-def test_games_without_tables(tmp_path: Path, edited: Callable[..., Path]) -> None:
+def test_games_without_a_tablebase(tmp_path: Path, edited: Callable[..., Path]) -> None:
     with pytest.raises(DicentError, match="dice-nim has no tablebase; `dicent solve`"):
         dicent.build_tablebase(make("dice-nim"), 2, tmp_path)
     with pytest.raises(DicentError, match="no tablebase with a hole"):

@@ -1,4 +1,4 @@
-"""Files of endgame tables: damaged, foreign and old ones, interrupted builds, where they are kept."""
+"""Tablebase files: damaged, foreign and old ones, interrupted builds, folders."""
 
 import fcntl
 import json
@@ -116,7 +116,7 @@ def test_files_that_are_not_there(game: dicent.Game, tmp_path: Path) -> None:
         dicent.open_tablebase(dicent.make("dice-nim"), folder=tmp_path)
 
 
-def test_files_that_are_no_tables_are_not_listed(file: Path) -> None:
+def test_other_files_are_not_listed(file: Path) -> None:
     (file.parent / "x.table").write_bytes(b"nothing")
     (file.parent / "copy.table").write_bytes(file.read_bytes())
     assert [found.path for found in list_tablebases(file.parent)] == [file]
@@ -145,7 +145,7 @@ def test_an_interrupted_build_goes_on(game: dicent.Game, tmp_path: Path) -> None
     assert [path.name for path in folder.iterdir()] == ["ewn-3x3-3-official-4.table"]
 
 
-def test_what_is_left_of_another_build_is_not_trusted(game: dicent.Game, tmp_path: Path) -> None:
+def test_files_of_another_interrupted_build_are_ignored(game: dicent.Game, tmp_path: Path) -> None:
     whole = dicent.build_tablebase(game, 3, tmp_path / "whole")
     folder = tmp_path / "other"
     folder.mkdir()

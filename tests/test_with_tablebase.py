@@ -1,4 +1,4 @@
-"""Evaluators with tables: exact values in searches, what they prove, and what is refused."""
+"""Evaluators with a tablebase: exact values in searches, proofs, and evaluators that are refused."""
 
 import runpy
 from pathlib import Path
@@ -47,7 +47,7 @@ def evaluator(tables: Tablebase) -> WithTablebase:
     return WithTablebase(RandomEvaluator(1), tables)
 
 
-def test_values_are_exact_where_the_tables_reach(evaluator: WithTablebase, tables: Tablebase) -> None:
+def test_values_of_covered_states_are_exact(evaluator: WithTablebase, tables: Tablebase) -> None:
     game = tables.game
     states = [*random_endgames(game, 1, 2, 5, seed=1), *random_endgames(game, 2, 2, 5, seed=1, die=True)]
     cells = np.array([state.cells for state in states])
@@ -69,7 +69,7 @@ def test_other_games_are_left_to_the_evaluator(evaluator: WithTablebase) -> None
 
 
 @pytest.mark.parametrize("search", list(SEARCHES))
-def test_what_the_tables_have_is_proved_at_once(
+def test_positions_of_the_tablebase_are_proved_at_once(
     search: str, evaluator: WithTablebase, tables: Tablebase
 ) -> None:
     built = SEARCHES[search](evaluator)

@@ -30,8 +30,8 @@ def in_turn(rounds: int, *works: Callable[[], float]) -> list[list[float]]:
     """Return speeds of several functions, measured in turn so that other load slows all of them."""
     speeds: list[list[float]] = [[] for _ in works]
     for _ in range(rounds):
-        for kept, work in zip(speeds, works, strict=True):
-            kept.append(timed(work))
+        for measured, work in zip(speeds, works, strict=True):
+            measured.append(timed(work))
     return speeds
 
 

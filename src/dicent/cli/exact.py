@@ -203,8 +203,8 @@ def _print_solution(solution: Solution, seconds: float, json: bool) -> None:
         table.add_row(escape(outcome.text), f"{outcome.value:+.10f}", "", f"{outcome.p:.4f}")
     if solution.moves or solution.outcomes:
         console.print(table)
-    kept = f", {solution.states:,} states" if solution.states else ""
-    console.print(f"[dim]from the {solution.source}{kept}, {seconds:.2f} s[/]")
+    stored = f", {solution.states:,} states" if solution.states else ""
+    console.print(f"[dim]from the {solution.source}{stored}, {seconds:.2f} s[/]")
 
 
 def _print_accuracy(title: str, rows: list[AccuracyRow]) -> None:

@@ -59,11 +59,11 @@ def _game_details(game: dicent.Game) -> dict[str, object]:
 
 @app.command
 def check(game: GameText, /, positions: int = 2000, seed: int = 0, json: Json = False) -> None:
-    """Check that a game keeps the contract: play it, compile it, compare, and say what is wrong.
+    """Check that a game keeps the contract: play it, compile it, and compare the two.
 
     Args:
-        positions: How many positions to look at.
-        seed: Which random games to play.
+        positions: The number of positions to check.
+        seed: Seed of the random games.
     """
     with progress_line() as progress:
         task = progress.add_task("loading")
@@ -89,11 +89,11 @@ def perft(
     seed: int | None = None,
     json: Json = False,
 ) -> None:
-    """Count the nodes within some depth of a position, by depth and by who is to play.
+    """Count the nodes within some depth of a position, by depth and kind.
 
     Args:
-        depth: How many plies, the rolls of chance among them.
-        seed: Which start position, where it is dealt.
+        depth: The number of plies; rolls of chance count.
+        seed: Seed of a dealt start position.
     """
     state = position_of(dicent.make(game), position, seed)
     begin = time.perf_counter()
@@ -136,12 +136,12 @@ def show(
     delay: float = 0.4,
     json: Json = False,
 ) -> None:
-    """Draw a position: the board, whose turn it is and what may be played.
+    """Draw a position: the board, the player to move and the possible moves.
 
     Args:
-        seed: Which start position, where it is dealt, and which random game.
-        play: Play a random game from there, with the chances that random games give each side.
-        delay: Seconds between the moves of that game.
+        seed: Seed of a dealt start position and of the random game.
+        play: Play a random game from the position, with the score of rollouts at each decision.
+        delay: Seconds between the moves of the random game.
     """
     from dicent.draw.terminal import board
 
@@ -226,17 +226,17 @@ class _Lines:
 
 @app.command
 def bench(rounds: int = 5, scale: float = 1.0, json: Json = False) -> None:
-    """Measure the speed of this machine, against peers where they are installed.
+    """Measure the speed of this machine, and that of peers if they are installed.
 
     Args:
-        rounds: How often each speed is measured; medians are kept.
-        scale: How much work to time, as a share of the usual.
+        rounds: Measurements of each speed; the median is reported.
+        scale: Factor of the work to time.
     """
     from dicent.bench.suite import bench as measure
     from dicent.bench.suite import signature
 
     if rounds < 1 or not scale > 0:
-        raise DicentError("rounds and scale must be positive")
+        raise DicentError(f"rounds and scale must be above 0 (got {rounds} and {scale})")
     rows = []
     with progress_line() as progress:
         task = progress.add_task("measuring")

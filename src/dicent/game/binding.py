@@ -50,7 +50,7 @@ class Bound:
         self.game = game
         self.package = package
         self.compiled: bool = package.COMPILED
-        self.folder = folder  # where native code is kept, if it is
+        self.folder = folder  # of the native code; None if no folder can be written
         self._functions: dict[Callable[..., Any], Callable[..., Any]] = {}
         self._homes = {kernel.module: kernel.name for kernel in game_kernels(game.rules)}
 
@@ -107,12 +107,12 @@ def _bind(game: Game, compiled: bool) -> Bound:
         _write_sources(folder, rules)
     except OSError as error:
         warnings.warn(
-            f"Native code cannot be kept in {folder.parent} ({error}); every process will compile "
+            f"Native code cannot be stored in {folder.parent} ({error}); every process will compile "
             "again. Set DICENT_CACHE to a folder that can be written.",
             RuntimeWarning,
             stacklevel=3,
         )
-        return Bound(game, _load(f"dicent_unkept_{digest}", SOURCES, rules, compiled=True), None)
+        return Bound(game, _load(f"dicent_uncached_{digest}", SOURCES, rules, compiled=True), None)
     return Bound(game, _load(f"dicent_native_{digest}", folder, rules, compiled=True), folder)
 
 
@@ -197,17 +197,17 @@ def _load(name: str, folder: Path, rules: Rules, compiled: bool) -> ModuleType:
     package = importlib.util.module_from_spec(spec)
     sys.modules[name] = package
     spec.loader.exec_module(package)
-    kept = folder != SOURCES
-    package.__dict__.update(COMPILED=compiled, CACHE=compiled and kept)
+    cached = folder != SOURCES
+    package.__dict__.update(COMPILED=compiled, CACHE=compiled and cached)
 
-    path = folder / "rules.py" if kept else rules.path
+    path = folder / "rules.py" if cached else rules.path
     module = ModuleType(f"{name}.rules")
     module.__file__ = str(rules.path)
     sys.modules[module.__name__] = module
     execute(module, rules.source, str(path), rules.options)
     _fill(module, rules, name)
     package.__dict__["rules"] = module
-    if not kept:  # otherwise the game's kernels lie in the folder beside the others
+    if not cached:  # otherwise the game's kernels lie in the folder beside the others
         for kernel in game_kernels(rules):
             _execute_kernel(name, kernel)
     return package

@@ -198,7 +198,7 @@ class State:
 
     @cached_property
     def result(self) -> int | None:
-        """None while the game goes on, else +1, 0 or -1 for MAX."""
+        """None before the end of the game, else +1, 0 or -1 for MAX."""
         result = int(self.game.rules.module.result(self.cells))
         return None if result == ONGOING else result
 

@@ -1,9 +1,8 @@
 """Registry: the text that names a game in Python, commands, configuration and records.
 
-    ewn                        a game
-    ewn-paper                  a preset: the game with some options set
-    ewn:rules=paper,size=4     a game or preset with options
-    path/to/game.py:stones=20  a game of one's own
+    dice-nim                   a game, or a preset: a game with some options set
+    dice-nim:stones=20         a game or preset with options
+    path/to/game.py:stones=20  a game in a Python file
 
 Games of other packages are found through their entry points in the group `dicent.games`.
 """

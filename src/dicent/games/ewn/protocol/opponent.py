@@ -26,7 +26,7 @@ GONE = "0"
 WITH_LETTERS = {square: square[0].upper() + str(6 - int(square[1])) for square in SQUARES}
 WITH_NUMBERS = {square: str(i + 1) for i, square in enumerate(SQUARES)}
 OURS = {theirs: ours for style in (WITH_LETTERS, WITH_NUMBERS) for ours, theirs in style.items()}
-KEPT = 10_000  # set-ups that are remembered while pieces are placed
+SETUPS = 10_000  # set-ups that are remembered while pieces are placed
 
 
 def style_of(protocol: str) -> dict[str, str]:
@@ -98,7 +98,10 @@ class IniGet:
     def __init__(self, exchange: Callable[[str], str], protocol: str) -> None:
         self.exchange = exchange  # a line for a line
         self.style = style_of(protocol)
-        self.setups: dict[int, deque[list[str]]] = {MAX: deque(maxlen=KEPT), MIN: deque(maxlen=KEPT)}
+        self.setups: dict[int, deque[list[str]]] = {
+            MAX: deque(maxlen=SETUPS),
+            MIN: deque(maxlen=SETUPS),
+        }
 
     def ask(self, state: State) -> str:
         """Return the text of the program's action, legal or not."""
