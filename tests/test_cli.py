@@ -319,7 +319,7 @@ def test_match_tells_programs_and_people_who_is_better(
 
 
 def test_match_says_what_is_missing(complaint: Callable[..., str]) -> None:
-    assert "which game" in complaint("match", "random", "random")
+    assert "no game is given" in complaint("match", "random", "random")
     assert "pairs" in complaint("match", "random", "random", "--game", "ewn", "--games", "3")
     assert "did you mean uct" in complaint("match", "utc:5", "random", "--game", "ewn")
 

@@ -142,7 +142,7 @@ def test_a_game_is_played_and_kept(run: Run, tmp_path: Path) -> None:
     [record] = dicent.read_records(file)
     assert record.players == ("person", "random")
     assert record.result in (1, -1)
-    assert list(dicent.replay(record))[-1].result == record.result
+    assert list(record.states())[-1].result == record.result
 
 
 def test_what_can_be_typed(run: Run, tmp_path: Path) -> None:

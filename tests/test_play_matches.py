@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import dicent
-from dicent import Limit, Player, Record, play_match, replay
+from dicent import Limit, Player, Record, play_match
 from dicent.evaluate.base import Values
 from dicent.game import Cells, State
 from dicent.play import chooser
@@ -44,7 +44,7 @@ def positions(game: dicent.Game, n: int) -> Positions:
     """Decisions met in random games."""
     states = []
     for record in records_of("random", "random", game, games=2 * n, seed=5):
-        states += [state for state in replay(record, game) if state.legal_actions][:n]
+        states += [state for state in record.states(game) if state.legal_actions][:n]
     cells = np.array([state.cells for state in states[:n]])
     return Positions(cells, np.zeros(n, np.int64), np.arange(n) + 10, np.arange(n) + 20)
 
@@ -66,7 +66,7 @@ def test_pairs_have_the_same_start_and_dice_and_swapped_sides() -> None:
 
 
 def rolls_of(record: Record) -> Iterator[str]:
-    states = list(replay(record))
+    states = list(record.states())
     for state, step in zip(states, record.steps, strict=False):
         if state.is_chance:
             yield step
@@ -225,7 +225,7 @@ def test_searches_of_ones_own_play_too() -> None:
 
     records = records_of(Player(Own(), Limit(nodes=1)), "random", "dice-nim", games=4)
     for record in records:
-        states = list(replay(record))
+        states = list(record.states())
         mine = 1 if record.number % 2 == 0 else -1
         for state, step in zip(states, record.steps, strict=False):
             if state.legal_actions and state.to_play == mine:
@@ -290,7 +290,7 @@ def test_results_agree_with_the_records() -> None:
         assert record.result is not None
         sign = 1 if record.players[0] == "uct:20" else -1
         assert result.results[record.number] == sign * record.result
-        decisions = [state for state in replay(record) if state.legal_actions]
+        decisions = [state for state in record.states() if state.legal_actions]
         assert result.plies[record.number] == len(decisions)
 
 
@@ -309,5 +309,5 @@ def test_the_game_is_by_default_the_networks(tmp_path: Path) -> None:
     net = str(tmp_path / "net.safetensors")
     assert play_match("random", f"greedy:{net}", games=2).game.name == "ewn"
     assert play_match(f"puct:{net},20", f"{net},depth=1", games=2).game.name == "ewn"
-    with pytest.raises(dicent.DicentError, match="which game"):
+    with pytest.raises(dicent.DicentError, match="no game is given"):
         play_match("random", "uct:5", games=2)

@@ -122,7 +122,7 @@ def test_a_whole_game_by_hand_is_what_the_rules_say(client: httpx.Client) -> Non
     assert game["history"][0]["player"] == "CHANCE"
     assert client.get(f"/api/games/{game['id']}").json() == game
     record = Record.from_json(client.get(f"/api/games/{game['id']}/export").text)
-    assert [str(state) for state in dicent.replay(record)][1:] == positions
+    assert [str(state) for state in record.states()][1:] == positions
 
 
 def test_a_whole_game_against_the_computer(client: httpx.Client) -> None:

@@ -14,6 +14,7 @@ def engine(
     player: str | None = None,
     protocol: Literal["json", "ini-get", "ini-get-numbers"] = "json",
     threads: int = 2,
+    game_files: bool = False,
 ) -> None:
     """Answer queries in lines of JSON on standard input and output; docs/protocol.md describes them.
 
@@ -21,6 +22,8 @@ def engine(
         player: Who searches when a query does not say: uct:1000, expectiminimax:NET,depth=3, ...
         protocol: Lines of JSON, or those of Taiwanese tournaments, with squares A1 to E5 or 1 to 25.
         threads: How many searches advance at the same moment; more take turns.
+        game_files: Let queries name games in Python files, which are then run. Use it only if you trust
+            whoever writes the queries.
     """
     from dicent.engine.ini_get import serve_ini_get
     from dicent.engine.lines import serve_lines
@@ -31,6 +34,6 @@ def engine(
     if threads < 1:
         raise DicentError(f"--threads is {threads}, it must be 1 or more")
     if protocol == "json":
-        serve_lines(sys.stdin.buffer, sys.stdout.buffer, player, threads)
+        serve_lines(sys.stdin.buffer, sys.stdout.buffer, player, threads, game_files)
     else:
         serve_ini_get(sys.stdin.buffer, sys.stdout.buffer, player, protocol)

@@ -13,6 +13,7 @@ from rich.table import Table
 
 import dicent
 from dicent.cli.shared import GameText, Json, PositionText, app, print_json, progress_line
+from dicent.game.registry import make_installed
 
 if TYPE_CHECKING:
     from dicent.evaluate.base import Evaluator
@@ -138,7 +139,7 @@ def accuracy(
     from dicent.exact.ewn_tables import built, open_tables
 
     judged, learned = _judged(player)
-    made = dicent.make(game or learned or "ewn")
+    made = dicent.make(game) if game else make_installed(learned or "ewn", player)
     with progress_line() as progress:
         task = progress.add_task("working out exact values")
         known = open_tables(made) if max(built(made), default=0) >= pieces else None

@@ -14,6 +14,7 @@ from rich.table import Table
 import dicent
 from dicent.cli.shared import Json, app, print_json, progress_line
 from dicent.errors import RecordError
+from dicent.game.registry import make_installed, names_game
 
 if TYPE_CHECKING:
     from dicent.play.record import Record
@@ -27,6 +28,7 @@ def review(
     file: File,
     /,
     number: int | None = None,
+    game: str | None = None,
     judge: str | None = None,
     html: str | None = None,
     json: Json = False,
@@ -35,24 +37,26 @@ def review(
 
     Args:
         number: Which game of the file, counted from 1; the last by default.
+        game: The game's name or file. Needed for a game file of your own: records never run a file.
         judge: The network that judges; by default the one that comes with Dicent, or else random games.
         html: A file to write the review to, as a page that can be shared.
     """
     from dicent.review import judge_for, review_game, review_page
 
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # batches are small: threads would wait for each other
-    record = _chosen(file, number)
-    game = dicent.make(record.game)
+    named = None if game is None else dicent.make(game)
+    record = _chosen(file, number, named)
+    made = named or make_installed(record.game, file)
     with progress_line() as progress:
         task = progress.add_task("reviewing")
 
         def show(share: float) -> None:
             progress.update(task, description=f"reviewing, {share:.0%}")
 
-        found = review_game(record, judge_for(game, judge), game, show)
+        found = review_game(record, judge_for(made, judge), made, show)
     if html is not None:
         try:
-            Path(html).write_text(review_page(found, game), encoding="utf-8")
+            Path(html).write_text(review_page(found, made), encoding="utf-8")
         except OSError as error:
             raise RecordError(f"{html} cannot be written: {error}") from error
     if json:
@@ -64,17 +68,20 @@ def review(
         console.print(f"[dim]The page:[/] {escape(html)}", soft_wrap=True)
 
 
-def _chosen(file: str, number: int | None) -> Record:
-    """One game of a file."""
+def _chosen(file: str, number: int | None, game: dicent.Game | None) -> Record:
+    """Return one record of a file; `game` is the game that the user named, if any."""
     from dicent.notation import decode, read_games
 
     try:
-        records = read_games(decode(Path(file).read_bytes()), files=True)
+        records = read_games(decode(Path(file).read_bytes()), game)
     except (OSError, RecordError) as error:
         raise RecordError(f"{file} cannot be read: {error}") from error
     if number is not None and not 1 <= number <= len(records):
         raise RecordError(f"{file} holds {len(records):,} games: there is no number {number}")
-    return records[-1 if number is None else number - 1]
+    record = records[-1 if number is None else number - 1]
+    if game is not None and not names_game(record.game, game):
+        raise RecordError(f"{file} holds a game of {record.game}, and --game is {game.name}")
+    return record
 
 
 def _print(found: Review, console: Console) -> None:

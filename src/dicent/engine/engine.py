@@ -33,13 +33,22 @@ class Engine:
     `answer` is called from whichever thread has something to say, one call at a time. `player` is who
     searches when a query names nobody. With `players=False` queries may name strengths and shipped networks
     only, and no files or programs; they are held to smaller limits, too.
+
+    A query may name a game's Python file only with `game_files=True`. Programs often copy the game's name
+    from a file that somebody else has made, and such a file must not decide which Python code runs here.
     """
 
     def __init__(
-        self, answer: Answer, workers: Workers, *, players: bool = True, player: str | None = None
+        self,
+        answer: Answer,
+        workers: Workers,
+        *,
+        players: bool = True,
+        player: str | None = None,
+        game_files: bool = False,
     ) -> None:
         self.workers = workers
-        self.terms = Terms() if players else GUESTS
+        self.terms = Terms(game_files=game_files) if players else GUESTS
         self.player = player
         self._answer = answer
         self._voice = threading.RLock()  # held while answering
@@ -183,7 +192,7 @@ class _Search(Job):
         """Find out what is asked; each error names its field."""
         query, terms = self.query, self.engine.terms
         with _blamed_on("game"):
-            game = find_game(query.game, terms.players)
+            game = find_game(query.game, terms.game_files)
         with _blamed_on("position"):
             self.state = game.parse(query.position)
         with _blamed_on("player"):

@@ -13,15 +13,21 @@ from dicent.engine.query import LONGEST_LINE
 from dicent.engine.workers import Workers
 
 
-def serve_lines(source: BinaryIO, target: BinaryIO, player: str | None = None, threads: int = 2) -> None:
-    """Answer the queries of `source` until it ends; then those in flight, and return."""
+def serve_lines(
+    source: BinaryIO,
+    target: BinaryIO,
+    player: str | None = None,
+    threads: int = 2,
+    game_files: bool = False,
+) -> None:
+    """Answer the queries of `source` until it ends, finish those in flight, and return."""
 
     def answer(found: dict[str, Any]) -> None:
         target.write(json.dumps(found).encode() + b"\n")
         target.flush()
 
     workers = Workers(threads)
-    engine = Engine(answer, workers, player=player)
+    engine = Engine(answer, workers, player=player, game_files=game_files)
     try:
         with redirect_stdout(sys.stderr):  # a game of one's own may print
             read_lines(source, engine.ask)

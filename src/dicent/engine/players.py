@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from dicent.errors import GameError, PlayerError
 from dicent.game import Game
-from dicent.game.registry import make
+from dicent.game.registry import is_game_file, make
 from dicent.play.player import Player, parse_player
 from dicent.play.strengths import STRENGTHS, strength_player
 
@@ -22,9 +22,12 @@ FOR_GUESTS = re.compile(
 
 
 def find_game(text: str, files: bool) -> Game:
-    """The game of a query, from a file only where that is allowed."""
-    if ".py" in text and not files:
-        raise GameError("games in files cannot be asked for here; name one of those that are installed")
+    """Return the game of a query. Run a Python file only if `files` allows it."""
+    if is_game_file(text) and not files:
+        raise GameError(
+            f"the query names the game file {text!r}, and this engine runs no game files; name an installed "
+            "game, or start the engine with `dicent engine --game-files`"
+        )
     return _game(text)
 
 

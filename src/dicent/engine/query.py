@@ -32,7 +32,8 @@ SOONEST = 0.05  # seconds between partial results
 class Terms:
     """What may be asked of an engine."""
 
-    players: bool = True  # any player's text, also paths and programs, and games in files
+    players: bool = True  # any player's text, including paths of networks and programs
+    game_files: bool = False  # games in Python files, which the engine then runs
     time: float = 7 * 86400.0  # seconds a search
     nodes: int = 1 << 25  # a search
     in_flight: int = 256  # queries at once

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from dicent.errors import DicentError, RecordError
+from dicent.game import Game
+from dicent.game.registry import names_game
 from dicent.notation.pgn import is_pgn, read_pgn, write_pgn
 from dicent.notation.wtn import is_wtn, read_wtn, write_wtn
-from dicent.play.record import Record, replay
+from dicent.play.record import Record
 
 FORMATS = ("record", "wtn", "pgn")
 
 
-def read_games(text: str, files: bool = False) -> list[Record]:
-    """The games of a text, whose format is found out: lines of ours, CCGC records, or PGN.
+def read_games(text: str, game: Game | None = None) -> list[Record]:
+    """Return the games of a text in any known format: lines of JSON, CCGC records, or PGN.
 
-    All of them are replayed, so that what is returned is legal. Records may name games in files only with
-    `files`, since a file of rules is a program.
+    Every game is replayed, so the returned records are legal. Records may name built-in and installed games
+    only, and `game`: a record must not choose a Python file to run.
     """
     text = text.lstrip("\ufeff")
     if not text.strip():
         raise RecordError("there is no game: the text is empty")
     if text.lstrip().startswith("{"):
-        return _read_records(text, files)
+        return _read_records(text, game)
     text = _tidy(text)
     if is_wtn(text):
         return read_wtn(text)
@@ -55,18 +57,14 @@ def _tidy(text: str) -> str:
     return "\n".join(" ".join(line.split()) for line in text.splitlines() if line.strip())
 
 
-def _read_records(text: str, files: bool) -> list[Record]:
+def _read_records(text: str, game: Game | None) -> list[Record]:
     records = []
     for i, line in enumerate(text.splitlines()):
         if not line.strip():
             continue
         try:
             record = Record.from_json(line)
-            if not isinstance(record.game, str) or not isinstance(record.start, str):
-                raise RecordError("game and start are texts")
-            if ".py" in record.game and not files:
-                raise RecordError(f"{record.game} is a game in a file, and cannot be read here")
-            for _ in replay(record):
+            for _ in record.states(game if game is not None and names_game(record.game, game) else None):
                 pass
         except DicentError as error:
             raise RecordError(f"line {i + 1}: {error}") from error

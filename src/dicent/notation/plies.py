@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from dicent.errors import DicentError, RecordError
 from dicent.game import Game, State
-from dicent.game.registry import make
+from dicent.game.registry import make_installed
 from dicent.play.ewn_squares import die_of, mover_of, require_usual_ewn, stones_of
-from dicent.play.record import Record, replay
+from dicent.play.record import Record
 
 
 class Ply(NamedTuple):
@@ -25,9 +25,9 @@ class Ply(NamedTuple):
 
 def plies_of(record: Record, what: str) -> tuple[State, list[Ply]]:
     """The position in which the race begins, and its plies; a roll without a move is left out."""
-    game = make(record.game)
+    game = make_installed(record.game, "the record")
     require_usual_ewn(game, what)
-    states = list(replay(record, game))
+    states = list(record.states(game))
     racing = [
         i for i, state in enumerate(states) if state.is_chance or state.result is not None or die_of(state)
     ]

@@ -15,7 +15,7 @@ from dicent.evaluate.base import Evaluator
 from dicent.evaluate.network import Network, shared_out
 from dicent.game import Game, State
 from dicent.game.binding import Bound, bind
-from dicent.game.registry import make
+from dicent.game.registry import make, make_installed, names_game
 from dicent.game.rollouts import MAX_STEPS
 from dicent.kernels import match_games as match_games_kernels
 from dicent.kernels.constants import MAX, MIN, NONE, ONGOING, RESOLVE, SEARCH
@@ -86,10 +86,12 @@ def play_match(
 def game_of_match(players: tuple[Player, ...], game: Game | str | None) -> Game:
     """The game to play, by default the one that a network has learned; all players must know it."""
     if game is None:
-        game = next((player.game for player in players if player.game is not None), None)
-        if game is None:
-            raise DicentError("which game? No player has a network that knows: name the game")
-    game = make(game) if isinstance(game, str) else game
+        named = next((player for player in players if player.game is not None), None)
+        if named is None or named.game is None:
+            raise DicentError("no game is given and no player has a network that names one; add --game")
+        game = make_installed(named.game, f"the network of {named.name}")
+    elif isinstance(game, str):
+        game = make(game)
     for player in players:
         player.require(game)
     return game
@@ -127,7 +129,7 @@ class _Match:
         for record in read_records(path):
             number = record.number
             names = self._sides(number)
-            same = make(record.game).is_like(self.game)
+            same = names_game(record.game, self.game)
             if (record.players, record.seed) != (names, self.seed) or not same:
                 raise RecordError(
                     f"{path} holds another match: {record.game}, {' against '.join(record.players)}, "

@@ -9,7 +9,7 @@ from typing import IO, Any
 from dicent.errors import DicentError, RecordError
 from dicent.files import lock
 from dicent.game import Game, State
-from dicent.game.registry import make
+from dicent.game.registry import make_installed
 
 FORMAT = 1
 
@@ -30,6 +30,19 @@ class Record:
         """The record as one line."""
         return json.dumps({"format": FORMAT, **asdict(self)}, ensure_ascii=False)
 
+    def states(self, game: Game | None = None) -> Iterator[State]:
+        """Yield the states of the game from first to last; raise an error at an illegal step.
+
+        `game` is by default the game that the record names, which must be built in or installed: a record
+        must not choose a Python file to run.
+        """
+        for state, choice in _steps(self, game or make_installed(self.game, "the record")):
+            yield state
+            if choice is None and state.result != self.result:
+                raise RecordError(
+                    f"game {self.number} ends with {state.result}, but its record says {self.result}"
+                )
+
     @classmethod
     def from_json(cls, line: str) -> "Record":
         """The record that a line holds."""
@@ -40,7 +53,10 @@ class Record:
             if set(data) != {item.name for item in fields(cls)}:
                 raise RecordError(f"a record has {', '.join(item.name for item in fields(cls))}")
             first, second = data.pop("players")
-            return cls(players=(str(first), str(second)), steps=tuple(map(str, data.pop("steps"))), **data)
+            record = cls(players=(str(first), str(second)), steps=tuple(map(str, data.pop("steps"))), **data)
+            if not isinstance(record.game, str) or not isinstance(record.start, str):
+                raise RecordError("game and start of a record must be texts")
+            return record
         except RecordError:
             raise
         except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -60,16 +76,6 @@ def make_record(
             steps.append(game.format_action(state, choice))
             state = state.apply(choice)
     return Record(game.name, players, str(start), tuple(steps), state.result, seed, number)
-
-
-def replay(record: Record, game: Game | None = None) -> Iterator[State]:
-    """The states of a recorded game, first to last; raises an error where a step is not legal."""
-    for state, choice in _steps(record, game or make(record.game)):
-        yield state
-        if choice is None and state.result != record.result:
-            raise RecordError(
-                f"game {record.number} ends with {state.result}, and its record says {record.result}"
-            )
 
 
 def choices_of(record: Record, game: Game) -> tuple[State, list[int], int]:

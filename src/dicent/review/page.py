@@ -8,7 +8,7 @@ from dicent.draw.charts import page
 from dicent.draw.svg import STYLE as BOARD_STYLE
 from dicent.draw.svg import Arrow, board_svg, move_cells
 from dicent.game import Game
-from dicent.game.registry import make
+from dicent.game.registry import make_installed
 from dicent.review.review import MISTAKE, Moment, Review
 
 WIDTH, HEIGHT, LEFT, BOTTOM = 640, 220, 44, 24
@@ -36,7 +36,7 @@ details { margin-top: 2rem; } summary { cursor: pointer; color: var(--soft); }
 
 def review_page(review: Review, game: Game | None = None) -> str:
     """The review as a page."""
-    game = game or make(review.record.game)
+    game = game or make_installed(review.record.game, "the reviewed record")
     first, second = (html.escape(name) for name in review.record.players)
     title = f"{game.title}: {review.record.players[0]} against {review.record.players[1]}"
     body = [

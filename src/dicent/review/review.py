@@ -14,9 +14,9 @@ from typing import Any
 
 from dicent.errors import RecordError
 from dicent.game.game import NAMES, Game, State
-from dicent.game.registry import make
+from dicent.game.registry import make_installed
 from dicent.kernels.constants import CHANCE, MAX, MIN
-from dicent.play.record import Record, replay
+from dicent.play.record import Record
 from dicent.review.judge import Judge, Opinion, judge_for
 from dicent.search.analysis import point_of_view, win_probability
 
@@ -128,9 +128,9 @@ def review_game(
     progress: Progress = lambda share: None,
 ) -> Review:
     """Review a game, finished or not. `progress` is told the share of the work that is done."""
-    game = game or make(record.game)
+    game = game or make_installed(record.game, "the record")
     judge = judge or judge_for(game)
-    states = list(replay(record, game))
+    states = list(record.states(game))
     if len(states) < 2:
         raise RecordError("nothing was played in this game: there is nothing to review")
     opinions = _opinions(states, judge, progress)
