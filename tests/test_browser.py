@@ -2,7 +2,6 @@
 
 import json
 import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -68,16 +67,17 @@ def browser(chromium: Browser) -> Iterator[Browser]:
     assert chromium.complaints() == []
 
 
-def play_on(browser: Browser, seconds: float = 240) -> None:
+def play_on(browser: Browser) -> None:
     """Click whatever can be rolled or moved until the game is over."""
-    end = time.monotonic() + seconds
-    while not browser.all("a.primary[href^='#/review']"):
-        assert time.monotonic() < end, "the game did not end"
+
+    def ended() -> bool:
         for selector in (".to-roll", ".cell.target", ".cell.movable"):
             if browser.all(selector):
                 browser.click(selector)
                 break
-        time.sleep(0.02)
+        return bool(browser.all("a.primary[href^='#/review']"))
+
+    wait_for(ended, "the end of the game")
 
 
 def test_a_whole_game_by_clicks(browser: Browser, server: Server) -> None:
@@ -106,9 +106,8 @@ def test_a_whole_game_by_keyboard(browser: Browser, server: Server) -> None:
         if browser.all(".cell:focus"):
             break
     assert browser.all(".cell:focus")
-    end = time.monotonic() + 240
-    while not browser.all("a.primary[href^='#/review']"):
-        assert time.monotonic() < end, "the game did not end"
+
+    def ended() -> bool:
         if browser.all(".to-roll"):
             browser.press(Keys.ENTER)
             wait_for(lambda: not browser.all(".to-roll"), "the roll")
@@ -118,7 +117,9 @@ def test_a_whole_game_by_keyboard(browser: Browser, server: Server) -> None:
             go_to(browser, ".cell.target")
             browser.press(Keys.ENTER)
             wait_for(lambda: not browser.all(".cell.movable"), "the move")
-        time.sleep(0.02)
+        return bool(browser.all("a.primary[href^='#/review']"))
+
+    wait_for(ended, "the end of the game")
     assert server.get(f"api/games/{id}")["ended"] == "played"
     assert "wins" in browser.driver.execute_script("return document.getElementById('announcer').textContent")
 
@@ -336,7 +337,7 @@ def test_every_view_is_accessible_and_fits_a_phone(browser: Browser, server: Ser
         browser.see(selector)
         assert browser.violations() == [], address
         browser.look(390, 844, dark)
-        time.sleep(0.1)
+        wait_for(lambda: browser.driver.execute_script("return innerWidth") == 390, "the width of a phone")
         wide = browser.driver.execute_script("return document.documentElement.scrollWidth")
         assert wide <= 390, f"{address} is {wide} pixels wide on a phone of 390"
 

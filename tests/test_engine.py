@@ -15,6 +15,7 @@ import dicent
 from dicent.engine import Engine, Workers
 from dicent.engine.lines import serve_lines
 from dicent.engine.query import GUESTS, LONGEST, LONGEST_LINE
+from dicent.engine.session import Growth
 from dicent.engine.tables import with_tables
 from dicent.engine.workers import Job
 
@@ -22,7 +23,8 @@ pytestmark = pytest.mark.usefixtures("uncompiled")
 
 ROOT = Path(__file__).parent.parent
 NIM = {"game": "dice-nim:stones=9", "position": "9 1 3"}
-LONG = {**NIM, "player": "uct", "limit": {"time": 60}}
+PATIENCE = 600.0  # seconds to wait for an answer, also on a very slow machine
+LONG = {**NIM, "player": "uct", "limit": {"time": PATIENCE}}
 ENDGAME = {"game": "ewn", "position": "F4/1A3/5/3b1/5 1 3"}
 
 
@@ -43,7 +45,7 @@ class Talk:
     def ask(self, **query: Any) -> None:
         self.engine.ask(json.dumps(query))
 
-    def last(self, id: object, seconds: float = 20) -> dict[str, Any]:
+    def last(self, id: object) -> dict[str, Any]:
         """The last answer to a query."""
 
         def found() -> list[dict[str, Any]]:
@@ -54,12 +56,12 @@ class Talk:
             ]
 
         with self.heard:
-            assert self.heard.wait_for(lambda: bool(found()), seconds), f"no answer to {id}: {self.answers}"
+            assert self.heard.wait_for(lambda: bool(found()), PATIENCE), f"no answer to {id}: {self.answers}"
             return found()[-1]
 
-    def wait_for(self, true: Callable[[], bool], seconds: float = 20) -> None:
+    def wait_for(self, true: Callable[[], bool]) -> None:
         with self.heard:
-            assert self.heard.wait_for(true, seconds)
+            assert self.heard.wait_for(true, PATIENCE)
 
     def get(self, **query: Any) -> dict[str, Any]:
         self.ask(id="get", **query)
@@ -267,14 +269,17 @@ def test_unknown_fields_are_warned_about(talk: Talk) -> None:
 
 
 def test_partial_results_grow(talk: Talk) -> None:
-    talk.ask(id=1, query="analyse", **{**LONG, "limit": {"time": 1}}, every=0.1)
+    talk.ask(id=1, query="analyse", **LONG, every=0.05)
+    talk.wait_for(lambda: sum(answer.get("partial", False) for answer in talk.answers) >= 3)
+    talk.ask(id=2, query="terminate", of=1)
     last = talk.last(1)
     partial = [answer for answer in talk.answers if answer.get("partial")]
-    assert len(partial) >= 2
     nodes = [answer["analysis"]["evaluations"] for answer in [*partial, last]]
     assert nodes == sorted(nodes)
     assert nodes[0] < nodes[-1]
-    assert "terminated" not in last
+    assert last["terminated"] is True
+    in_time = talk.get(query="analyse", **{**LONG, "limit": {"time": 0.1}})
+    assert "terminated" not in in_time
 
 
 def test_a_later_analysis_goes_on_where_the_earlier_one_ended(talk: Talk) -> None:
@@ -284,7 +289,7 @@ def test_a_later_analysis_goes_on_where_the_earlier_one_ended(talk: Talk) -> Non
     other = talk.get(query="analyse", **{**query, "position": "8 1 3"})["analysis"]
     assert second["evaluations"] > first["evaluations"]
     assert second["time"] > first["time"]
-    assert other["time"] < second["time"]
+    assert other["position"] == "8 1 3"
     again = talk.get(query="analyse", **{**query, "limit": {"evaluations": 30}})["analysis"]
     assert again["evaluations"] == 30
 
@@ -302,12 +307,12 @@ def test_terminate_ends_one_query_or_all(talk: Talk) -> None:
     assert talk.last(1)["terminated"]
     assert talk.last("three")["terminated"]
     assert talk.get(query="terminate", of=2)["terminated"] == []
-    assert talk.engine.wait(1)
+    assert talk.engine.wait(PATIENCE)
 
 
 @pytest.mark.parametrize("player", ["uct", "expectiminimax:random=1,nodes=100000000"])
 def test_terminate_ends_a_move(talk: Talk, player: str) -> None:
-    endless = {"game": "ewn", "position": "ABC2/DE3/F3f/3de/2abc 1 2", "limit": {"time": 60}}
+    endless = {"game": "ewn", "position": "ABC2/DE3/F3f/3de/2abc 1 2", "limit": {"time": PATIENCE}}
     talk.ask(id=1, query="move", player=player, **endless)
     assert talk.get(query="terminate")["terminated"] == [1]
     answer = talk.last(1)
@@ -326,9 +331,18 @@ def test_terminate_ends_what_has_not_begun(workers: Workers) -> None:
     talk.engine.close()
 
 
-def test_a_move_that_is_terminated_is_what_is_best_so_far(talk: Talk) -> None:
+def test_a_move_that_is_terminated_is_what_is_best_so_far(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grown, grow = threading.Event(), Growth.grow
+
+    def note(growth: Growth) -> None:
+        grow(growth)
+        grown.set()
+
+    monkeypatch.setattr(Growth, "grow", note)
     talk.ask(id=1, **LONG)
-    time.sleep(0.3)
+    assert grown.wait(PATIENCE)
     talk.ask(id=2, query="terminate")
     answer = talk.last(1)
     assert answer["terminated"] is True
@@ -339,9 +353,7 @@ def test_one_slow_analysis_does_not_keep_others_waiting(workers: Workers) -> Non
     slow, quick = Talk(workers), Talk(workers)
     for id in range(4):
         slow.ask(id=id, query="analyse", **LONG, priority=1000)
-    begin = time.perf_counter()
     assert "action" in quick.get(**NIM, player="uct:50")
-    assert time.perf_counter() - begin < 5
     assert not any(not answer["partial"] for answer in slow.answers)
     slow.engine.close()
 
@@ -371,11 +383,12 @@ class Counted(Job):
 
 
 def run_jobs(*jobs: Counted, most: int = 8) -> None:
-    workers, begin = Workers(1, most), threading.Event()
+    """Run jobs on one thread whose clock stands still: turns then depend on their number alone."""
+    workers, begin = Workers(1, most, clock=lambda: 0.0), threading.Event()
 
     class Gate(Job):
         def advance(self) -> bool:
-            return not begin.wait(5)
+            return not begin.wait(PATIENCE)
 
     workers.add(Gate(object()))
     for job in jobs:
@@ -410,13 +423,13 @@ def test_only_so_many_heavy_jobs_are_under_way() -> None:
 def test_ids_and_queries_in_flight(workers: Workers) -> None:
     talk = Talk(workers, players=False)
     for id in range(GUESTS.in_flight):
-        talk.ask(id=id, query="analyse", **{**LONG, "limit": {"time": 30}})
+        talk.ask(id=id, query="analyse", **LONG)
     talk.ask(id=0, query="analyse", **NIM)
     talk.wait_for(lambda: any(answer.get("field") == "id" for answer in talk.answers))
     talk.ask(id="more", **NIM)
     assert f"{GUESTS.in_flight} queries are in flight" in talk.last("more")["error"]
     assert talk.get(query="terminate")["terminated"] == list(range(GUESTS.in_flight))
-    assert talk.engine.wait(120)
+    assert talk.engine.wait(PATIENCE)
     talk.answers.clear()
     talk.ask(id=0, **NIM, player="random")
     assert "action" in talk.last(0)
@@ -460,9 +473,8 @@ def test_nothing_is_answered_after_the_end(workers: Workers) -> None:
     told = len(talk.answers)
     talk.ask(id=2, query="version")
     talk.ask(id=3, **NIM)
-    time.sleep(0.2)
-    assert len(talk.answers) == told
     assert "action" in Talk(workers).get(**NIM, player="random")
+    assert len(talk.answers) == told
 
 
 def test_a_listener_that_has_gone_ends_the_conversation(workers: Workers) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from dicent.engine.session import Kept
@@ -43,8 +44,10 @@ class _Owner:
 class Workers:
     """`threads` threads, and at most `most` heavy jobs under way at once; others wait for their start."""
 
-    def __init__(self, threads: int = 2, most: int = 8) -> None:
-        self.threads, self.most = threads, most
+    def __init__(
+        self, threads: int = 2, most: int = 8, clock: Callable[[], float] = time.perf_counter
+    ) -> None:
+        self.threads, self.most, self.clock = threads, most, clock
         self.kept = Kept(most)
         self._jobs: list[Job] = []
         self._turn = 0
@@ -83,9 +86,9 @@ class Workers:
 
     def _work(self) -> None:
         while (job := self._take()) is not None:
-            begin = time.perf_counter()
+            begin = self.clock()
             more = job.advance()
-            used = max(LEAST, time.perf_counter() - begin)
+            used = max(LEAST, self.clock() - begin)
             with self._changed:
                 job.is_advanced = False
                 job.used += used

@@ -23,6 +23,7 @@ from dicent.search.limit import Limit
 from dicent.search.tree_search import Search
 
 LONGEST = 1 << 20  # bytes of an answer
+GRACE = 10.0  # seconds between the end of a program's output and its exit
 SHOWN = 300  # letters of what a program wrote that an error repeats
 JSON = "json"
 
@@ -181,7 +182,7 @@ class _Program:
         """What to say of a program that is no more."""
         assert self.process is not None
         try:
-            status = self.process.wait(1.0)
+            status = self.process.wait(GRACE)
         except subprocess.TimeoutExpired:
             return self.error("closed its output")
         self.errors.seek(0)
