@@ -15,7 +15,7 @@ import dicent
 from dicent.engine import Engine, Workers
 from dicent.engine.lines import serve_lines
 from dicent.engine.query import GUESTS, LONGEST, LONGEST_LINE
-from dicent.engine.session import Growth
+from dicent.engine.session import Session
 from dicent.engine.tables import with_tables
 from dicent.engine.workers import Job
 
@@ -334,15 +334,15 @@ def test_terminate_ends_what_has_not_begun(workers: Workers) -> None:
 def test_a_move_that_is_terminated_is_what_is_best_so_far(
     talk: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    grown, grow = threading.Event(), Growth.grow
+    advanced, advance = threading.Event(), Session.advance
 
-    def note(growth: Growth) -> None:
-        grow(growth)
-        grown.set()
+    def note(session: Session) -> None:
+        advance(session)
+        advanced.set()
 
-    monkeypatch.setattr(Growth, "grow", note)
+    monkeypatch.setattr(Session, "advance", note)
     talk.ask(id=1, **LONG)
-    assert grown.wait(PATIENCE)
+    assert advanced.wait(PATIENCE)
     talk.ask(id=2, query="terminate")
     answer = talk.last(1)
     assert answer["terminated"] is True

@@ -42,13 +42,13 @@ def test_what_a_game_has_become(library: Library) -> None:
     id = add(library)
     library.append(library.get(id), "2")
     library.append(library.get(id), "b5c4", result=-1, ended="played")
-    kept = library.get(id)
-    assert (kept.result, kept.ended, kept.length, kept.players) == (-1, "played", 2, ("human", "full"))
-    assert kept.record() == Record("ewn", ("human", "full"), START, ("2", "b5c4"), -1)
-    library.take_back(kept, 1)
-    kept = library.get(id)
-    assert (kept.result, kept.ended, kept.steps) == (None, None, ("2",))
-    library.end(kept, 1, "resigned")
+    saved = library.get(id)
+    assert (saved.result, saved.ended, saved.length, saved.players) == (-1, "played", 2, ("human", "full"))
+    assert saved.record() == Record("ewn", ("human", "full"), START, ("2", "b5c4"), -1)
+    library.take_back(saved, 1)
+    saved = library.get(id)
+    assert (saved.result, saved.ended, saved.steps) == (None, None, ("2",))
+    library.end(saved, 1, "resigned")
     assert library.get(id).record().result is None  # the record of a game that was broken off
 
 
@@ -74,7 +74,7 @@ def test_as_many_other_steps_are_another_game(library: Library) -> None:
     library.append(library.get(id), "3")
     with pytest.raises(ConflictError):
         library.append(seen, "b5c4")
-    assert not library.keep_review(seen, {"verdict": "of the other game"})
+    assert not library.save_review(seen, {"verdict": "of the other game"})
     assert library.get(id).steps == ("3",)
 
 
@@ -149,8 +149,8 @@ def test_reviews_are_of_the_game_as_it_is(library: Library) -> None:
     id = add(library)
     before = library.get(id)
     library.append(before, "2")
-    assert not library.keep_review(before, {"verdict": "old"})
-    assert library.keep_review(library.get(id), {"verdict": "good"})
+    assert not library.save_review(before, {"verdict": "old"})
+    assert library.save_review(library.get(id), {"verdict": "good"})
     assert library.review(id) == {"verdict": "good"}
     assert library.get(id).reviewed
     library.append(library.get(id), "b5c4")

@@ -16,7 +16,7 @@ from websockets.sync.client import connect
 import dicent
 from dicent.engine.query import GUESTS
 from dicent.play.record import Record
-from dicent.web.threads import Work, is_at_work
+from dicent.web.threads import SearchThreads, is_at_work
 
 from .serving import PATIENCE, Process, begin, free_port, go_on, post, served
 
@@ -369,11 +369,11 @@ def test_a_server_that_ends_does_not_wait_for_what_nothing_can_break_off(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("dicent.web.threads.PATIENCE", 0.1)
-    work, begun, over = Work(1), threading.Event(), threading.Event()
-    thinking = work.moves.submit(lambda: begun.set() or over.wait(PATIENCE))
-    later = work.moves.submit(int)
+    threads, begun, over = SearchThreads(1), threading.Event(), threading.Event()
+    thinking = threads.moves.submit(lambda: begun.set() or over.wait(PATIENCE))
+    later = threads.moves.submit(int)
     assert begun.wait(PATIENCE)
-    work.close()
+    threads.close()
     assert is_at_work()
     assert later.cancelled()
     over.set()

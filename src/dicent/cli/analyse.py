@@ -70,14 +70,14 @@ def _analyses(
     player: dicent.Player, state: dicent.State, limit: dicent.Limit, every: float
 ) -> Iterator[dict[str, Any]]:
     """What is found, more and more of it."""
-    from dicent.engine.answers import analysis_facts
-    from dicent.engine.session import core, warm_up
+    from dicent.engine.answers import analysis_json
+    from dicent.engine.session import inner_search, warm_up
     from dicent.engine.tables import with_tables
 
-    search = with_tables(core(player.search), state)
+    search = with_tables(inner_search(player.search), state)
     warm_up(search, state)
     for analysis in search.stream(state, limit, every=every):
-        yield analysis_facts(analysis, search, analysis.time)
+        yield analysis_json(analysis, search, analysis.time)
 
 
 def _show(found: Iterator[dict[str, Any]], player: str) -> None:

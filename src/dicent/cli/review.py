@@ -29,7 +29,7 @@ def review(
     /,
     number: int | None = None,
     game: str | None = None,
-    judge: str | None = None,
+    network: str | None = None,
     html: str | None = None,
     json: Json = False,
 ) -> None:
@@ -38,10 +38,10 @@ def review(
     Args:
         number: Which game of the file, counted from 1; the last by default.
         game: The game's name or file. Needed for a game file of your own: records never run a file.
-        judge: The network that judges; by default the one that comes with Dicent, or else random games.
+        network: The network that evaluates positions; by default the shipped one, else random games.
         html: A file to write the review to, as a page that can be shared.
     """
-    from dicent.review import judge_for, review_game, review_page
+    from dicent.review import review_game, review_page, reviewer_for
 
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # batches are small: threads would wait for each other
     named = None if game is None else dicent.make(game)
@@ -53,7 +53,7 @@ def review(
         def show(share: float) -> None:
             progress.update(task, description=f"reviewing, {share:.0%}")
 
-        found = review_game(record, judge_for(made, judge), made, show)
+        found = review_game(record, reviewer_for(made, network), made, show)
     if html is not None:
         try:
             Path(html).write_text(review_page(found, made), encoding="utf-8")
@@ -94,7 +94,7 @@ def _print(found: Review, console: Console) -> None:
     console.print(sums)
     if found.mistakes:
         console.print(_mistakes(found))
-    console.print(f"[dim]Judged by {escape(found.judge)}. Points are hundredths of win probability.[/]")
+    console.print(f"[dim]Evaluated by {escape(found.reviewer)}. Points are hundredths of win probability.[/]")
 
 
 def _mistakes(found: Review) -> Table:

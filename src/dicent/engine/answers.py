@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import dicent
-from dicent.engine.session import core
+from dicent.engine.session import inner_search
 from dicent.engine.tables import LookUp
 from dicent.game.game import NAMES
 from dicent.game.registry import game_names, make
@@ -16,7 +16,7 @@ from dicent.search.tree_search import Search
 PROTOCOL = 1
 
 
-def analysis_facts(analysis: Analysis, search: Search, seconds: float) -> dict[str, Any]:
+def analysis_json(analysis: Analysis, search: Search, seconds: float) -> dict[str, Any]:
     """An analysis as the protocol has it."""
     player = point_of_view(analysis.state)
     view = _View(player, search)
@@ -43,7 +43,7 @@ class _View:
 
     def __init__(self, player: int, search: Search) -> None:
         self.player = player
-        self.evaluator = getattr(core(search), "evaluator", None)
+        self.evaluator = getattr(inner_search(search), "evaluator", None)
 
     def move(self, move: MoveInfo, best: float) -> dict[str, Any]:
         return {
@@ -72,12 +72,12 @@ def _number(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def version_facts() -> dict[str, Any]:
+def version_json() -> dict[str, Any]:
     """Who answers."""
     return {"name": "dicent", "version": dicent.__version__, "protocol": PROTOCOL}
 
 
-def games_facts() -> list[dict[str, Any]]:
+def games_json() -> list[dict[str, Any]]:
     """The games that can be asked about by name."""
     listed = []
     for name in game_names():

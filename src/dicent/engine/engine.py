@@ -9,10 +9,10 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from dicent.engine.answers import analysis_facts, games_facts, version_facts
+from dicent.engine.answers import analysis_json, games_json, version_json
 from dicent.engine.players import default_player, find_game, find_player
 from dicent.engine.query import GUESTS, Id, Query, QueryError, Terms, read_query
-from dicent.engine.session import Growth, core, warm_up, without_time
+from dicent.engine.session import Session, inner_search, warm_up, without_time
 from dicent.engine.tables import with_tables
 from dicent.engine.workers import Job, Workers
 from dicent.errors import DicentError
@@ -51,7 +51,7 @@ class Engine:
         self.terms = Terms(game_files=game_files) if players else GUESTS
         self.player = player
         self._answer = answer
-        self._voice = threading.RLock()  # held while answering
+        self._sending = threading.RLock()  # held while answering
         self._lock = threading.Condition()
         self._jobs: dict[Id, _Search] = {}
         self._closed = False
@@ -64,7 +64,7 @@ class Engine:
             query = read_query(line, self.terms)
             for field in query.unknown:
                 warning = f"{query.query} has no {field}; it is passed over"
-                self.say({"id": query.id, "warning": warning, "field": field})
+                self.send({"id": query.id, "warning": warning, "field": field})
             self._take(query)
         except QueryError as error:
             self.refuse(error)
@@ -73,11 +73,11 @@ class Engine:
 
     def _take(self, query: Query) -> None:
         if query.query == "version":
-            self.say({"id": query.id, **version_facts()})
+            self.send({"id": query.id, **version_json()})
         elif query.query == "games":
-            self.say({"id": query.id, "games": games_facts()})
+            self.send({"id": query.id, "games": games_json()})
         elif query.query == "terminate":
-            self.say({"id": query.id, "terminated": self._terminate(query.of)})
+            self.send({"id": query.id, "terminated": self._terminate(query.of)})
         else:
             job = _Analysis(self, query) if query.query == "analyse" else _Move(self, query)
             with self._lock:
@@ -103,18 +103,18 @@ class Engine:
         """Wait until every query is answered; were they, in this time?"""
         with self._lock:
             answered = self._lock.wait_for(lambda: not self._jobs, seconds)
-        with self._voice:  # the last answer may be on its way
+        with self._sending:  # the last answer may be on its way
             return answered
 
     def close(self) -> None:
         """End what is under way. After this nothing is answered any more."""
-        with self._voice, self._lock:
+        with self._sending, self._lock:
             self._closed = True
             for job in self._jobs.values():
                 job.terminate()
             self._jobs.clear()
             self._lock.notify_all()
-        self.workers.kept.take(self, None)
+        self.workers.sessions.take(self, None)
 
     @property
     def is_closed(self) -> bool:
@@ -123,9 +123,9 @@ class Engine:
 
     # For jobs
 
-    def say(self, answer: dict[str, Any]) -> None:
+    def send(self, answer: dict[str, Any]) -> None:
         """Give an answer, unless the conversation is over."""
-        with self._voice:
+        with self._sending:
             if self._closed:
                 return
             try:
@@ -135,19 +135,19 @@ class Engine:
 
     def refuse(self, error: QueryError) -> None:
         """Answer that something is wrong."""
-        self.say(_complaint(error))
+        self.send(_error_answer(error))
 
     def finish(self, job: _Search, answer: dict[str, Any]) -> None:
         """Give the last answer to a query, whose id may be used again."""
-        with self._voice:
+        with self._sending:
             with self._lock:
                 if self._jobs.get(job.query.id) is job:
                     del self._jobs[job.query.id]
                 self._lock.notify_all()
-            self.say(answer)
+            self.send(answer)
 
 
-def _complaint(error: QueryError) -> dict[str, Any]:
+def _error_answer(error: QueryError) -> dict[str, Any]:
     answer: dict[str, Any] = {"id": error.id, "error": str(error)}
     return answer if error.field is None else {**answer, "field": error.field}
 
@@ -155,7 +155,7 @@ def _complaint(error: QueryError) -> dict[str, Any]:
 class _Search(Job):
     """A query that needs a search."""
 
-    growth: Growth | None = None
+    session: Session | None = None
     state: State
 
     def __init__(self, engine: Engine, query: Query, heavy: bool) -> None:
@@ -177,7 +177,7 @@ class _Search(Job):
         except Exception as error:
             field = error.field if isinstance(error, QueryError) else None
             text = str(error) if isinstance(error, DicentError) else f"{type(error).__name__}: {error}"
-            self.engine.finish(self, _complaint(QueryError(text, field, self.query.id)))
+            self.engine.finish(self, _error_answer(QueryError(text, field, self.query.id)))
             return False
         if answer is None:
             return True
@@ -191,11 +191,11 @@ class _Search(Job):
     def _begin(self) -> tuple[Player, Limit]:
         """Find out what is asked; each error names its field."""
         query, terms = self.query, self.engine.terms
-        with _blamed_on("game"):
+        with _errors_about("game"):
             game = find_game(query.game, terms.game_files)
-        with _blamed_on("position"):
+        with _errors_about("position"):
             self.state = game.parse(query.position)
-        with _blamed_on("player"):
+        with _errors_about("player"):
             text = query.player or self.engine.player or default_player()
             player = find_player(text, game, terms.players or text == self.engine.player)
         return player, terms.hold(query.limit or player.budget)
@@ -208,24 +208,24 @@ class _Move(_Search):
         super().__init__(engine, query, heavy=False)
 
     def _work(self) -> dict[str, Any] | None:
-        if self.growth is None:
+        if self.session is None:
             player, limit = self._begin()
             if not self.state.legal_actions:
                 raise QueryError(f"nobody is to move here. {self.state.describe_legal()}", "position")
             search = player.search
             if self.query.seed is not None:
                 search = seeded(search, self.query.seed, self.query.seed)
-            if not _plays_what_is_best(search):
+            if not _plays_best_move(search):
                 return self._answer(search.play(self.state, limit, self.query.ply))
             if limit.time is not None:
                 warm_up(search, self.state)
-            self.growth = Growth(search, self.state, limit, self.query.ply)
-        self.growth.grow()
-        last = self.growth.last
+            self.session = Session(search, self.state, limit, self.query.ply)
+        self.session.advance()
+        last = self.session.last
         if self.is_terminated and last is not None:
-            self.growth.close()
+            self.session.close()
             return {**self._answer(last.best), "terminated": True}
-        return self._answer(last.best) if self.growth.ended and last is not None else None
+        return self._answer(last.best) if self.session.ended and last is not None else None
 
     def _answer(self, action: int) -> dict[str, Any]:
         text = self.state.game.format_action(self.state, action)
@@ -243,29 +243,29 @@ class _Analysis(_Search):
 
     def __init__(self, engine: Engine, query: Query) -> None:
         super().__init__(engine, query, heavy=True)
-        self.told = time.perf_counter()
+        self.reported = time.perf_counter()
 
     def _work(self) -> dict[str, Any] | None:
-        if self.growth is None:
+        if self.session is None:
             if self.is_terminated:
                 return {"partial": False, "terminated": True, "analysis": None}
-            self.growth = self._taken_up()
-        growth = self.growth
-        growth.grow()
+            self.session = self._start_or_resume()
+        session = self.session
+        session.advance()
         now = time.perf_counter()
-        if growth.ended or self.is_terminated or (self.deadline is not None and now >= self.deadline):
-            answer = {"partial": False, "analysis": self._facts()}
-            self.engine.workers.kept.put(self.engine, self.key, growth)
-            return {**answer, "terminated": True} if self.is_terminated and not growth.ended else answer
-        if self.query.every is not None and now - self.told >= self.query.every:
-            self.told = now
-            self.engine.say({"id": self.query.id, "partial": True, "analysis": self._facts()})
+        if session.ended or self.is_terminated or (self.deadline is not None and now >= self.deadline):
+            answer = {"partial": False, "analysis": self._analysis()}
+            self.engine.workers.sessions.put(self.engine, self.key, session)
+            return {**answer, "terminated": True} if self.is_terminated and not session.ended else answer
+        if self.query.every is not None and now - self.reported >= self.query.every:
+            self.reported = now
+            self.engine.send({"id": self.query.id, "partial": True, "analysis": self._analysis()})
         return None
 
-    def _taken_up(self) -> Growth:
+    def _start_or_resume(self) -> Session:
         """The analysis, begun or gone on with."""
         player, limit = self._begin()
-        query, search = self.query, core(player.search)
+        query, search = self.query, inner_search(player.search)
         if query.seed is not None:
             search = seeded(search, query.seed, query.seed)
         search = with_tables(search, self.state)
@@ -274,18 +274,18 @@ class _Analysis(_Search):
         nodes = self.engine.terms.nodes
         limit = without_time(search, limit, nodes)
         self.key = self.state, player, type(search), query.seed, query.ply
-        kept = self.engine.workers.kept.take(self.engine, self.key)
+        kept = self.engine.workers.sessions.take(self.engine, self.key)
         if kept is not None:
-            return kept.going_on(limit, nodes)
-        return Growth(search, self.state, limit, query.ply)
+            return kept.resumed(limit, nodes)
+        return Session(search, self.state, limit, query.ply)
 
-    def _facts(self) -> dict[str, Any]:
-        assert self.growth is not None
-        assert self.growth.last is not None
-        return analysis_facts(self.growth.last, self.growth.search, self.growth.seconds)
+    def _analysis(self) -> dict[str, Any]:
+        assert self.session is not None
+        assert self.session.last is not None
+        return analysis_json(self.session.last, self.session.search, self.session.seconds)
 
 
-def _plays_what_is_best(search: Search) -> bool:
+def _plays_best_move(search: Search) -> bool:
     """Is its move that of its analysis? Programs and careless players choose theirs in another way."""
     if isinstance(search, Puct):
         return search.temperature == 0
@@ -295,7 +295,7 @@ def _plays_what_is_best(search: Search) -> bool:
 
 
 @contextlib.contextmanager
-def _blamed_on(field: str) -> Iterator[None]:
+def _errors_about(field: str) -> Iterator[None]:
     """Errors are those of a field."""
     try:
         yield

@@ -1,4 +1,4 @@
-"""Growth: one analysis that grows in slices, can be left lying, and goes on later."""
+"""Session: one analysis that grows in slices, can be left lying, and goes on later."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dicent.search.tree_search import Search, TreeSearch
 SLICE = 0.05  # seconds that a search goes on before others have their turn
 
 
-class Growth:
+class Session:
     """A search of a position.
 
     It keeps its own clock: time while others had their turn does not count.
@@ -34,7 +34,7 @@ class Growth:
         self.ended = False
         self._stream: Iterator[Analysis] = search.stream(state, limit, after, SLICE, ply)
 
-    def grow(self) -> None:
+    def advance(self) -> None:
         """Search on for about a slice."""
         begin = time.perf_counter()
         try:
@@ -43,7 +43,7 @@ class Growth:
             self.ended = True
         self.seconds += time.perf_counter() - begin
 
-    def going_on(self, limit: Limit, nodes: int) -> Growth:
+    def resumed(self, limit: Limit, nodes: int) -> Session:
         """The analysis with another limit: the same one where it was only a matter of time.
 
         A tree that has as many as `nodes` is not made larger.
@@ -53,7 +53,7 @@ class Growth:
         self.close()
         tree = None if self.last is None else self.last.tree
         small = tree is not None and int(tree.tree.nodes[0]) < nodes
-        return Growth(self.search, self.state, limit, self.ply, self.last if small else None)
+        return Session(self.search, self.state, limit, self.ply, self.last if small else None)
 
     def close(self) -> None:
         """Search no further."""
@@ -62,30 +62,30 @@ class Growth:
         self.ended = True
 
 
-class Kept:
+class SessionCache:
     """The last analysis of each conversation, so that a later query can go on with it; only of some."""
 
     def __init__(self, most: int) -> None:
         self.most = most
         self._lock = threading.Lock()
-        self._growths: OrderedDict[int, tuple[object, Growth]] = OrderedDict()  # oldest first
+        self._sessions: OrderedDict[int, tuple[object, Session]] = OrderedDict()  # oldest first
 
-    def put(self, owner: object, key: object, growth: Growth) -> None:
+    def put(self, owner: object, key: object, session: Session) -> None:
         """Keep what `owner` has found about `key`."""
         with self._lock:
-            self._growths[id(owner)] = key, growth
-            self._growths.move_to_end(id(owner))
-            while len(self._growths) > self.most:
-                self._growths.popitem(last=False)
+            self._sessions[id(owner)] = key, session
+            self._sessions.move_to_end(id(owner))
+            while len(self._sessions) > self.most:
+                self._sessions.popitem(last=False)
 
-    def take(self, owner: object, key: object) -> Growth | None:
+    def take(self, owner: object, key: object) -> Session | None:
         """What is kept, if it is about the same; it is the taker's then."""
         with self._lock:
-            found = self._growths.pop(id(owner), None)
+            found = self._sessions.pop(id(owner), None)
         return found[1] if found is not None and found[0] == key else None
 
 
-def core(search: Search) -> Search:
+def inner_search(search: Search) -> Search:
     """The search that does the work, inside those that only lead it."""
     while isinstance(inner := getattr(search, "inner", None), Search):
         search = inner

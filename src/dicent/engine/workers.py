@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from dicent.engine.session import Kept
+from dicent.engine.session import SessionCache
 
 LEAST = 0.02  # seconds that a slice counts for, however short
 PATIENCE = 5.0  # seconds to wait for a thread at the end; it may have asked another program
@@ -48,7 +48,7 @@ class Workers:
         self, threads: int = 2, most: int = 8, clock: Callable[[], float] = time.perf_counter
     ) -> None:
         self.threads, self.most, self.clock = threads, most, clock
-        self.kept = Kept(most)
+        self.sessions = SessionCache(most)
         self._jobs: list[Job] = []
         self._turn = 0
         self._owners: dict[int, _Owner] = {}  # those that have jobs

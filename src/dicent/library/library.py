@@ -15,10 +15,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from dicent.errors import ConflictError, LibraryError, MissingError
 from dicent.play.record import Record
+
+Dice = Literal["rolled", "hand"]
+Ended = Literal["played", "resigned"]
+Result = Literal[1, 0, -1]
 
 VERSION = 1
 MARK = 0x44696365  # "Dice", in the file's header, tells our files from others
@@ -48,22 +52,22 @@ CREATE TABLE reviews (
   review TEXT NOT NULL    -- JSON
 ) STRICT;
 """
-FACTS = "id, game, start, max, min, dice, seed, result, ended, created, changed"
+COLUMNS = "id, game, start, max, min, dice, seed, result, ended, created, changed"
 REVIEWED = "EXISTS (SELECT 1 FROM reviews WHERE reviews.game = games.id)"
 
 
 @dataclass(frozen=True)
-class Facts:
+class GameSummary:
     """What a library knows of a game, without its steps."""
 
     id: str
     game: str  # the text that names it
     start: str
     players: tuple[str, str]  # who plays MAX, who plays MIN
-    dice: str  # "rolled" or "hand"
+    dice: Dice
     seed: int  # of the dice
-    result: int | None
-    ended: str | None  # None, "played" or "resigned"
+    result: Result | None  # for MAX
+    ended: Ended | None
     created: str
     changed: str
     reviewed: bool
@@ -71,7 +75,7 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class Kept(Facts):
+class SavedGame(GameSummary):
     """A game of the library."""
 
     steps: tuple[str, ...]
@@ -124,37 +128,39 @@ class Library:
         ended = None if record.result is None else "played"
         end = record.seed, record.result, ended
         row = (id, record.game, record.start, *record.players, dice, *end, _text(_now()), self._stamp())
-        self._file.execute(f"INSERT INTO games ({FACTS}) VALUES (?,?,?,?,?,?,?,?,?,?,?)", row)
+        self._file.execute(f"INSERT INTO games ({COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?)", row)
         steps = [(id, number, step) for number, step in enumerate(record.steps)]
         self._file.executemany("INSERT INTO steps VALUES (?,?,?)", steps)
         return id
 
-    def get(self, id: str) -> Kept:
+    def get(self, id: str) -> SavedGame:
         """A game by its id."""
         with self._lock, self._explained():
-            row = self._file.execute(f"SELECT {FACTS}, {REVIEWED} FROM games WHERE id = ?", (id,)).fetchone()
+            row = self._file.execute(
+                f"SELECT {COLUMNS}, {REVIEWED} FROM games WHERE id = ?", (id,)
+            ).fetchone()
             if row is None:
                 raise MissingError(f"the library has no game {id!r}")
             steps = self._steps(id)
-        return Kept(**_facts(row, len(steps)), steps=steps)
+        return SavedGame(**_columns(row, len(steps)), steps=steps)
 
     # Changes name the game as their author has seen it: if it is another by now, nothing is changed. The
     # number of steps would not be enough, since a move that was taken back may be followed by another.
 
-    def append(self, seen: Kept, step: str, result: int | None = None, ended: str | None = None) -> None:
+    def append(self, seen: SavedGame, step: str, result: int | None = None, ended: str | None = None) -> None:
         """Add a step to a game that goes on, and the game's end where it ends it."""
         with self._change():
             self._require(seen)
             self._file.execute("INSERT INTO steps VALUES (?,?,?)", (seen.id, seen.length, step))
             self._set(seen.id, result, ended)
 
-    def end(self, seen: Kept, result: int, ended: str) -> None:
+    def end(self, seen: SavedGame, result: int, ended: str) -> None:
         """End a game without one more step."""
         with self._change():
             self._require(seen)
             self._set(seen.id, result, ended)
 
-    def take_back(self, seen: Kept, to: int) -> None:
+    def take_back(self, seen: SavedGame, to: int) -> None:
         """Take a game back to its first `to` steps; it goes on from there."""
         with self._change():
             self._require(seen)
@@ -176,7 +182,7 @@ class Library:
         result: int | str | None = None,
         first: int = 0,
         most: int = 50,
-    ) -> tuple[list[Facts], int]:
+    ) -> tuple[list[GameSummary], int]:
         """Games, the one that changed last first, and how many there are in all.
 
         Every word of `text` must be in the game's name, its players, its start or its id. `game` is its name,
@@ -197,16 +203,16 @@ class Library:
         with self._lock, self._explained():
             [total] = self._file.execute(f"SELECT count(*) FROM games WHERE {condition}", values).fetchone()
             rows = self._file.execute(
-                f"SELECT {FACTS}, {REVIEWED}, {length} FROM games WHERE {condition} "
+                f"SELECT {COLUMNS}, {REVIEWED}, {length} FROM games WHERE {condition} "
                 "ORDER BY changed DESC, rowid DESC LIMIT ? OFFSET ?",
                 [*values, most, first],
             ).fetchall()
-        return [Facts(**_facts(row[:-1], row[-1])) for row in rows], total
+        return [GameSummary(**_columns(row[:-1], row[-1])) for row in rows], total
 
     # Reviews
 
-    def keep_review(self, seen: Kept, review: dict[str, Any]) -> bool:
-        """Keep the review of a game, unless it is another by now; is it kept?"""
+    def save_review(self, seen: SavedGame, review: dict[str, Any]) -> bool:
+        """Keep the review of a game, unless it is another by now; is it saved?"""
         with self._change():
             if self._steps(seen.id) != seen.steps:
                 return False
@@ -215,7 +221,7 @@ class Library:
             return True
 
     def review(self, id: str) -> dict[str, Any] | None:
-        """The review that was kept of a game."""
+        """The review that was saved of a game."""
         with self._lock, self._explained():
             row = self._file.execute("SELECT review FROM reviews WHERE game = ?", (id,)).fetchone()
         return None if row is None else json.loads(row[0])
@@ -247,7 +253,7 @@ class Library:
         if (said := one("quick_check(1)")) != "ok":
             raise sqlite3.DatabaseError(said)
 
-    def _require(self, seen: Kept) -> None:
+    def _require(self, seen: SavedGame) -> None:
         row = self._file.execute("SELECT ended FROM games WHERE id = ?", (seen.id,)).fetchone()
         if row is None:
             raise MissingError(f"the library has no game {seen.id!r}")
@@ -300,7 +306,7 @@ class Library:
             ) from error
 
 
-def _facts(row: tuple[Any, ...], length: int) -> dict[str, Any]:
+def _columns(row: tuple[Any, ...], length: int) -> dict[str, Any]:
     id, game, start, first, second, *others, reviewed = row
     dice, seed, result, ended, created, changed = others
     return {

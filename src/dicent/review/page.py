@@ -51,8 +51,8 @@ def review_page(review: Review, game: Game | None = None) -> str:
         "<h2>Mistakes</h2>",
         *_mistakes(review, game),
         _steps(review),
-        f"<p>Judged by {html.escape(review.judge)}. Endgames that are solved are marked as exact. Points are "
-        "hundredths of win probability.</p>",
+        f"<p>Evaluated by {html.escape(review.reviewer)}. Solved endgames are marked as exact. "
+        "Points are hundredths of win probability.</p>",
     ]
     return page(title, f"<main>{''.join(body)}</main>", STYLE)
 

@@ -3,7 +3,7 @@
 All of it is counted in win probability, draws as half: 0.1 are ten points of a hundred. A roll's luck is
 what it was worth beyond its expectation, as in matches (`dicent.play.luck`). A decision's loss is how much
 better the best move was. The two explain the result: it is the chance that MAX had at the start, plus its
-luck, less its losses, plus those of MIN; with an exact judge precisely, else up to what it saw too late.
+luck, less its losses, plus those of MIN; with an exact reviewer precisely, else up to what it saw too late.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dicent.game.game import NAMES, Game, State
 from dicent.game.registry import make_installed
 from dicent.kernels.constants import CHANCE, MAX, MIN
 from dicent.play.record import Record
-from dicent.review.judge import Judge, Opinion, judge_for
+from dicent.review.reviewer import Evaluation, Reviewer, reviewer_for
 from dicent.search.analysis import point_of_view, win_probability
 
 MISTAKE = 0.02  # the smallest loss that is called one
@@ -44,10 +44,10 @@ class Moment:
 
 @dataclass(frozen=True)
 class Review:
-    """What a judge says of a game."""
+    """What a reviewer says of a game."""
 
     record: Record
-    judge: str
+    reviewer: str
     start_win: float  # of MAX
     moments: tuple[Moment, ...]
 
@@ -96,7 +96,7 @@ class Review:
     def to_dict(self) -> dict[str, Any]:
         """Everything for programs; `from_dict` reads it again."""
         return {
-            "judge": self.judge,
+            "judge": self.reviewer,  # the name in saved libraries
             "start_win": {"MAX": self.start_win},
             "moments": [{**asdict(moment), "win": {"MAX": moment.win}} for moment in self.moments],
             "luck": self.luck,
@@ -123,42 +123,46 @@ class Review:
 
 def review_game(
     record: Record,
-    judge: Judge | None = None,
+    reviewer: Reviewer | None = None,
     game: Game | None = None,
     progress: Progress = lambda share: None,
 ) -> Review:
     """Review a game, finished or not. `progress` is told the share of the work that is done."""
     game = game or make_installed(record.game, "the record")
-    judge = judge or judge_for(game)
+    reviewer = reviewer or reviewer_for(game)
     states = list(record.states(game))
     if len(states) < 2:
         raise RecordError("nothing was played in this game: there is nothing to review")
-    opinions = _opinions(states, judge, progress)
+    evaluations = _evaluations(states, reviewer, progress)
     moments = [
-        _roll(before, opinion, step, after) if before.is_chance else _decision(before, opinion, step, after)
-        for before, opinion, step, after in zip(states, opinions, record.steps, states[1:], strict=False)
+        _roll(before, evaluation, step, after)
+        if before.is_chance
+        else _decision(before, evaluation, step, after)
+        for before, evaluation, step, after in zip(
+            states, evaluations, record.steps, states[1:], strict=False
+        )
     ]
-    return Review(record, judge.name, win_probability(opinions[0].value, MAX), tuple(moments))
+    return Review(record, reviewer.name, win_probability(evaluations[0].value, MAX), tuple(moments))
 
 
-def _opinions(states: list[State], judge: Judge, progress: Progress) -> list[Opinion]:
-    """What the judge says of every state but the last; the truth from the end back as far as it is known."""
-    opinions: list[Opinion | None] = [None] * (len(states) - 1)
-    for i in reversed(range(len(opinions))):
-        opinions[i] = judge.exact(states[i])
-        if opinions[i] is None:
+def _evaluations(states: list[State], reviewer: Reviewer, progress: Progress) -> list[Evaluation]:
+    """Evaluate every state but the last: exactly from the end back as far as possible, then by search."""
+    evaluations: list[Evaluation | None] = [None] * (len(states) - 1)
+    for i in reversed(range(len(evaluations))):
+        evaluations[i] = reviewer.exact(states[i])
+        if evaluations[i] is None:
             break
     plies, done = 0, []
-    for i, known in enumerate(opinions):
-        progress(i / len(opinions))
-        done.append(known or judge.opinion(states[i], plies))
+    for i, known in enumerate(evaluations):
+        progress(i / len(evaluations))
+        done.append(known or reviewer.evaluation(states[i], plies))
         plies += not states[i].is_chance
     return done
 
 
-def _roll(before: State, opinion: Opinion, step: str, after: State) -> Moment:
-    values = {text: value for text, _, value in opinion.outcomes}
-    expected = sum(p * value for _, p, value in opinion.outcomes)
+def _roll(before: State, evaluation: Evaluation, step: str, after: State) -> Moment:
+    values = {text: value for text, _, value in evaluation.outcomes}
+    expected = sum(p * value for _, p, value in evaluation.outcomes)
     value = float(after.result) if after.result is not None else values[step.strip()]
     pov = point_of_view(before)
     return Moment(
@@ -167,16 +171,16 @@ def _roll(before: State, opinion: Opinion, step: str, after: State) -> Moment:
         str(before),
         str(after),
         win_probability(value, MAX),
-        opinion.proved,
+        evaluation.proved,
         luck=(value - expected) / 2,
         roller=TURNS[pov],
     )
 
 
-def _decision(before: State, opinion: Opinion, step: str, after: State) -> Moment:
-    moves = {text: (value, proved) for text, value, proved in opinion.moves}
+def _decision(before: State, evaluation: Evaluation, step: str, after: State) -> Moment:
+    moves = {text: (value, proved) for text, value, proved in evaluation.moves}
     value, proved = moves[step.strip()]
-    best, best_value, best_proved = opinion.moves[0]
+    best, best_value, best_proved = evaluation.moves[0]
     if before.to_play * (best_value - value) <= 0:
         best, best_value = step.strip(), value
     if after.result is not None:

@@ -7,7 +7,6 @@ import secrets
 import threading
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from fastapi import APIRouter
@@ -18,35 +17,44 @@ from dicent.game import State
 from dicent.game.registry import game_names
 from dicent.kernels.constants import DICE, MAX, MIN
 from dicent.kernels.generator import open_stream, uniform
-from dicent.library.library import Kept, Library
+from dicent.library.library import Library, SavedGame
 from dicent.notation import parse_position
 from dicent.play.chooser import seeded
 from dicent.play.player import Player
 from dicent.play.strengths import STRENGTHS, strength_player
-from dicent.review.judge import Judge, judge_for
-from dicent.web.positions import TURNS, apply_text, game_named, position_shape
+from dicent.review.reviewer import Reviewer, reviewer_for
+from dicent.web.positions import TURNS, apply_text, describe_position, game_named
 from dicent.web.problems import DECLARED, ProblemError, about
-from dicent.web.schemas import AtRequest, GameShape, GameStepRequest, Hint, NewGame, ResignRequest
-from dicent.web.threads import Work
+from dicent.web.schemas import (
+    AtRequest,
+    GameStepRequest,
+    Hint,
+    NewGame,
+    PlayedGame,
+    PlayedStep,
+    Players,
+    ResignRequest,
+)
+from dicent.web.threads import SearchThreads
 
 HUMAN = "human"
-TABLES = 1000  # games whose states are remembered
+OPEN_GAMES = 1000  # games whose states are remembered
 
 
-class Table:
+class OpenGame:
     """A game on the board: what the library keeps, and its states. `known` is an earlier look at it."""
 
-    def __init__(self, kept: Kept, known: Table | None = None) -> None:
-        self.kept = kept
-        self.game = game_named(kept.game)
+    def __init__(self, saved: SavedGame, known: OpenGame | None = None) -> None:
+        self.saved = saved
+        self.game = game_named(saved.game)
         self.states: list[State] = []
         self.texts: list[str] = []  # of the states
         if known is not None:
-            same = _common(kept.steps, known.kept.steps)
+            same = _common(saved.steps, known.saved.steps)
             self.states, self.texts = known.states[: same + 1], known.texts[: same + 1]
         else:
-            self._reach(self.game.parse(kept.start))
-        for step in kept.steps[len(self.states) - 1 :]:
+            self._reach(self.game.parse(saved.start))
+        for step in saved.steps[len(self.states) - 1 :]:
             self._reach(apply_text(self.state, step))
 
     def _reach(self, state: State) -> None:
@@ -62,7 +70,7 @@ class Table:
         """Who decides at a state; None where chance does, or the game is over."""
         if state.result is not None or state.is_chance:
             return None
-        return self.kept.players[0 if state.to_play == MAX else 1]
+        return self.saved.players[0 if state.to_play == MAX else 1]
 
     def is_computers(self, state: State) -> bool:
         """Is a computer to move?"""
@@ -71,30 +79,30 @@ class Table:
     def is_persons(self, state: State) -> bool:
         """Is a person to move, or to enter what was rolled?"""
         if state.is_chance:
-            return self.kept.dice == "hand"
+            return self.saved.dice == "hand"
         return state.result is None and not self.is_computers(state)
 
-    def shape(self) -> dict[str, Any]:
-        """The game as an answer."""
-        kept, plies = self.kept, sum(not state.is_chance for state in self.states[:-1])
+    def describe(self) -> PlayedGame:
+        """Describe the game with its position and history."""
+        saved, plies = self.saved, sum(not state.is_chance for state in self.states[:-1])
         history = [
-            {"step": step, "player": TURNS[before.to_play], "position": after}
-            for step, before, after in zip(kept.steps, self.states, self.texts[1:], strict=False)
+            PlayedStep(step=step, player=TURNS[before.to_play], position=after)
+            for step, before, after in zip(saved.steps, self.states, self.texts[1:], strict=False)
         ]
-        return {
-            "id": kept.id,
-            "game": kept.game,
-            "start": kept.start,
-            "steps": list(kept.steps),
-            "players": {"MAX": kept.players[0], "MIN": kept.players[1]},
-            "dice": kept.dice,
-            "result": kept.result,
-            "ended": kept.ended,
-            "created": kept.created,
-            "position": position_shape(self.state, plies),
-            "history": history,
-            "reviewed": kept.reviewed,
-        }
+        return PlayedGame(
+            id=saved.id,
+            game=saved.game,
+            start=saved.start,
+            steps=list(saved.steps),
+            players=Players(MAX=saved.players[0], MIN=saved.players[1]),
+            dice=saved.dice,
+            result=saved.result,
+            ended=saved.ended,
+            created=saved.created,
+            position=describe_position(self.state, plies),
+            history=history,
+            reviewed=saved.reviewed,
+        )
 
 
 def _common(one: tuple[str, ...], other: tuple[str, ...]) -> int:
@@ -117,24 +125,24 @@ def roll(state: State, seed: int, number: int) -> str:
 class Games:
     """What can be done with the games of a library."""
 
-    def __init__(self, library: Library, work: Work) -> None:
+    def __init__(self, library: Library, threads: SearchThreads) -> None:
         self.library = library
-        self.work = work
+        self.threads = threads
         self._lock = threading.Lock()
-        self._tables: dict[str, Table] = {}  # the one asked for last at the end
-        self._thinking: dict[tuple[str, int], asyncio.Task[dict[str, Any]]] = {}
+        self._open_games: dict[str, OpenGame] = {}  # the one asked for last at the end
+        self._thinking: dict[tuple[str, int], asyncio.Task[PlayedGame]] = {}
 
-    def table(self, id: str) -> Table:
+    def get(self, id: str) -> OpenGame:
         """A game by its id. The library is always asked; states that are known are not worked out again."""
-        table = Table(self.library.get(id), self._tables.get(id))
+        game = OpenGame(self.library.get(id), self._open_games.get(id))
         with self._lock:
-            self._tables.pop(id, None)
-            self._tables[id] = table
-            if len(self._tables) > TABLES:
-                del self._tables[next(iter(self._tables))]
-        return table
+            self._open_games.pop(id, None)
+            self._open_games[id] = game
+            if len(self._open_games) > OPEN_GAMES:
+                del self._open_games[next(iter(self._open_games))]
+        return game
 
-    def begin(self, wanted: NewGame) -> dict[str, Any]:
+    def begin(self, wanted: NewGame) -> PlayedGame:
         """Begin a game."""
         with about("game"):
             game = game_named(wanted.game)
@@ -149,27 +157,27 @@ class Games:
                     strength_player(player, game)
         players = wanted.players.MAX, wanted.players.MIN
         seed = secrets.randbits(62)
-        return self.table(self.library.add(game.name, str(state), players, wanted.dice, seed)).shape()
+        return self.get(self.library.add(game.name, str(state), players, wanted.dice, seed)).describe()
 
-    def step(self, id: str, at: int, step: str) -> dict[str, Any]:
+    def step(self, id: str, at: int, step: str) -> PlayedGame:
         """A person's action, or an outcome of dice that are rolled by hand."""
-        table = self._open(id, at)
-        if table.state.is_chance and table.kept.dice == "rolled":
+        game = self._open(id, at)
+        if game.state.is_chance and game.saved.dice == "rolled":
             raise ProblemError(422, "the die is to be rolled: ask for a roll", "step")
-        if table.is_computers(table.state):
+        if game.is_computers(game.state):
             raise ProblemError(422, "the computer is to move: ask for its reply", "step")
-        return self._append(table, step)
+        return self._append(game, step)
 
-    def roll(self, id: str, at: int) -> dict[str, Any]:
+    def roll(self, id: str, at: int) -> PlayedGame:
         """Let chance decide."""
-        table = self._open(id, at)
-        if not table.state.is_chance:
+        game = self._open(id, at)
+        if not game.state.is_chance:
             raise ProblemError(422, "there is nothing to roll: a player is to move")
-        if table.kept.dice == "hand":
+        if game.saved.dice == "hand":
             raise ProblemError(422, "the dice of this game are rolled by hand: send their outcome as a step")
-        return self._append(table, roll(table.state, table.kept.seed, at))
+        return self._append(game, roll(game.state, game.saved.seed, at))
 
-    async def reply(self, id: str, at: int) -> dict[str, Any]:
+    async def reply(self, id: str, at: int) -> PlayedGame:
         """The computer's move. Asking again for a move that is made, or thought about, changes nothing."""
         task = self._thinking.get((id, at))
         if task is None:
@@ -178,90 +186,91 @@ class Games:
             task.add_done_callback(lambda task: self._thought(id, at, task))
         return await asyncio.shield(task)
 
-    def _thought(self, id: str, at: int, task: asyncio.Task[dict[str, Any]]) -> None:
+    def _thought(self, id: str, at: int, task: asyncio.Task[PlayedGame]) -> None:
         self._thinking.pop((id, at), None)
         if not task.cancelled():
             task.exception()  # looked at, even if nobody waits for it any more
 
-    async def _reply(self, id: str, at: int) -> dict[str, Any]:
-        table = await run_in_threadpool(self.table, id)
-        if at < len(table.kept.steps) and table.is_computers(table.states[at]):
-            return table.shape()
-        self._require(table, at)
-        name = table.player(table.state)
+    async def _reply(self, id: str, at: int) -> PlayedGame:
+        game = await run_in_threadpool(self.get, id)
+        if at < len(game.saved.steps) and game.is_computers(game.states[at]):
+            return game.describe()
+        self._require(game, at)
+        name = game.player(game.state)
         if name not in STRENGTHS:
             raise ProblemError(422, "no computer is to move here")
-        plies = sum(not state.is_chance for state in table.states[:-1])
+        plies = sum(not state.is_chance for state in game.states[:-1])
 
         def think() -> str:
-            player = _player(name, table.kept.game)
-            search = seeded(player.search, table.kept.seed ^ at, table.kept.seed)
-            action = search.play(table.state, player.budget, plies)
-            return table.game.format_action(table.state, action)
+            player = _player(name, game.saved.game)
+            search = seeded(player.search, game.saved.seed ^ at, game.saved.seed)
+            action = search.play(game.state, player.budget, plies)
+            return game.game.format_action(game.state, action)
 
-        step = await self.work.move(think)
-        return await run_in_threadpool(self._append, table, step)
+        step = await self.threads.move(think)
+        return await run_in_threadpool(self._append, game, step)
 
-    def take_back(self, id: str, at: int) -> dict[str, Any]:
+    def take_back(self, id: str, at: int) -> PlayedGame:
         """Back to the last decision of a person; a resignation alone is taken back first.
 
         Dice that are rolled here stay as they fell. Those of a real board are a person's to enter, and a slip
         there can be mended.
         """
-        table = self.table(id)
-        if table.kept.length != at:
-            raise _gone_on(table, at)
+        game = self.get(id)
+        if game.saved.length != at:
+            raise _gone_on(game, at)
         to = at
-        if table.kept.ended != "resigned":
-            mine = [i for i in range(at) if table.is_persons(table.states[i])]
+        if game.saved.ended != "resigned":
+            mine = [i for i in range(at) if game.is_persons(game.states[i])]
             if not mine:
                 raise ProblemError(422, "there is no move of a person to take back")
             to = mine[-1]
-        return self._change(table, lambda: self.library.take_back(table.kept, to))
+        return self._change(game, lambda: self.library.take_back(game.saved, to))
 
-    def resign(self, id: str, at: int, side: str) -> dict[str, Any]:
+    def resign(self, id: str, at: int, side: str) -> PlayedGame:
         """One side gives up."""
-        table = self._open(id, at)
+        game = self._open(id, at)
         result = MIN if side == "MAX" else MAX
-        return self._change(table, lambda: self.library.end(table.kept, result, "resigned"))
+        return self._change(game, lambda: self.library.end(game.saved, result, "resigned"))
 
-    async def hint(self, id: str, at: int) -> dict[str, Any]:
+    async def hint(self, id: str, at: int) -> Hint:
         """What a strong player would do."""
-        table = await run_in_threadpool(self._open, id, at)
-        if not table.state.legal_actions:
+        game = await run_in_threadpool(self._open, id, at)
+        if not game.state.legal_actions:
             raise ProblemError(422, "no player is to move here")
-        return await self.work.move(lambda: _judge(table.kept.game).hint(table.state))
+        hint = await self.threads.move(lambda: _reviewer(game.saved.game).hint(game.state))
+        return Hint.model_validate(hint)
 
-    def _append(self, table: Table, step: str) -> dict[str, Any]:
+    def _append(self, game: OpenGame, step: str) -> PlayedGame:
         with about("step"):
-            state = apply_text(table.state, step)
+            state = apply_text(game.state, step)
         text, ended = step.strip(), None if state.result is None else "played"
-        return self._change(table, lambda: self.library.append(table.kept, text, state.result, ended))
+        return self._change(game, lambda: self.library.append(game.saved, text, state.result, ended))
 
-    def _change(self, seen: Table, change: Callable[[], None]) -> dict[str, Any]:
+    def _change(self, seen: OpenGame, change: Callable[[], None]) -> PlayedGame:
         try:
             change()
         except ConflictError:
-            raise _gone_on(self.table(seen.kept.id), seen.kept.length) from None
-        return self.table(seen.kept.id).shape()
+            raise _gone_on(self.get(seen.saved.id), seen.saved.length) from None
+        return self.get(seen.saved.id).describe()
 
-    def _open(self, id: str, at: int) -> Table:
+    def _open(self, id: str, at: int) -> OpenGame:
         """A game that goes on, and has as many steps as the client knows."""
-        table = self.table(id)
-        self._require(table, at)
-        return table
+        game = self.get(id)
+        self._require(game, at)
+        return game
 
-    def _require(self, table: Table, at: int) -> None:
-        if table.kept.length != at:
-            raise _gone_on(table, at)
-        if table.kept.ended is not None:
+    def _require(self, game: OpenGame, at: int) -> None:
+        if game.saved.length != at:
+            raise _gone_on(game, at)
+        if game.saved.ended is not None:
             raise ProblemError(422, "the game is over")
 
 
-def _gone_on(table: Table, at: int) -> ProblemError:
-    length = table.kept.length
+def _gone_on(game: OpenGame, at: int) -> ProblemError:
+    length = game.saved.length
     text = "the game was changed meanwhile" if length == at else f"the game has {length} steps, not {at}"
-    return ProblemError(409, text, "at", game=table.shape())
+    return ProblemError(409, text, "at", game=game.describe().model_dump(by_alias=True))
 
 
 @lru_cache(maxsize=64)
@@ -270,8 +279,8 @@ def _player(name: str, game: str) -> Player:
 
 
 @lru_cache(maxsize=16)
-def _judge(game: str) -> Judge:
-    return judge_for(game_named(game), solved=0)
+def _reviewer(game: str) -> Reviewer:
+    return reviewer_for(game_named(game), solved=0)
 
 
 def think_once() -> None:
@@ -289,35 +298,35 @@ def routes(games: Games) -> APIRouter:
     router = APIRouter(prefix="/api/games", responses=DECLARED)
 
     @router.post("", status_code=201)
-    def begin(request: NewGame) -> GameShape:
-        return GameShape.model_validate(games.begin(request))
+    def begin(request: NewGame) -> PlayedGame:
+        return games.begin(request)
 
     @router.get("/{id}")
-    def game(id: str) -> GameShape:
-        return GameShape.model_validate(games.table(id).shape())
+    def game(id: str) -> PlayedGame:
+        return games.get(id).describe()
 
     @router.post("/{id}/steps")
-    def step(id: str, request: GameStepRequest) -> GameShape:
-        return GameShape.model_validate(games.step(id, request.at, request.step))
+    def step(id: str, request: GameStepRequest) -> PlayedGame:
+        return games.step(id, request.at, request.step)
 
     @router.post("/{id}/roll")
-    def roll(id: str, request: AtRequest) -> GameShape:
-        return GameShape.model_validate(games.roll(id, request.at))
+    def roll(id: str, request: AtRequest) -> PlayedGame:
+        return games.roll(id, request.at)
 
     @router.post("/{id}/reply")
-    async def reply(id: str, request: AtRequest) -> GameShape:
-        return GameShape.model_validate(await games.reply(id, request.at))
+    async def reply(id: str, request: AtRequest) -> PlayedGame:
+        return await games.reply(id, request.at)
 
     @router.post("/{id}/take-back")
-    def take_back(id: str, request: AtRequest) -> GameShape:
-        return GameShape.model_validate(games.take_back(id, request.at))
+    def take_back(id: str, request: AtRequest) -> PlayedGame:
+        return games.take_back(id, request.at)
 
     @router.post("/{id}/resign")
-    def resign(id: str, request: ResignRequest) -> GameShape:
-        return GameShape.model_validate(games.resign(id, request.at, request.side))
+    def resign(id: str, request: ResignRequest) -> PlayedGame:
+        return games.resign(id, request.at, request.side)
 
     @router.post("/{id}/hint")
     async def hint(id: str, request: AtRequest) -> Hint:
-        return Hint.model_validate(await games.hint(id, request.at))
+        return await games.hint(id, request.at)
 
     return router

@@ -1,4 +1,4 @@
-"""Shapes: what requests and answers look like, checked on their way in and described for programs."""
+"""Schemas of requests and answers: FastAPI checks them and describes them in /api/openapi.json."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from dicent.library.library import Dice, Ended, Result
+
 Side = Literal["MAX", "MIN"]
 Turn = Literal["MAX", "MIN", "CHANCE"]
 Cell = tuple[int, int]  # row and column, from the top left
-Outcome = Literal[1, 0, -1]
 
 GameText = Annotated[str, Field(max_length=200, description="The text that names a game.")]
 PositionText = Annotated[str, Field(max_length=2000, description="A position's text; empty: a start.")]
@@ -33,7 +34,7 @@ class Problem(BaseModel):
 # Positions
 
 
-class PieceShape(BaseModel):
+class Piece(BaseModel):
     """A piece on its cell."""
 
     row: int
@@ -42,12 +43,12 @@ class PieceShape(BaseModel):
     owner: Side | None
 
 
-class ViewShape(BaseModel):
+class Board(BaseModel):
     """What the board looks like."""
 
     rows: int
     columns: int
-    pieces: list[PieceShape]
+    pieces: list[Piece]
     die: str
     marked: list[Cell]
     row_names: list[str]
@@ -55,7 +56,7 @@ class ViewShape(BaseModel):
     caption: str
 
 
-class ActionShape(BaseModel):
+class Action(BaseModel):
     """A legal action, with the cells that it leads from and to where a board shows them."""
 
     model_config = ConfigDict(populate_by_name=True)
@@ -64,25 +65,25 @@ class ActionShape(BaseModel):
     to: Cell | None
 
 
-class OutcomeShape(BaseModel):
+class Outcome(BaseModel):
     """An outcome of chance."""
 
     text: str
     p: float
 
 
-class PositionShape(BaseModel):
+class Position(BaseModel):
     """A position and all that may happen there."""
 
     game: str
     position: str
     to_play: Turn | None
     roller: Side | None  # who moves after the roll, where chance is to play
-    result: Outcome | None
+    result: Result | None
     ply: int
-    view: ViewShape | None
-    actions: list[ActionShape]
-    outcomes: list[OutcomeShape]
+    view: Board | None
+    actions: list[Action]
+    outcomes: list[Outcome]
 
 
 class StepRequest(Request):
@@ -116,10 +117,10 @@ class NewGame(Request):
     game: GameText
     position: PositionText = ""
     players: NewPlayers
-    dice: Literal["rolled", "hand"] = "rolled"
+    dice: Dice = "rolled"
 
 
-class HistoryShape(BaseModel):
+class PlayedStep(BaseModel):
     """A step that was played: who did it, and the position after it."""
 
     step: str
@@ -134,16 +135,16 @@ class Summary(BaseModel):
     game: str
     title: str
     players: Players
-    dice: Literal["rolled", "hand"]
-    result: Outcome | None
-    ended: Literal["played", "resigned"] | None
+    dice: Dice
+    result: Result | None
+    ended: Ended | None
     created: str
     changed: str
     length: int
     reviewed: bool
 
 
-class GameShape(BaseModel):
+class PlayedGame(BaseModel):
     """A game of the library with all that a board needs."""
 
     id: str
@@ -151,19 +152,19 @@ class GameShape(BaseModel):
     start: str
     steps: list[str]
     players: Players
-    dice: Literal["rolled", "hand"]
-    result: Outcome | None
-    ended: Literal["played", "resigned"] | None
+    dice: Dice
+    result: Result | None
+    ended: Ended | None
     created: str
-    position: PositionShape
-    history: list[HistoryShape]
+    position: Position
+    history: list[PlayedStep]
     reviewed: bool
 
 
 class Conflict(Problem):
     """The game is not what the client believes; or, without `game`, something else is in the way."""
 
-    game: GameShape | None = None
+    game: PlayedGame | None = None
 
 
 class AtRequest(Request):
@@ -229,7 +230,7 @@ class ReviewState(BaseModel):
 # Information
 
 
-class OptionShape(BaseModel):
+class GameOption(BaseModel):
     """A choice that a game offers."""
 
     name: str
@@ -244,7 +245,7 @@ class GameInfo(BaseModel):
     name: str
     title: str
     description: str
-    options: list[OptionShape]
+    options: list[GameOption]
     chance: bool
     view: bool
 
@@ -294,7 +295,7 @@ class Curve(BaseModel):
     y: list[float]
 
 
-class RunShape(RunSummary):
+class RunDetails(RunSummary):
     """A run with its curves and latest games, as records."""
 
     settings: dict[str, Any]
@@ -312,7 +313,7 @@ class TournamentSummary(BaseModel):
     finished: bool
 
 
-class TournamentShape(TournamentSummary):
+class TournamentDetails(TournamentSummary):
     """A tournament with its ratings, strongest first, and the shares that each had against each."""
 
     seed: int

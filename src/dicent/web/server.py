@@ -24,7 +24,7 @@ from dicent.web import archive, games, positions, reviews, runs
 from dicent.web.engine_socket import add_socket
 from dicent.web.problems import add_handlers
 from dicent.web.security import LOOPBACK, Security
-from dicent.web.threads import Work
+from dicent.web.threads import SearchThreads
 
 STATIC = Path(__file__).parent / "static"
 FILE = "games.sqlite"
@@ -74,14 +74,14 @@ class Settings:
 
 def make_app(settings: Settings) -> FastAPI:
     """The application; its library is opened here."""
-    library, work = Library(settings.folder / FILE), Work(settings.threads)
+    library, threads = Library(settings.folder / FILE), SearchThreads(settings.threads)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         if settings.warm:
-            work.reviews.submit(games.think_once)
+            threads.reviews.submit(games.think_once)
         yield
-        work.close()
+        threads.close()
         workers.close()
         library.close()
 
@@ -97,8 +97,8 @@ def make_app(settings: Settings) -> FastAPI:
     workers = add_socket(app)
     app.include_router(positions.routes())
     app.include_router(archive.routes(library))
-    app.include_router(games.routes(games.Games(library, work)))
-    app.include_router(reviews.routes(reviews.Reviews(library, work)))
+    app.include_router(games.routes(games.Games(library, threads)))
+    app.include_router(reviews.routes(reviews.Reviews(library, threads)))
     app.include_router(runs.routes(runs.Runs(settings.runs)))
     _add_pages(app)
     app.add_middleware(Security, host=settings.host, port=settings.port, token=settings.token)

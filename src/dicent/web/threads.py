@@ -1,4 +1,4 @@
-"""Work: searches in threads of their own, so that no slow one keeps another user waiting for a move."""
+"""Threads that search for moves and reviews, so that a slow search delays no other user."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PATIENCE = 3.0  # seconds to wait for what is under way when the server ends
 NICER = 10  # how far threads that nobody waits for step back behind those of moves
 
 
-class Work:
+class SearchThreads:
     """Threads for moves, and one for reviews that gives way to them."""
 
     def __init__(self, threads: int | None = None, most: int = 256) -> None:
