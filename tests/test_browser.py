@@ -211,22 +211,22 @@ def test_analysis_of_a_pasted_position(browser: Browser, server: Server) -> None
     browser.see(".rolls li")
     assert len(browser.all(".rolls li")) == 6
     browser.click("button", "Stop")
-    browser.click("button", "Go on")
+    browser.click("button", "Continue")
     browser.click("[aria-label='Die: 3']")
     browser.see(".status", "Red to move, die 3")
 
 
 def test_a_position_set_up_by_hand(browser: Browser, server: Server) -> None:
     browser.open(f"{server.url}#/analyse?game=ewn&position=AB3/C4/5/4c/3ba+1+-")
-    browser.click("button", "Set up by hand")
-    browser.click("button", "Clear the board")
+    browser.click("button", "Set up board")
+    browser.click("button", "Clear board")
     assert "over" in browser.see(".message").text or "both" in browser.see(".message").text
     for piece, cell in (("Red 1", "d2"), ("Blue 3", "b5")):
         browser.click(f"[aria-label='{piece}']")
         browser.click(f"[data-name='{cell}']")
     browser.click("[aria-label='Die: 2']")
     assert browser.see("#draft").get_attribute("value") == WON
-    browser.click("button.primary", "Analyse it")
+    browser.click("button.primary", "Analyse")
     assert "d2e1" in browser.see(".moves-table tbody tr", "best").text
 
 
@@ -250,7 +250,7 @@ def test_a_file_in_a_chinese_encoding(browser: Browser, server: Server, tmp_path
     browser.see("#import-file").send_keys(str(file))
     wait_for(lambda: browser.see("#import-text").get_property("value"), "the text")
     browser.click("dialog button.primary")
-    browser.see(".message", "One game was added")
+    browser.see(".message", "Imported 1 game")
     row = browser.see(".game-row", "安娜")
     assert "Not finished" in row.text
 
@@ -260,7 +260,7 @@ def test_review_of_a_game_with_a_blunder(browser: Browser, server: Server) -> No
     browser.click("button", "Import games")
     browser.write("#import-text", json.dumps(BLUNDER))
     browser.click("dialog button.primary")
-    browser.see(".message", "One game was added")
+    browser.see(".message", "Imported 1 game")
     browser.click(".game-row a", "Hasty")
     browser.click("button.primary", "Review this game")
     mistake = browser.see(".mistakes button", "d2e2")
@@ -290,7 +290,7 @@ def test_games_are_found_exported_and_deleted(browser: Browser, server: Server) 
     browser.click(".menu summary")
     browser.click(".menu button", "Delete")
     browser.click("dialog button.danger")
-    browser.see(".empty", "No game fits")
+    browser.see(".empty", "No games found")
 
 
 def test_a_game_survives_reloading_and_the_death_of_the_server(browser: Browser, server: Server) -> None:

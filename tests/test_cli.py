@@ -329,7 +329,7 @@ def test_a_sequential_test_says_what_it_accepts(output: Output) -> None:
         "match", "uct:100", "random", "--game", "ewn", "--games", "400", "--sprt", "0", "200", "--seed", "1"
     )
     assert re.search(r"sequential test +\+200 Elo accepted, log-likelihood ratio \+\d", text)
-    assert re.search(r"without luck +\d", text)
+    assert re.search(r"luck-adjusted score +\d", text)
     assert re.search(r"dice +[\d,]+ rolls, chi-square test p = ", text)
 
 

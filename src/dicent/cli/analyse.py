@@ -1,4 +1,4 @@
-"""Commands about positions: analyse."""
+"""The command `analyse`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import dicent
 from dicent.cli.shared import GameText, Json, PositionText, app, print_json
 from dicent.errors import DicentError
 
-MOST_OUTCOMES = 12  # columns of rolls; a game with more shows none
+MOST_OUTCOMES = 12  # columns for outcomes; the table of a game with more has none
 
 
 @app.command
@@ -33,17 +33,17 @@ def analyse(
     json: Json = False,
     stream: bool = False,
 ) -> None:
-    """Say what every move of a position is worth. Ctrl-C ends the search early, with what is known.
+    """Evaluate every move of a position. Ctrl-C stops the search and prints the result so far.
 
     Args:
-        player: Who searches: uct:1000, expectiminimax:NET,depth=3, the name of a strength, ...
-        time: Seconds to search; without any limit, those of the player.
-        nodes: States to add to the tree at the most.
-        evaluations: States to evaluate at the most.
-        depth: Plies to look ahead at the most, rolls of chance among them.
-        every: Seconds between two looks at a search that goes on.
-        seed: Which start position, where it is dealt and no position is given.
-        stream: Print lines of JSON while the search goes on, the last one when it has ended.
+        player: The player that searches: uct:1000, expectiminimax:NET,depth=3, the name of a strength, ...
+        time: Seconds to search. Without any limit the player's own limit applies.
+        nodes: Maximum number of states in the tree.
+        evaluations: Maximum number of states to evaluate.
+        depth: Maximum number of plies to search; rolls count.
+        every: Seconds between two updates of the display.
+        seed: Seed of the start position, if it is random and no position is given.
+        stream: Print a line of JSON at every update and one at the end.
     """
     from dicent.engine.players import default_player, find_player
     from dicent.notation import parse_position
@@ -51,7 +51,7 @@ def analyse(
     made = dicent.make(game)
     state = parse_position(made, position) if position else made.initial_state(seed)
     if not every > 0:
-        raise DicentError(f"--every is {every}, it must be above 0")
+        raise DicentError(f"--every must be above 0 (got {every})")
     who = find_player(player or default_player(), made, any_text=True)
     nothing = time is None and nodes is None and evaluations is None and depth is None
     limit = who.budget if nothing else dicent.Limit(time, nodes, evaluations, depth)
@@ -69,7 +69,7 @@ def analyse(
 def _analyses(
     player: dicent.Player, state: dicent.State, limit: dicent.Limit, every: float
 ) -> Iterator[dict[str, Any]]:
-    """What is found, more and more of it."""
+    """Yield the analysis at every update of the search."""
     from dicent.engine.answers import analysis_json
     from dicent.engine.session import inner_search, warm_up
     from dicent.engine.tables import with_tables
@@ -92,7 +92,7 @@ def _show(found: Iterator[dict[str, Any]], player: str) -> None:
 
 
 def analysis_table(facts: dict[str, Any], player: str) -> Group:
-    """An analysis for people."""
+    """Return an analysis as a table for the terminal."""
     whose = facts["player"]
     exact = ", exactly" if facts["proved"] else ""
     lines: list[Any] = [
@@ -108,20 +108,20 @@ def analysis_table(facts: dict[str, Any], player: str) -> Group:
 
 
 def _notes(facts: dict[str, Any], player: str) -> list[str]:
-    """What the table means, and where it comes from."""
+    """Return the lines that explain the table and its source."""
     notes = []
     if rolls := _rolls(facts):
-        notes.append(f"{rolls[0]} to {rolls[-1]}: the win after that roll, in percent")
+        notes.append(f"{rolls[0]} to {rolls[-1]}: win probability after that roll, in percent")
     if any(move["proved"] for move in facts["moves"]):
-        notes.append("= marks what is exact")
+        notes.append("= marks exact values")
     if facts["source"] == "table":
-        return [*notes, "from the endgame table"]
+        return [*notes, "from the tablebase"]
     searched = f"{facts['nodes']:,} nodes, {facts['evaluations']:,} evaluations, depth {facts['depth']}"
     return [*notes, f"searched by {player}: {searched}, {facts['time']:.2f} s"]
 
 
 def _rolls(facts: dict[str, Any]) -> list[str]:
-    """The rolls that have columns."""
+    """Return the outcomes that have a column."""
     listed: list[dict[str, Any]] = max((move["by_outcome"] for move in facts["moves"]), key=len, default=[])
     return [roll["outcome"] for roll in listed] if len(listed) <= MOST_OUTCOMES else []
 

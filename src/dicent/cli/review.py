@@ -1,4 +1,4 @@
-"""Commands about games that were played: review."""
+"""The command `review`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from dicent.play.record import Record
     from dicent.review import Review
 
-File = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE", help="Records, CCGC or PGN.")]
+File = Annotated[
+    str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE", help="A file of records, CCGC or PGN.")
+]
 
 
 @app.command
@@ -33,13 +35,13 @@ def review(
     html: str | None = None,
     json: Json = False,
 ) -> None:
-    """Review a game: luck of each roll, loss of each decision, mistakes with the better move.
+    """Review a finished game: the luck of each roll, the cost of each move, mistakes and better moves.
 
     Args:
-        number: Which game of the file, counted from 1; the last by default.
+        number: Number of the game in the file, from 1; the last game by default.
         game: The game's name or file. Needed for a game file of your own: records never run a file.
         network: The network that evaluates positions; by default the shipped one, else random games.
-        html: A file to write the review to, as a page that can be shared.
+        html: Also write the review to this HTML file.
     """
     from dicent.review import review_game, review_page, reviewer_for
 
@@ -77,10 +79,10 @@ def _chosen(file: str, number: int | None, game: dicent.Game | None) -> Record:
     except (OSError, RecordError) as error:
         raise RecordError(f"{file} cannot be read: {error}") from error
     if number is not None and not 1 <= number <= len(records):
-        raise RecordError(f"{file} holds {len(records):,} games: there is no number {number}")
+        raise RecordError(f"--number must be from 1 to {len(records):,}, the games in {file} (got {number})")
     record = records[-1 if number is None else number - 1]
     if game is not None and not names_game(record.game, game):
-        raise RecordError(f"{file} holds a game of {record.game}, and --game is {game.name}")
+        raise RecordError(f"{file} holds a game of {record.game}, not of {game.name} (from --game)")
     return record
 
 
@@ -88,7 +90,7 @@ def _print(found: Review, console: Console) -> None:
     first, second = (escape(player) for player in found.record.players)
     console.print(f"[bold]{first}[/] (MAX) against [bold]{second}[/] (MIN), {escape(found.record.game)}")
     console.print(escape(found.verdict))
-    sums = Table("", "luck of its rolls", "lost by decisions", box=None, pad_edge=False, header_style="dim")
+    sums = Table("", "luck", "lost by mistakes", box=None, pad_edge=False, header_style="dim")
     for side in ("MAX", "MIN"):
         sums.add_row(side, f"{100 * found.luck[side]:+.1f}", f"{100 * found.loss[side]:.1f}")
     console.print(sums)
