@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 AXE = Path(__file__).parent / "vendor" / "axe.min.js"
-PATIENCE = 1200.0  # seconds to wait; native code may have to be compiled first, on a slow machine
+PATIENCE = 600.0  # seconds to wait; native code may have to be compiled first, on a slow machine
 
 
 def missing() -> str | None:

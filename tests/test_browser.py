@@ -269,7 +269,7 @@ def test_review_of_a_game_with_a_blunder(browser: Browser, server: Server) -> No
     browser.see(".caption", "Better: d2e1")
     browser.see(".arrow.better")
     browser.see(".arrow.played")
-    assert "Blue has won" in browser.see(".verdict").text
+    assert "Blue won" in browser.see(".verdict").text
     report = browser.see("a[href$='review.html']").get_attribute("href")
     browser.open(report)
     assert "d2e1" in browser.see("body").text
@@ -304,7 +304,7 @@ def test_a_game_survives_reloading_and_the_death_of_the_server(browser: Browser,
     browser.see(".move-text", "a4b3")
     server.kill()
     browser.click("[aria-label='Die: 1']")
-    browser.see(".away span", "does not answer")
+    browser.see(".away span", "Connection lost")
     server.start()
     wait_for(lambda: not browser.all(".away span"), "the end of the warning")
     browser.see(".cell.movable[data-name='e1']")

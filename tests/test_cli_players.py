@@ -95,7 +95,7 @@ def test_analyse_for_people(run: Run) -> None:
     assert lines[2].split() == ["move", "win", "loss", "1", "2", "3", "4", "5", "6", "principal", "variation"]
     assert len([line for line in lines if " = " in line]) == 3
     assert "1 to 6: win probability after that roll, in percent" in printed
-    assert "= marks what is exact" in printed
+    assert "= marks exact values" in printed
 
 
 def test_analyse_before_a_roll(run: Run) -> None:

@@ -193,9 +193,9 @@ def test_searches_ask_tables_on_their_way(monkeypatch: pytest.MonkeyPatch, tmp_p
 @pytest.mark.parametrize(
     ("query", "field", "says"),
     [
-        ({"id": None}, "id", "every query has an id"),
-        ({"id": True}, "id", "every query has an id"),
-        ({"id": "x" * 300}, "id", "too long"),
+        ({"id": None}, "id", "id must be a string or an integer"),
+        ({"id": True}, "id", "id must be a string or an integer"),
+        ({"id": "x" * 300}, "id", "at most 200 characters"),
         ({"query": "play"}, "query", "one of move, analyse"),
         ({"query": ["move"]}, "query", "one of move, analyse"),
         ({"game": 5}, "game", "is a text, not 5"),
@@ -222,7 +222,7 @@ def test_searches_ask_tables_on_their_way(monkeypatch: pytest.MonkeyPatch, tmp_p
         ({"ply": -1}, "ply", "from 0"),
         ({"seed": 2**63}, "seed", "from 0"),
         ({"actions": "1"}, "actions", "list of texts"),
-        ({"actions": ["4"]}, "actions", "not among the actions"),
+        ({"actions": ["4"]}, "actions", "not among the given actions"),
     ],
 )
 def test_errors_name_the_field(talk: Talk, query: dict[str, Any], field: str, says: str) -> None:
@@ -236,8 +236,8 @@ def test_errors_name_the_field(talk: Talk, query: dict[str, Any], field: str, sa
     ("line", "says"),
     [
         ("hello", "not JSON"),
-        ("[1]", "a query is a JSON object"),
-        ('{"id": 1, "limit": {"time": NaN}}', "NaN is no number"),
+        ("[1]", "a query must be a JSON object"),
+        ('{"id": 1, "limit": {"time": NaN}}', "NaN is not valid JSON"),
         ("[" * 60_000, "nested too deeply"),
         (b'{"id": "\xff"}', "not UTF-8"),
         ('{"id": "\\ud800"}', "not UTF-8"),
@@ -264,7 +264,7 @@ def test_unknown_fields_are_warned_about(talk: Talk) -> None:
     assert "action" in talk.last(1)
     warnings = [answer for answer in talk.answers if "warning" in answer]
     assert [warning["field"] for warning in warnings] == ["colour", "limit.tome"]
-    assert warnings[0]["warning"] == "move has no colour; it is passed over"
+    assert warnings[0]["warning"] == "move has no colour; the field is ignored"
     assert talk.answers[-1] == talk.last(1)
 
 

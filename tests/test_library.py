@@ -182,7 +182,7 @@ def test_games_can_be_deleted(library: Library) -> None:
 def test_damaged_and_foreign_files_are_named(tmp_path: Path) -> None:
     text = tmp_path / "notes.txt"
     text.write_text("no database at all, but long enough to be looked at\n" * 100)
-    with pytest.raises(LibraryError, match=r"notes.txt is damaged or no library .*move it away"):
+    with pytest.raises(LibraryError, match=r"notes.txt is damaged or not a library .*Move it away"):
         Library(text)
     foreign = tmp_path / "foreign.sqlite"
     with sqlite3.connect(foreign) as file:
@@ -212,5 +212,5 @@ def test_newer_libraries_are_left_alone(library: Library) -> None:
     with sqlite3.connect(library.path) as file:
         file.execute("PRAGMA user_version = 9")
     file.close()
-    with pytest.raises(LibraryError, match=r"newer Dicent .*is 9.*use the newer one"):
+    with pytest.raises(LibraryError, match=r"has format 9.*update Dicent"):
         Library(library.path)

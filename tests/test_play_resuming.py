@@ -60,7 +60,7 @@ def test_a_file_is_for_one_match_at_a_time(tmp_path: Path) -> None:
     refused = []
 
     def meanwhile(standing: Standing) -> None:
-        with pytest.raises(DicentError, match="another process writes its games") as error:
+        with pytest.raises(DicentError, match="another process writes to") as error:
             play_match("random", "random", "ewn", 6, record=file)
         refused.append(error)
 

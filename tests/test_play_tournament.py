@@ -180,7 +180,7 @@ def test_in_a_gauntlet_all_meet_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("players", "games", "says"),
-    [(["random"], 4, "at least two"), (["random", "random"], 4, "plays twice"), (PLAYERS, 3, "even number")],
+    [(["random"], 4, "at least 2"), (["random", "random"], 4, "given twice"), (PLAYERS, 3, "even number")],
 )
 def test_nonsense_is_refused(tmp_path: Path, players: list[str], games: int, says: str) -> None:
     with pytest.raises(DicentError, match=says):

@@ -122,7 +122,7 @@ def test_chi_square_has_its_tabulated_values(freedom: int, x: float) -> None:
 def test_chi_square_with_two_degrees_of_freedom_is_an_exponential() -> None:
     for x in (0.0, 0.01, 1.0, 3.9, 4.1, 50.0, 1400.0):
         assert chi_square_tail(x, 2) == pytest.approx(math.exp(-x / 2), rel=1e-12)
-    with pytest.raises(ValueError, match="degrees of freedom"):
+    with pytest.raises(ValueError, match="freedom"):
         chi_square_tail(1.0, 0)
 
 

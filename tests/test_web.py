@@ -16,7 +16,7 @@ from websockets.sync.client import connect
 import dicent
 from dicent.engine.query import GUESTS
 from dicent.play.record import Record
-from dicent.web.threads import SearchThreads, is_at_work
+from dicent.web.threads import SearchThreads, has_running_search
 
 from .serving import PATIENCE, Process, begin, free_port, go_on, post, served
 
@@ -183,7 +183,7 @@ def test_taking_back_gives_no_better_dice(client: httpx.Client) -> None:
     assert game["steps"] == [steps[0], other, steps[2]]  # and so is the other's
     game = post(client, f"{path}/take-back", at=3)
     answer = client.post(f"{path}/take-back", json={"at": 1})
-    assert (answer.status_code, answer.json()["error"]) == (422, "there is no move of a person to take back")
+    assert (answer.status_code, answer.json()["error"]) == (422, "there is no move to take back")
 
 
 def test_a_roll_by_hand_can_be_mended(client: httpx.Client) -> None:
@@ -241,14 +241,14 @@ def test_what_is_wrong_with_a_new_game(client: httpx.Client, wanted: Any, field:
 def test_what_is_wrong_with_a_step(client: httpx.Client) -> None:
     game = begin(client, position=START, players={"MAX": "human", "MIN": "full"})
     path = f"/api/games/{game['id']}"
-    assert "ask for a roll" in client.post(f"{path}/steps", json={"at": 0, "step": "6"}).json()["error"]
+    assert "request a roll" in client.post(f"{path}/steps", json={"at": 0, "step": "6"}).json()["error"]
     assert client.post(f"{path}/reply", json={"at": 0}).status_code == 422
     game = go_on(client, game)
     wrong = client.post(f"{path}/steps", json={"at": 1, "step": "a1a2"}).json()
     assert (wrong["field"], "Legal for MAX" in wrong["error"]) == ("step", True)
-    assert "nothing to roll" in client.post(f"{path}/roll", json={"at": 1}).json()["error"]
+    assert "no roll is due" in client.post(f"{path}/roll", json={"at": 1}).json()["error"]
     by_hand = begin(client, **BY_HAND)
-    assert "by hand" in client.post(f"/api/games/{by_hand['id']}/roll", json={"at": 0}).json()["error"]
+    assert "real dice" in client.post(f"/api/games/{by_hand['id']}/roll", json={"at": 0}).json()["error"]
     assert client.get("/api/games/nothing").status_code == 404
     assert client.get("/nothing").json() == {"error": "Not Found", "field": None}
 
@@ -374,7 +374,7 @@ def test_a_server_that_ends_does_not_wait_for_what_nothing_can_break_off(
     later = threads.moves.submit(int)
     assert begun.wait(PATIENCE)
     threads.close()
-    assert is_at_work()
+    assert has_running_search()
     assert later.cancelled()
     over.set()
     assert thinking.result(PATIENCE)

@@ -38,7 +38,7 @@ def serve(
     """
     try:
         from dicent.web.server import Settings, serve
-        from dicent.web.threads import is_at_work
+        from dicent.web.threads import has_running_search
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] == "dicent":
             raise
@@ -64,6 +64,6 @@ def serve(
 
     with contextlib.suppress(KeyboardInterrupt):  # the usual way to stop the server
         serve(settings, ready)
-    if is_at_work():  # a search without a client; the library is closed
+    if has_running_search():  # a search without a client; the library is closed
         sys.stdout.flush()
         os._exit(0)

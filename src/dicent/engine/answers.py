@@ -1,4 +1,4 @@
-"""Answers: what a search found, as plain objects for JSON."""
+"""Answers of the engine as objects for JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PROTOCOL = 1
 
 
 def analysis_json(analysis: Analysis, search: Search, seconds: float) -> dict[str, Any]:
-    """An analysis as the protocol has it."""
+    """Return an analysis as the protocol defines it."""
     player = point_of_view(analysis.state)
     view = _View(player, search)
     best = analysis.moves[0].win if analysis.moves else 0.0
@@ -39,7 +39,7 @@ def analysis_json(analysis: Analysis, search: Search, seconds: float) -> dict[st
 
 
 class _View:
-    """How one player sees moves and rolls."""
+    """Moves and outcomes from the point of view of one player."""
 
     def __init__(self, player: int, search: Search) -> None:
         self.player = player
@@ -68,17 +68,17 @@ class _View:
 
 
 def _number(value: float) -> float | None:
-    """JSON has no word for what is not known."""
+    """Return None for NaN and infinity, which JSON cannot express."""
     return float(value) if math.isfinite(value) else None
 
 
 def version_json() -> dict[str, Any]:
-    """Who answers."""
+    """Return the program's name, version and protocol."""
     return {"name": "dicent", "version": dicent.__version__, "protocol": PROTOCOL}
 
 
 def games_json() -> list[dict[str, Any]]:
-    """The games that can be asked about by name."""
+    """Return the games that have a name, with their options."""
     listed = []
     for name in game_names():
         game = make(name)

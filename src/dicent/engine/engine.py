@@ -1,4 +1,4 @@
-"""Engine: answers the queries of one conversation (docs/protocol.md)."""
+"""Engine: answer the queries of one client (docs/protocol.md)."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ Answer = Callable[[dict[str, Any]], object]
 
 
 class Engine:
-    """Takes queries as lines, and gives its answers to a function.
+    """Take queries as lines and pass the answers to a function.
 
-    `answer` is called from whichever thread has something to say, one call at a time. `player` is who
-    searches when a query names nobody. With `players=False` queries may name strengths and shipped networks
-    only, and no files or programs; they are held to smaller limits, too.
+    `answer` is called from any thread, one call at a time. `player` searches for queries that name no player.
+    With `players=False` queries may name strengths and shipped networks only, no files or programs, and have
+    smaller limits.
 
     A query may name a game's Python file only with `game_files=True`. Programs often copy the game's name
     from a file that somebody else has made, and such a file must not decide which Python code runs here.
@@ -51,24 +51,24 @@ class Engine:
         self.terms = Terms(game_files=game_files) if players else GUESTS
         self.player = player
         self._answer = answer
-        self._sending = threading.RLock()  # held while answering
+        self._sending = threading.RLock()  # held while an answer is sent
         self._lock = threading.Condition()
         self._jobs: dict[Id, _Search] = {}
         self._closed = False
 
     def ask(self, line: str | bytes) -> None:
-        """Take a query. Whatever is wrong with it comes back as an answer; this never raises."""
+        """Take a query. Report every error as an answer; never raise."""
         if not line.strip():
             return
         try:
             query = read_query(line, self.terms)
             for field in query.unknown:
-                warning = f"{query.query} has no {field}; it is passed over"
+                warning = f"{query.query} has no {field}; the field is ignored"
                 self.send({"id": query.id, "warning": warning, "field": field})
             self._take(query)
         except QueryError as error:
             self.refuse(error)
-        except Exception as error:  # a game that somebody has installed may be broken
+        except Exception as error:  # an installed game may be broken
             self.refuse(QueryError(f"{type(error).__name__}: {error}"))
 
     def _take(self, query: Query) -> None:
@@ -84,15 +84,15 @@ class Engine:
                 if self._closed:
                     return
                 if query.id in self._jobs:
-                    raise QueryError("a query with this id is still being answered", "id", query.id)
+                    raise QueryError("a query with this id is still in flight", "id", query.id)
                 if len(self._jobs) >= self.terms.in_flight:
-                    most = f"{self.terms.in_flight} queries are in flight, and no more are taken"
-                    raise QueryError(f"{most}: wait, or terminate some", None, query.id)
+                    most = f"{self.terms.in_flight} queries are in flight, which is the limit"
+                    raise QueryError(f"{most}: wait for answers, or terminate some", None, query.id)
                 self._jobs[query.id] = job
             self.workers.add(job)
 
     def _terminate(self, of: Id | None) -> list[Id]:
-        """Let queries end as soon as they can; returns their ids."""
+        """Ask queries to end early, and return their ids."""
         with self._lock:
             ended = [id for id, job in self._jobs.items() if of is None or id == of]
             for id in ended:
@@ -100,14 +100,14 @@ class Engine:
         return ended
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait until every query is answered; were they, in this time?"""
+        """Wait until every query is answered; return whether that happened in time."""
         with self._lock:
             answered = self._lock.wait_for(lambda: not self._jobs, seconds)
-        with self._sending:  # the last answer may be on its way
+        with self._sending:  # the last answer may still be being sent
             return answered
 
     def close(self) -> None:
-        """End what is under way. After this nothing is answered any more."""
+        """Cancel all queries. Nothing is sent after this."""
         with self._sending, self._lock:
             self._closed = True
             for job in self._jobs.values():
@@ -118,27 +118,27 @@ class Engine:
 
     @property
     def is_closed(self) -> bool:
-        """Is the conversation over?"""
+        """Return whether the client is gone."""
         return self._closed
 
     # For jobs
 
     def send(self, answer: dict[str, Any]) -> None:
-        """Give an answer, unless the conversation is over."""
+        """Send an answer, unless the client is gone."""
         with self._sending:
             if self._closed:
                 return
             try:
                 self._answer(answer)
-            except Exception:  # nobody listens any more
+            except Exception:  # the client is gone
                 self.close()
 
     def refuse(self, error: QueryError) -> None:
-        """Answer that something is wrong."""
+        """Send an error."""
         self.send(_error_answer(error))
 
     def finish(self, job: _Search, answer: dict[str, Any]) -> None:
-        """Give the last answer to a query, whose id may be used again."""
+        """Send the last answer to a query and free its id."""
         with self._sending:
             with self._lock:
                 if self._jobs.get(job.query.id) is job:
@@ -164,16 +164,16 @@ class _Search(Job):
         self.is_terminated = False
 
     def terminate(self) -> None:
-        """End soon."""
+        """End early."""
         self.is_terminated = True
-        self.heavy = False  # it need not wait for its start any more
+        self.heavy = False  # start now instead of waiting for a slot
 
     def advance(self) -> bool:
-        """See `Job.advance`. Whatever goes wrong is told to who asked."""
+        """See `Job.advance`. Errors are sent to the client."""
         if self.engine.is_closed:
             return False
         try:
-            answer = self._work()
+            answer = self._search_slice()
         except Exception as error:
             field = error.field if isinstance(error, QueryError) else None
             text = str(error) if isinstance(error, DicentError) else f"{type(error).__name__}: {error}"
@@ -185,11 +185,11 @@ class _Search(Job):
         return False
 
     @abstractmethod
-    def _work(self) -> dict[str, Any] | None:
-        """Search for a slice; the last answer, if there is one by now."""
+    def _search_slice(self) -> dict[str, Any] | None:
+        """Search for one slice; return the last answer once there is one."""
 
     def _begin(self) -> tuple[Player, Limit]:
-        """Find out what is asked; each error names its field."""
+        """Make the state, the player and the limit of the query; each error names its field."""
         query, terms = self.query, self.engine.terms
         with _errors_about("game"):
             game = find_game(query.game, terms.game_files)
@@ -202,16 +202,18 @@ class _Search(Job):
 
 
 class _Move(_Search):
-    """What to play."""
+    """A search for the action to play."""
 
     def __init__(self, engine: Engine, query: Query) -> None:
         super().__init__(engine, query, heavy=False)
 
-    def _work(self) -> dict[str, Any] | None:
+    def _search_slice(self) -> dict[str, Any] | None:
         if self.session is None:
             player, limit = self._begin()
             if not self.state.legal_actions:
-                raise QueryError(f"nobody is to move here. {self.state.describe_legal()}", "position")
+                raise QueryError(
+                    f"no player is to move in this position. {self.state.describe_legal()}", "position"
+                )
             search = player.search
             if self.query.seed is not None:
                 search = seeded(search, self.query.seed, self.query.seed)
@@ -231,12 +233,14 @@ class _Move(_Search):
         text = self.state.game.format_action(self.state, action)
         if self.query.actions is not None and text not in self.query.actions:
             legal = self.state.describe_legal()
-            raise QueryError(f"{text} is to be played, and is not among the actions. {legal}", "actions")
+            raise QueryError(
+                f"the engine plays {text}, which is not among the given actions. {legal}", "actions"
+            )
         return {"action": text}
 
 
 class _Analysis(_Search):
-    """What every move is worth, told while the search goes on."""
+    """A search that evaluates every move and reports partial results."""
 
     deadline: float | None
     key: object
@@ -245,7 +249,7 @@ class _Analysis(_Search):
         super().__init__(engine, query, heavy=True)
         self.reported = time.perf_counter()
 
-    def _work(self) -> dict[str, Any] | None:
+    def _search_slice(self) -> dict[str, Any] | None:
         if self.session is None:
             if self.is_terminated:
                 return {"partial": False, "terminated": True, "analysis": None}
@@ -263,7 +267,7 @@ class _Analysis(_Search):
         return None
 
     def _start_or_resume(self) -> Session:
-        """The analysis, begun or gone on with."""
+        """Start the analysis, or resume the cached one."""
         player, limit = self._begin()
         query, search = self.query, inner_search(player.search)
         if query.seed is not None:
@@ -286,7 +290,7 @@ class _Analysis(_Search):
 
 
 def _plays_best_move(search: Search) -> bool:
-    """Is its move that of its analysis? Programs and careless players choose theirs in another way."""
+    """Return whether the search plays the best move of its analysis; some players choose differently."""
     if isinstance(search, Puct):
         return search.temperature == 0
     if isinstance(search, Expectiminimax):
@@ -296,7 +300,7 @@ def _plays_best_move(search: Search) -> bool:
 
 @contextlib.contextmanager
 def _errors_about(field: str) -> Iterator[None]:
-    """Errors are those of a field."""
+    """Attribute errors to a field of the query."""
     try:
         yield
     except DicentError as error:

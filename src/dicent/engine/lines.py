@@ -1,4 +1,4 @@
-"""Lines: the engine on standard input and output."""
+"""Serve the engine on standard input and output."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def serve_lines(
     workers = Workers(threads)
     engine = Engine(answer, workers, player=player, game_files=game_files)
     try:
-        with redirect_stdout(sys.stderr):  # a game of one's own may print
+        with redirect_stdout(sys.stderr):  # a user's game may print
             read_lines(source, engine.ask)
             engine.wait()
     finally:
@@ -38,9 +38,9 @@ def serve_lines(
 
 
 def read_lines(source: BinaryIO, take: Callable[[bytes], object]) -> None:
-    """Hand on the lines of `source`, of long ones only so much that they are seen to be too long.
+    """Pass each line of `source` to `take`, until the source ends or `take` returns False.
 
-    It ends with the source, or when `take` returns False.
+    A line over the limit is cut just beyond it, so that the engine can report its length.
     """
     while line := source.readline(LONGEST_LINE + 2):
         rest = line

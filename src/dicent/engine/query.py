@@ -1,4 +1,4 @@
-"""Queries: what a line asks, every field checked."""
+"""Queries: parse a line of JSON and check every field."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ FIELDS = {
     "games": ("id", "query"),
 }
 LIMITS = ("time", "nodes", "evaluations", "depth")
-LARGEST = 2**53  # whole numbers that every reader of JSON has
+LARGEST = 2**53  # every reader of JSON represents integers up to this exactly
 SOONEST = 0.05  # seconds between partial results
 
 
 @dataclass(frozen=True)
 class Terms:
-    """What may be asked of an engine."""
+    """The limits of what queries may ask for."""
 
     players: bool = True  # any player's text, including paths of networks and programs
     game_files: bool = False  # games in Python files, which the engine then runs
@@ -39,7 +39,7 @@ class Terms:
     in_flight: int = 256  # queries at once
 
     def hold(self, limit: Limit) -> Limit:
-        """A limit within these terms; whoever may name any player knows what it costs."""
+        """Return the limit of a search, reduced to these terms unless any player is allowed."""
         if self.players:
             return limit
         nodes = self.nodes if limit.nodes is None else min(limit.nodes, self.nodes)
@@ -50,7 +50,7 @@ GUESTS = Terms(players=False, time=600.0, nodes=1 << 20, in_flight=16)
 
 
 class QueryError(DicentError):
-    """Something that an engine cannot answer."""
+    """A query that the engine cannot answer, with the field at fault."""
 
     def __init__(self, message: str, field: str | None = None, id: Id | None = None) -> None:
         super().__init__(message)
@@ -59,7 +59,7 @@ class QueryError(DicentError):
 
 @dataclass(frozen=True)
 class Query:
-    """One question."""
+    """One query, with every field checked."""
 
     id: Id
     query: str = "move"
@@ -73,17 +73,17 @@ class Query:
     seed: int | None = None
     actions: tuple[str, ...] | None = None
     of: Id | None = None
-    unknown: tuple[str, ...] = ()  # fields that mean nothing
+    unknown: tuple[str, ...] = ()  # unknown fields
 
 
 def read_query(line: str | bytes, terms: Terms) -> Query:
-    """The query that a line holds; raises only QueryError."""
+    """Return the query in a line; raise only QueryError."""
     data = _object(line)
     id = data.get("id")
     if not isinstance(id, str | int) or isinstance(id, bool):
-        raise QueryError("every query has an id, a text or a whole number", "id")
+        raise QueryError("id must be a string or an integer", "id")
     if len(id) > LONGEST["id"] if isinstance(id, str) else abs(id) > LARGEST:
-        raise QueryError(f"the id is too long: at most {LONGEST['id']} letters, or 2**53", "id")
+        raise QueryError(f"id must have at most {LONGEST['id']} characters, or be at most 2**53", "id")
     try:
         return _read(id, data, terms)
     except QueryError as error:
@@ -105,12 +105,12 @@ def _object(line: str | bytes) -> dict[str, Any]:
     except ValueError as error:
         raise QueryError(f"the line is not JSON: {error}") from None
     if not isinstance(data, dict):
-        raise QueryError("a query is a JSON object, as in {...}")
+        raise QueryError("a query must be a JSON object, as in {...}")
     return data
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no number of JSON")
+    raise ValueError(f"{constant} is not valid JSON")
 
 
 def _read(id: Id, data: dict[str, Any], terms: Terms) -> Query:
@@ -143,7 +143,7 @@ def _read(id: Id, data: dict[str, Any], terms: Terms) -> Query:
 
 
 def _limit(given: object, terms: Terms) -> tuple[Limit | None, tuple[str, ...]]:
-    """The limit of a search, and the names in it that mean nothing."""
+    """Return the limit of a search and the unknown names in it."""
     if given is None:
         return None, ()
     if not isinstance(given, dict):

@@ -1,4 +1,4 @@
-"""Reviews: what a strong reviewer says of a game."""
+"""Reviews: the luck of each roll and the cost of each move of a game."""
 
 from dicent.review.page import review_page
 from dicent.review.review import Moment, Review, review_game

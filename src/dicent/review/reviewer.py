@@ -1,4 +1,4 @@
-"""Reviewer: who says what positions are worth, exactly where that is known, else by a strong search."""
+"""Reviewer: evaluate positions exactly where possible, else with a strong search."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ SOLVED = 200_000  # states that an endgame may have to be solved, about half a s
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a reviewer says of a position: expected results, from -1 to 1 for MAX."""
+    """The value of a position, its moves and its outcomes: expected results, -1 to 1 for MAX."""
 
     value: float
-    moves: tuple[tuple[str, float, bool], ...]  # text, value, is it exact; best first
+    moves: tuple[tuple[str, float, bool], ...]  # text, value, whether it is exact; best first
     outcomes: tuple[tuple[str, float, float], ...]  # text, probability, value
     proved: bool
     pv: tuple[str, ...] = ()
 
 
 class Reviewer:
-    """Tables first, then endgames that are small enough to be solved, then the search.
+    """Looks up the tablebase, then solves small endgames, then searches.
 
-    Without solving it may be asked from many threads.
+    Many threads may use it at the same time if it does not solve endgames.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Reviewer:
         self.solver = Solver(game, solved) if solved else None
 
     def exact(self, state: State) -> Evaluation | None:
-        """The truth, if it is known or can be worked out soon."""
+        """Return the exact evaluation, or None if it takes too long."""
         if self.tables is not None and self.tables.covers(state):
             solution = self.tables.probe(state)
         elif self.solver is not None:
@@ -70,7 +70,7 @@ class Reviewer:
         return _evaluation(solution.value, solution.moves, solution.outcomes, True, lambda v: v)
 
     def evaluation(self, state: State, ply: int = 0) -> Evaluation:
-        """What the search says."""
+        """Return the evaluation of the search."""
         chances = max(1, len(state.outcomes))
         if isinstance(self.search, Uct):
             limit = Limit(evaluations=SIMULATIONS * chances)
@@ -81,7 +81,7 @@ class Reviewer:
         return _evaluation(found.value, found.moves, found.by_outcome, found.proved, gain)
 
     def hint(self, state: State) -> dict[str, Any]:
-        """The best move, for the player to move."""
+        """Return the best move of the player to move."""
         found = self.exact(state) or self.evaluation(state)
         text, value, proved = found.moves[0]
         win = win_probability(value, state.to_play)
@@ -89,9 +89,9 @@ class Reviewer:
 
 
 def reviewer_for(game: Game, network: str | None = None, solved: int = SOLVED) -> Reviewer:
-    """The strongest reviewer of a game: a network's search where one is named or shipped, else random games.
+    """Return the strongest reviewer of a game: a named or shipped network, else random games.
 
-    Endgames of up to `solved` states are solved, with 0 none.
+    It solves endgames of up to `solved` states, none with 0.
     """
     try:
         tables = open_tables(game)

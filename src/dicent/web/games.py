@@ -1,4 +1,4 @@
-"""Games: playing them. Each step is in the library before it is answered."""
+"""Play games. Each step is saved in the library before the server answers."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ from dicent.web.schemas import (
 from dicent.web.threads import SearchThreads
 
 HUMAN = "human"
-OPEN_GAMES = 1000  # games whose states are remembered
+OPEN_GAMES = 1000  # games whose states are cached
 
 
 class OpenGame:
-    """A game on the board: what the library keeps, and its states. `known` is an earlier look at it."""
+    """A game of the library with its states. `known` is an earlier version, whose states are reused."""
 
     def __init__(self, saved: SavedGame, known: OpenGame | None = None) -> None:
         self.saved = saved
@@ -63,21 +63,21 @@ class OpenGame:
 
     @property
     def state(self) -> State:
-        """The state that the game has come to."""
+        """Return the current state."""
         return self.states[-1]
 
     def player(self, state: State) -> str | None:
-        """Who decides at a state; None where chance does, or the game is over."""
+        """Return the player to move at a state; None for chance or after the end."""
         if state.result is not None or state.is_chance:
             return None
         return self.saved.players[0 if state.to_play == MAX else 1]
 
     def is_computers(self, state: State) -> bool:
-        """Is a computer to move?"""
+        """Return whether the computer is to move."""
         return self.player(state) in STRENGTHS
 
     def is_persons(self, state: State) -> bool:
-        """Is a person to move, or to enter what was rolled?"""
+        """Return whether a person is to move or to enter a roll."""
         if state.is_chance:
             return self.saved.dice == "hand"
         return state.result is None and not self.is_computers(state)
@@ -106,7 +106,7 @@ class OpenGame:
 
 
 def _common(one: tuple[str, ...], other: tuple[str, ...]) -> int:
-    """How many steps two games have in common from the beginning."""
+    """Return the number of first steps that two games share."""
     for i, (a, b) in enumerate(zip(one, other, strict=False)):
         if a != b:
             return i
@@ -114,7 +114,7 @@ def _common(one: tuple[str, ...], other: tuple[str, ...]) -> int:
 
 
 def roll(state: State, seed: int, number: int) -> str:
-    """The outcome of step `number` of a game: nobody gets other dice by taking back or asking again."""
+    """Return the outcome of step `number`; it depends on the seed only, so nobody can reroll."""
     rng = np.empty(2, np.uint64)
     open_stream(rng, seed, number, DICE)
     outcomes, p = zip(*state.outcomes, strict=True)
@@ -123,17 +123,17 @@ def roll(state: State, seed: int, number: int) -> str:
 
 
 class Games:
-    """What can be done with the games of a library."""
+    """The actions on the games of a library."""
 
     def __init__(self, library: Library, threads: SearchThreads) -> None:
         self.library = library
         self.threads = threads
         self._lock = threading.Lock()
-        self._open_games: dict[str, OpenGame] = {}  # the one asked for last at the end
+        self._open_games: dict[str, OpenGame] = {}  # the most recently used last
         self._thinking: dict[tuple[str, int], asyncio.Task[PlayedGame]] = {}
 
     def get(self, id: str) -> OpenGame:
-        """A game by its id. The library is always asked; states that are known are not worked out again."""
+        """Return a game by its id, always read from the library; known states are reused."""
         game = OpenGame(self.library.get(id), self._open_games.get(id))
         with self._lock:
             self._open_games.pop(id, None)
@@ -143,14 +143,14 @@ class Games:
         return game
 
     def begin(self, wanted: NewGame) -> PlayedGame:
-        """Begin a game."""
+        """Start a game."""
         with about("game"):
             game = game_named(wanted.game)
         with about("position"):
             text = wanted.position
             state = parse_position(game, text) if text.strip() else game.initial_state()
         if state.result is not None:
-            raise ProblemError(422, "the game is over at this position: begin at another", "position")
+            raise ProblemError(422, "the game is over in this position; choose another", "position")
         for side, player in (("MAX", wanted.players.MAX), ("MIN", wanted.players.MIN)):
             if player != HUMAN:
                 with about(f"players.{side}"):
@@ -160,25 +160,25 @@ class Games:
         return self.get(self.library.add(game.name, str(state), players, wanted.dice, seed)).describe()
 
     def step(self, id: str, at: int, step: str) -> PlayedGame:
-        """A person's action, or an outcome of dice that are rolled by hand."""
+        """Play a person's action, or an outcome of real dice."""
         game = self._open(id, at)
         if game.state.is_chance and game.saved.dice == "rolled":
-            raise ProblemError(422, "the die is to be rolled: ask for a roll", "step")
+            raise ProblemError(422, "the dice must be rolled first: request a roll", "step")
         if game.is_computers(game.state):
-            raise ProblemError(422, "the computer is to move: ask for its reply", "step")
+            raise ProblemError(422, "the computer is to move: request its reply", "step")
         return self._append(game, step)
 
     def roll(self, id: str, at: int) -> PlayedGame:
-        """Let chance decide."""
+        """Roll the dice."""
         game = self._open(id, at)
         if not game.state.is_chance:
-            raise ProblemError(422, "there is nothing to roll: a player is to move")
+            raise ProblemError(422, "no roll is due: a player is to move")
         if game.saved.dice == "hand":
-            raise ProblemError(422, "the dice of this game are rolled by hand: send their outcome as a step")
+            raise ProblemError(422, "this game uses real dice: send their outcome as a step")
         return self._append(game, roll(game.state, game.saved.seed, at))
 
     async def reply(self, id: str, at: int) -> PlayedGame:
-        """The computer's move. Asking again for a move that is made, or thought about, changes nothing."""
+        """Play the computer's move. A repeated request for the same move returns the same answer."""
         task = self._thinking.get((id, at))
         if task is None:
             task = asyncio.create_task(self._reply(id, at))
@@ -189,7 +189,7 @@ class Games:
     def _thought(self, id: str, at: int, task: asyncio.Task[PlayedGame]) -> None:
         self._thinking.pop((id, at), None)
         if not task.cancelled():
-            task.exception()  # looked at, even if nobody waits for it any more
+            task.exception()  # retrieve it, even if no client waits
 
     async def _reply(self, id: str, at: int) -> PlayedGame:
         game = await run_in_threadpool(self.get, id)
@@ -198,7 +198,7 @@ class Games:
         self._require(game, at)
         name = game.player(game.state)
         if name not in STRENGTHS:
-            raise ProblemError(422, "no computer is to move here")
+            raise ProblemError(422, "the computer is not to move")
         plies = sum(not state.is_chance for state in game.states[:-1])
 
         def think() -> str:
@@ -211,33 +211,32 @@ class Games:
         return await run_in_threadpool(self._append, game, step)
 
     def take_back(self, id: str, at: int) -> PlayedGame:
-        """Back to the last decision of a person; a resignation alone is taken back first.
+        """Take back the last choice of a person, or a resignation.
 
-        Dice that are rolled here stay as they fell. Those of a real board are a person's to enter, and a slip
-        there can be mended.
+        The server's rolls stay. Rolls of real dice are entered by a person and can be corrected.
         """
         game = self.get(id)
         if game.saved.length != at:
-            raise _gone_on(game, at)
+            raise _conflict(game, at)
         to = at
         if game.saved.ended != "resigned":
             mine = [i for i in range(at) if game.is_persons(game.states[i])]
             if not mine:
-                raise ProblemError(422, "there is no move of a person to take back")
+                raise ProblemError(422, "there is no move to take back")
             to = mine[-1]
         return self._change(game, lambda: self.library.take_back(game.saved, to))
 
     def resign(self, id: str, at: int, side: str) -> PlayedGame:
-        """One side gives up."""
+        """Resign a game."""
         game = self._open(id, at)
         result = MIN if side == "MAX" else MAX
         return self._change(game, lambda: self.library.end(game.saved, result, "resigned"))
 
     async def hint(self, id: str, at: int) -> Hint:
-        """What a strong player would do."""
+        """Return the best move of a strong search."""
         game = await run_in_threadpool(self._open, id, at)
         if not game.state.legal_actions:
-            raise ProblemError(422, "no player is to move here")
+            raise ProblemError(422, "no player is to move")
         hint = await self.threads.move(lambda: _reviewer(game.saved.game).hint(game.state))
         return Hint.model_validate(hint)
 
@@ -251,25 +250,25 @@ class Games:
         try:
             change()
         except ConflictError:
-            raise _gone_on(self.get(seen.saved.id), seen.saved.length) from None
+            raise _conflict(self.get(seen.saved.id), seen.saved.length) from None
         return self.get(seen.saved.id).describe()
 
     def _open(self, id: str, at: int) -> OpenGame:
-        """A game that goes on, and has as many steps as the client knows."""
+        """Return a running game that has the number of steps the client has seen."""
         game = self.get(id)
         self._require(game, at)
         return game
 
     def _require(self, game: OpenGame, at: int) -> None:
         if game.saved.length != at:
-            raise _gone_on(game, at)
+            raise _conflict(game, at)
         if game.saved.ended is not None:
             raise ProblemError(422, "the game is over")
 
 
-def _gone_on(game: OpenGame, at: int) -> ProblemError:
+def _conflict(game: OpenGame, at: int) -> ProblemError:
     length = game.saved.length
-    text = "the game was changed meanwhile" if length == at else f"the game has {length} steps, not {at}"
+    text = "the game has changed" if length == at else f"the game has {length} steps, not {at}"
     return ProblemError(409, text, "at", game=game.describe().model_dump(by_alias=True))
 
 
@@ -283,8 +282,8 @@ def _reviewer(game: str) -> Reviewer:
     return reviewer_for(game_named(game), solved=0)
 
 
-def think_once() -> None:
-    """A first move of the first game: its native code is ready then, for this process and later ones."""
+def compile_default_game() -> None:
+    """Search one move of the default game, so that its native code is compiled."""
     game = game_named(game_names()[0])
     state = game.initial_state(0)
     while state.is_chance:
@@ -294,7 +293,7 @@ def think_once() -> None:
 
 
 def routes(games: Games) -> APIRouter:
-    """The requests about a game that is played."""
+    """Return the routes about playing."""
     router = APIRouter(prefix="/api/games", responses=DECLARED)
 
     @router.post("", status_code=201)

@@ -1,4 +1,4 @@
-"""Reviews: made one after another in the background, saved in the library."""
+"""Review games in the background, one after another, and save the reviews in the library."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST = 20  # reviews under way or waiting
 
 @dataclass
 class _Job:
-    """A review that is under way, or has failed."""
+    """A running or failed review."""
 
     steps: tuple[str, ...]  # of the game
     progress: float = 0.0
@@ -34,7 +34,7 @@ class _Job:
 
 
 class _StoppedError(Exception):
-    """The server stops; the review can be asked for again."""
+    """The server stops; the client may request the review again."""
 
 
 class Reviews:
@@ -47,10 +47,10 @@ class Reviews:
         self._jobs: dict[str, _Job] = {}
 
     def begin(self, id: str) -> None:
-        """Review a game, unless that is done or under way."""
+        """Start the review of a game, unless it exists or is running."""
         saved = self.library.get(id)
         if not saved.steps:
-            raise ProblemError(422, "nothing was played in this game: there is nothing to review")
+            raise ProblemError(422, "the game has no steps, so there is nothing to review")
         if saved.reviewed:
             return
         with self._lock:
@@ -58,7 +58,7 @@ class Reviews:
             if job is not None and job.error is None and job.steps == saved.steps:
                 return
             if sum(job.error is None for job in self._jobs.values()) >= MOST:
-                raise ProblemError(503, f"{MOST} reviews are waiting: try again later")
+                raise ProblemError(503, f"the server is busy with {MOST} reviews; try again later")
             job = self._jobs[id] = _Job(saved.steps)
         self.threads.reviews.submit(self._make, saved, job)
 
@@ -72,11 +72,13 @@ class Reviews:
             game = game_named(saved.game)
             review = review_game(saved.record(), reviewer_for(game), game, progress)
             self.library.save_review(saved, review.to_dict())
-        except (MissingError, _StoppedError):  # the game was deleted meanwhile, or the server stops
+        except (MissingError, _StoppedError):  # the game was deleted, or the server stops
             pass
         except Exception as error:
-            log.exception("the review of %s has failed", saved.id)
-            job.error = str(error) if isinstance(error, DicentError) else "the server's log says why"
+            log.exception("the review of %s failed", saved.id)
+            job.error = (
+                str(error) if isinstance(error, DicentError) else "the review failed; see the server's log"
+            )
             return
         with self._lock:
             if self._jobs.get(saved.id) is job:
@@ -84,7 +86,7 @@ class Reviews:
 
     def state(self, id: str) -> ReviewState:
         """Report how the review of a game stands."""
-        with self._lock:  # first the job: it ends after the review is saved
+        with self._lock:  # read the job first: it ends after the review is saved
             job = self._jobs.get(id)
         saved = self.library.get(id)
         review = self.library.review(id)
@@ -100,22 +102,22 @@ class Reviews:
         )
 
     def page(self, id: str) -> str:
-        """The review as a page to save."""
+        """Return the review as an HTML page."""
         saved, review = self.library.get(id), self.library.review(id)
         if review is None:
-            raise MissingError("this game is not reviewed yet")
+            raise MissingError("this game has no review yet")
         return review_page(Review.from_dict(review), game_named(saved.game))
 
 
 def policy_of(page: str) -> str:
-    """A content security policy that allows a page its own style, word for word, and nothing else."""
+    """Return a content security policy that allows only the style sheet inside a page."""
     [style] = re.findall("<style>(.*?)</style>", page, re.S)
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
 
 
 def routes(reviews: Reviews) -> APIRouter:
-    """The requests about reviews."""
+    """Return the routes about reviews."""
     router = APIRouter(prefix="/api/games/{id}", responses=DECLARED)
 
     @router.post("/review", status_code=202)

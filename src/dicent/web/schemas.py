@@ -19,13 +19,13 @@ At = Annotated[int, Field(ge=0, le=1_000_000, description="How many steps the cl
 
 
 class Request(BaseModel):
-    """What clients send: fields that nobody knows are errors."""
+    """The base of requests: unknown fields are errors."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class Problem(BaseModel):
-    """What went wrong, and with which field."""
+    """An error, with the field at fault."""
 
     error: str
     field: str | None
@@ -35,7 +35,7 @@ class Problem(BaseModel):
 
 
 class Piece(BaseModel):
-    """A piece on its cell."""
+    """A piece on a square."""
 
     row: int
     column: int
@@ -44,7 +44,7 @@ class Piece(BaseModel):
 
 
 class Board(BaseModel):
-    """What the board looks like."""
+    """The board as it is drawn."""
 
     rows: int
     columns: int
@@ -57,7 +57,7 @@ class Board(BaseModel):
 
 
 class Action(BaseModel):
-    """A legal action, with the cells that it leads from and to where a board shows them."""
+    """A legal action, with the squares it leads from and to if the board shows them."""
 
     model_config = ConfigDict(populate_by_name=True)
     text: str
@@ -73,7 +73,7 @@ class Outcome(BaseModel):
 
 
 class Position(BaseModel):
-    """A position and all that may happen there."""
+    """A position with its legal actions and possible outcomes."""
 
     game: str
     position: str
@@ -98,21 +98,21 @@ class StepRequest(Request):
 
 
 class Players(BaseModel):
-    """Who plays: "human", a strength, or whoever an imported game names."""
+    """The players: "human", a strength, or the names in an imported game."""
 
     MAX: str
     MIN: str
 
 
 class NewPlayers(Request):
-    """Who is to play: "human" or a strength."""
+    """The players of a new game: "human" or a strength."""
 
     MAX: Annotated[str, Field(max_length=40)]
     MIN: Annotated[str, Field(max_length=40)]
 
 
 class NewGame(Request):
-    """A game to begin."""
+    """A new game."""
 
     game: GameText
     position: PositionText = ""
@@ -121,7 +121,7 @@ class NewGame(Request):
 
 
 class PlayedStep(BaseModel):
-    """A step that was played: who did it, and the position after it."""
+    """A played step, its player, and the position after it."""
 
     step: str
     player: Turn
@@ -145,7 +145,7 @@ class Summary(BaseModel):
 
 
 class PlayedGame(BaseModel):
-    """A game of the library with all that a board needs."""
+    """A game of the library with its position and history."""
 
     id: str
     game: str
@@ -162,31 +162,31 @@ class PlayedGame(BaseModel):
 
 
 class Conflict(Problem):
-    """The game is not what the client believes; or, without `game`, something else is in the way."""
+    """The game has changed since the client read it; `game` is its current state."""
 
     game: PlayedGame | None = None
 
 
 class AtRequest(Request):
-    """Something to do with a game, as far as the client has seen it."""
+    """A request about a game in the state that the client has seen."""
 
     at: At
 
 
 class GameStepRequest(AtRequest):
-    """An action, or an outcome of dice that are rolled by hand."""
+    """An action, or an outcome of real dice."""
 
     step: StepText
 
 
 class ResignRequest(AtRequest):
-    """Who gives up."""
+    """A resignation."""
 
     side: Side
 
 
 class Hint(BaseModel):
-    """What a strong player would do."""
+    """The best move of a strong search."""
 
     action: str
     win: float
@@ -204,13 +204,13 @@ class GamePage(BaseModel):
 
 
 class ImportRequest(Request):
-    """Games as text, in any format that we read."""
+    """Games as text, in any known format."""
 
     text: str
 
 
 class Imported(BaseModel):
-    """The games that were added."""
+    """The ids of the imported games."""
 
     ids: list[str]
 
@@ -219,7 +219,7 @@ class Imported(BaseModel):
 
 
 class ReviewState(BaseModel):
-    """How a review stands."""
+    """The state of a review."""
 
     state: Literal["none", "running", "done", "failed"]
     progress: float
@@ -231,7 +231,7 @@ class ReviewState(BaseModel):
 
 
 class GameOption(BaseModel):
-    """A choice that a game offers."""
+    """An option of a game."""
 
     name: str
     default: int | str | bool
@@ -258,7 +258,7 @@ class StrengthInfo(BaseModel):
 
 
 class Info(BaseModel):
-    """What this server offers."""
+    """The games, strengths and formats of this server."""
 
     version: str
     games: list[GameInfo]
@@ -285,7 +285,7 @@ class RunSummary(BaseModel):
 
 
 class Curve(BaseModel):
-    """A series for a plot, over minutes."""
+    """A series of values over minutes."""
 
     group: str  # curves of one group belong in one plot
     name: str
@@ -314,7 +314,7 @@ class TournamentSummary(BaseModel):
 
 
 class TournamentDetails(TournamentSummary):
-    """A tournament with its ratings, strongest first, and the shares that each had against each."""
+    """A tournament with its ratings, strongest first, and the score of each player against each other."""
 
     seed: int
     ratings: list[dict[str, Any]]
