@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TypedDict
 
 import dicent
 from dicent.engine.session import inner_search
@@ -16,7 +16,47 @@ from dicent.search.tree_search import Search
 PROTOCOL = 1
 
 
-def analysis_json(analysis: Analysis, search: Search, seconds: float) -> dict[str, Any]:
+class OutcomeJson(TypedDict):
+    """One outcome of a roll; null where a value is unknown."""
+
+    outcome: str
+    p: float
+    value: float | None
+    win: float | None
+
+
+class MoveJson(TypedDict):
+    """One move of an analysis."""
+
+    action: str
+    value: float | None
+    win: float | None
+    loss: float | None
+    visits: int
+    proved: bool
+    pv: list[str]
+    by_outcome: list[OutcomeJson]
+
+
+class AnalysisJson(TypedDict):
+    """An analysis as docs/protocol.md defines it."""
+
+    position: str
+    value: float | None
+    win: float | None
+    player: str
+    proved: bool
+    depth: int
+    nodes: int
+    evaluations: int
+    time: float
+    full: bool
+    source: str
+    moves: list[MoveJson]
+    by_outcome: list[OutcomeJson]
+
+
+def analysis_json(analysis: Analysis, search: Search, seconds: float) -> AnalysisJson:
     """Return an analysis as the protocol defines it."""
     player = point_of_view(analysis.state)
     view = _View(player, search)
@@ -45,7 +85,7 @@ class _View:
         self.player = player
         self.evaluator = getattr(inner_search(search), "evaluator", None)
 
-    def move(self, move: MoveInfo, best: float) -> dict[str, Any]:
+    def move(self, move: MoveInfo, best: float) -> MoveJson:
         return {
             "action": move.text,
             "value": _number(move.value),
@@ -57,7 +97,7 @@ class _View:
             "by_outcome": [self.outcome(info) for info in move.by_outcome],
         }
 
-    def outcome(self, info: OutcomeInfo) -> dict[str, Any]:
+    def outcome(self, info: OutcomeInfo) -> OutcomeJson:
         gain = info.value if self.evaluator is None else self.evaluator.gain(info.value)
         return {
             "outcome": info.text,
@@ -72,12 +112,12 @@ def _number(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def version_json() -> dict[str, Any]:
+def version_json() -> dict[str, object]:
     """Return the program's name, version and protocol."""
     return {"name": "dicent", "version": dicent.__version__, "protocol": PROTOCOL}
 
 
-def games_json() -> list[dict[str, Any]]:
+def games_json() -> list[dict[str, object]]:
     """Return the games that have a name, with their options."""
     listed = []
     for name in game_names():

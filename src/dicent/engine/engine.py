@@ -7,9 +7,8 @@ import threading
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any
 
-from dicent.engine.answers import analysis_json, games_json, version_json
+from dicent.engine.answers import AnalysisJson, analysis_json, games_json, version_json
 from dicent.engine.players import default_player, find_game, find_player
 from dicent.engine.query import GUESTS, Id, Query, QueryError, Terms, read_query
 from dicent.engine.session import Session, inner_search, warm_up, without_time
@@ -24,7 +23,7 @@ from dicent.search.limit import Limit
 from dicent.search.puct import Puct
 from dicent.search.tree_search import Search, TreeSearch
 
-Answer = Callable[[dict[str, Any]], object]
+Answer = Callable[[dict[str, object]], object]
 
 
 class Engine:
@@ -123,7 +122,7 @@ class Engine:
 
     # For jobs
 
-    def send(self, answer: dict[str, Any]) -> None:
+    def send(self, answer: dict[str, object]) -> None:
         """Send an answer, unless the client is gone."""
         with self._sending:
             if self._closed:
@@ -137,7 +136,7 @@ class Engine:
         """Send an error."""
         self.send(_error_answer(error))
 
-    def finish(self, job: _Search, answer: dict[str, Any]) -> None:
+    def finish(self, job: _Search, answer: dict[str, object]) -> None:
         """Send the last answer to a query and free its id."""
         with self._sending:
             with self._lock:
@@ -147,8 +146,8 @@ class Engine:
             self.send(answer)
 
 
-def _error_answer(error: QueryError) -> dict[str, Any]:
-    answer: dict[str, Any] = {"id": error.id, "error": str(error)}
+def _error_answer(error: QueryError) -> dict[str, object]:
+    answer: dict[str, object] = {"id": error.id, "error": str(error)}
     return answer if error.field is None else {**answer, "field": error.field}
 
 
@@ -185,7 +184,7 @@ class _Search(Job):
         return False
 
     @abstractmethod
-    def _search_slice(self) -> dict[str, Any] | None:
+    def _search_slice(self) -> dict[str, object] | None:
         """Search for one slice; return the last answer once there is one."""
 
     def _begin(self) -> tuple[Player, Limit]:
@@ -207,7 +206,7 @@ class _Move(_Search):
     def __init__(self, engine: Engine, query: Query) -> None:
         super().__init__(engine, query, heavy=False)
 
-    def _search_slice(self) -> dict[str, Any] | None:
+    def _search_slice(self) -> dict[str, object] | None:
         if self.session is None:
             player, limit = self._begin()
             if not self.state.legal_actions:
@@ -229,7 +228,7 @@ class _Move(_Search):
             return {**self._answer(last.best), "terminated": True}
         return self._answer(last.best) if self.session.ended and last is not None else None
 
-    def _answer(self, action: int) -> dict[str, Any]:
+    def _answer(self, action: int) -> dict[str, object]:
         text = self.state.game.format_action(self.state, action)
         if self.query.actions is not None and text not in self.query.actions:
             legal = self.state.describe_legal()
@@ -249,7 +248,7 @@ class _Analysis(_Search):
         super().__init__(engine, query, heavy=True)
         self.reported = time.perf_counter()
 
-    def _search_slice(self) -> dict[str, Any] | None:
+    def _search_slice(self) -> dict[str, object] | None:
         if self.session is None:
             if self.is_terminated:
                 return {"partial": False, "terminated": True, "analysis": None}
@@ -283,7 +282,7 @@ class _Analysis(_Search):
             return kept.resumed(limit, nodes)
         return Session(search, self.state, limit, query.ply)
 
-    def _analysis(self) -> dict[str, Any]:
+    def _analysis(self) -> AnalysisJson:
         assert self.session is not None
         assert self.session.last is not None
         return analysis_json(self.session.last, self.session.search, self.session.seconds)

@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Callable
 from contextlib import redirect_stdout
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from dicent.engine.engine import Engine
 from dicent.engine.query import LONGEST_LINE
@@ -22,7 +22,7 @@ def serve_lines(
 ) -> None:
     """Answer the queries of `source` until it ends, finish those in flight, and return."""
 
-    def answer(found: dict[str, Any]) -> None:
+    def answer(found: dict[str, object]) -> None:
         target.write(json.dumps(found).encode() + b"\n")
         target.flush()
 

@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from dicent.errors import DicentError
 from dicent.search.limit import Limit
@@ -91,7 +90,7 @@ def read_query(line: str | bytes, terms: Terms) -> Query:
         raise
 
 
-def _object(line: str | bytes) -> dict[str, Any]:
+def _object(line: str | bytes) -> dict[str, object]:
     if len(line) > LONGEST_LINE:
         raise QueryError(f"the line is too long: at most {LONGEST_LINE:,} bytes")
     try:
@@ -113,7 +112,7 @@ def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is not valid JSON")
 
 
-def _read(id: Id, data: dict[str, Any], terms: Terms) -> Query:
+def _read(id: Id, data: dict[str, object], terms: Terms) -> Query:
     kind = data.get("query", "move")
     if not isinstance(kind, str) or kind not in FIELDS:
         raise QueryError(f"query is one of {', '.join(FIELDS)}, not {_shown(kind)}", "query")
@@ -156,7 +155,7 @@ def _limit(given: object, terms: Terms) -> tuple[Limit | None, tuple[str, ...]]:
     return Limit(time, counts["nodes"], counts["evaluations"], counts["depth"]), unknown
 
 
-def _text(data: Mapping[str, Any], name: str) -> str:
+def _text(data: Mapping[str, object], name: str) -> str:
     value = data.get(name)
     if not isinstance(value, str):
         missing = "is missing" if value is None else f"is a text, not {_shown(value)}"
@@ -168,7 +167,7 @@ def _text(data: Mapping[str, Any], name: str) -> str:
     return value
 
 
-def _number(data: Mapping[str, Any], name: str, low: float, high: float, inside: str = "") -> float | None:
+def _number(data: Mapping[str, object], name: str, low: float, high: float, inside: str = "") -> float | None:
     value = data.get(name)
     if value is None:
         return None
@@ -180,7 +179,7 @@ def _number(data: Mapping[str, Any], name: str, low: float, high: float, inside:
     return float(value)
 
 
-def _whole(data: Mapping[str, Any], name: str, low: int, high: int, inside: str = "") -> int | None:
+def _whole(data: Mapping[str, object], name: str, low: int, high: int, inside: str = "") -> int | None:
     value = data.get(name)
     if value is None:
         return None

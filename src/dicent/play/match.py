@@ -4,7 +4,6 @@ import contextlib
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,12 +12,13 @@ from dicent import machine
 from dicent.errors import DicentError, RecordError
 from dicent.evaluate.base import Evaluator
 from dicent.evaluate.network import Network, shared_out
-from dicent.game import Game, State
+from dicent.game import Cells, Game, State
 from dicent.game.binding import Bound, bind
 from dicent.game.registry import make, make_installed, names_game
 from dicent.game.rollouts import MAX_STEPS
 from dicent.kernels import match_games as match_games_kernels
 from dicent.kernels.constants import MAX, MIN, NONE, ONGOING, RESOLVE, SEARCH
+from dicent.kernels.match_games import Games
 from dicent.play.chooser import Chooser, Positions, chooser_of
 from dicent.play.history import Played
 from dicent.play.luck import Judge, judge_of
@@ -199,7 +199,7 @@ class _Match:
             going = going[~over]
             self._report(games, going)
 
-    def _move(self, games: Any, start: Any, which: Numbers, side: int, chooser: Chooser) -> None:
+    def _move(self, games: Games, start: Cells, which: Numbers, side: int, chooser: Chooser) -> None:
         """Let a player move in the games `which`."""
         numbers, plies = games.number[which], games.plies[which]
         search = self.players[side].search
@@ -219,12 +219,12 @@ class _Match:
         if bad != NONE:
             State(self.game, cells[bad].copy()).require_legal(int(chosen[bad]))
 
-    def _seeds(self, seed: int, numbers: Any, purpose: int, counters: Any) -> npt.NDArray[np.int64]:
+    def _seeds(self, seed: int, numbers: Numbers, purpose: int, counters: Numbers) -> npt.NDArray[np.int64]:
         seeds = np.empty(len(numbers), np.int64)
         self.bound.kernel(match_games_kernels.seeds)(seed, numbers, purpose, counters, seeds, self.rng)
         return seeds
 
-    def _roll(self, games: Any) -> Any:
+    def _roll(self, games: Games) -> Games:
         """Roll the dice in all games; return the games, reallocated if steps ran out of room."""
         p = np.empty(max(1, self.game.num_outcomes), np.float64)
         while True:
@@ -237,7 +237,7 @@ class _Match:
             wider[:, :room] = games.steps
             games = games._replace(steps=wider)
 
-    def _finish(self, games: Any, over: Numbers, start: Any) -> None:
+    def _finish(self, games: Games, over: Numbers, start: Cells) -> None:
         """Count and record finished games."""
         records = []
         for i in over.tolist():
@@ -266,7 +266,7 @@ class _Match:
         a, b = self.players[0].name, self.players[1].name
         return (a, b) if number % 2 == 0 else (b, a)
 
-    def _report(self, games: Any, going: Numbers) -> None:
+    def _report(self, games: Games, going: Numbers) -> None:
         if self.progress is None:
             return
         over = self.results[self.results != ONGOING]
@@ -275,9 +275,9 @@ class _Match:
         self.progress(Standing(len(over), float((over + 1).sum() / 2), plies, ratio))
 
 
-def _new_games(bound: Bound, numbers: npt.NDArray[np.int64]) -> Any:
+def _new_games(bound: Bound, numbers: Numbers) -> Games:
     game, n = bound.game, len(numbers)
-    return match_games_kernels.Games(
+    return Games(
         number=numbers,
         state=np.zeros((n, game.state_size), game.state_dtype),
         mover=np.zeros(n, np.int64),

@@ -13,7 +13,7 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator
-from typing import Any
+from typing import IO
 
 from dicent.errors import DicentError, PlayerError
 from dicent.game import State
@@ -92,7 +92,7 @@ class _Program:
         self.unread = b""
         self.lock = threading.Lock()  # one question at a time
 
-    def ask(self, question: dict[str, Any]) -> str:
+    def ask(self, question: dict[str, object]) -> str:
         """Return the action that the program answers to a question."""
         with self.lock:
             return self._ask(question)
@@ -103,7 +103,7 @@ class _Program:
             self._write(line)
             return self._answer(time.monotonic() + self.timeout).decode(errors="replace").strip()
 
-    def _ask(self, question: dict[str, Any]) -> str:
+    def _ask(self, question: dict[str, object]) -> str:
         self.asked += 1
         self._write(json.dumps({"id": self.asked, **question}, ensure_ascii=False))
         deadline = time.monotonic() + self.timeout
@@ -190,7 +190,7 @@ class _Program:
         return self.error(f"ended with status {status}{': ' + last if last else ''}")
 
 
-def _end(process: subprocess.Popen[bytes], errors: Any) -> None:
+def _end(process: subprocess.Popen[bytes], errors: IO[bytes]) -> None:
     """Stop a program: close its input, then kill it if it does not exit."""
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:

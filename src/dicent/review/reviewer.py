@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator
@@ -80,7 +80,7 @@ class Reviewer:
         gain = self.evaluator.gain
         return _evaluation(found.value, found.moves, found.by_outcome, found.proved, gain)
 
-    def hint(self, state: State) -> dict[str, Any]:
+    def hint(self, state: State) -> dict[str, object]:
         """Return the best move of the player to move."""
         found = self.exact(state) or self.evaluation(state)
         text, value, proved = found.moves[0]
@@ -113,7 +113,7 @@ def _evaluation(
     moves: tuple[MoveInfo, ...],
     outcomes: tuple[OutcomeInfo, ...],
     proved: bool,
-    gain: Any,
+    gain: Callable[[float], float],
 ) -> Evaluation:
     return Evaluation(
         gain(value),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any
 
 from fastapi import FastAPI, WebSocket, WebSocketDisconnect
 
@@ -34,11 +33,11 @@ class _Client:
 
     def __init__(self, socket: WebSocket, workers: Workers) -> None:
         self.socket = socket
-        self.answers: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self.answers: asyncio.Queue[dict[str, object]] = asyncio.Queue()
         self.loop = asyncio.get_running_loop()
         self.engine = Engine(self.answer, workers, players=False)
 
-    def answer(self, answer: dict[str, Any]) -> None:
+    def answer(self, answer: dict[str, object]) -> None:
         """Queue an answer, from any thread; an error tells the engine that the client is gone."""
         if self.answers.qsize() >= WAITING:
             raise _ClientGoneError

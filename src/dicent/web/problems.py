@@ -37,7 +37,7 @@ def answers_as(kind: str) -> dict[int | str, dict[str, Any]]:
 class ProblemError(Exception):
     """An error that becomes the HTTP answer."""
 
-    def __init__(self, status: int, error: str, field: str | None = None, **more: Any) -> None:
+    def __init__(self, status: int, error: str, field: str | None = None, **more: object) -> None:
         super().__init__(error)
         self.status = status
         self.content = {"error": error, "field": field, **more}

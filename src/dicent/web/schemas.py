@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from dicent.library.library import Dice, Ended, Result
 
@@ -223,7 +223,7 @@ class ReviewState(BaseModel):
 
     state: Literal["none", "running", "done", "failed"]
     progress: float
-    review: dict[str, Any] | None
+    review: dict[str, JsonValue] | None
     error: str | None
 
 
@@ -298,9 +298,9 @@ class Curve(BaseModel):
 class RunDetails(RunSummary):
     """A run with its curves and latest games, as records."""
 
-    settings: dict[str, Any]
+    settings: dict[str, JsonValue]
     curves: list[Curve]
-    games: list[dict[str, Any]]
+    games: list[dict[str, JsonValue]]
 
 
 class TournamentSummary(BaseModel):
@@ -317,6 +317,6 @@ class TournamentDetails(TournamentSummary):
     """A tournament with its ratings, strongest first, and the score of each player against each other."""
 
     seed: int
-    ratings: list[dict[str, Any]]
-    first_move: dict[str, Any] | None
+    ratings: list[dict[str, JsonValue]]
+    first_move: dict[str, JsonValue] | None
     cross: list[list[float | None]]
