@@ -318,7 +318,7 @@ def test_match_tells_programs_and_people_who_is_better(
     assert "95 % confidence" in text
 
 
-def test_match_says_what_is_missing(complaint: Callable[..., str]) -> None:
+def test_match_without_game_is_refused(complaint: Callable[..., str]) -> None:
     assert "no game is given" in complaint("match", "random", "random")
     assert "pairs" in complaint("match", "random", "random", "--game", "ewn", "--games", "3")
     assert "did you mean uct" in complaint("match", "utc:5", "random", "--game", "ewn")

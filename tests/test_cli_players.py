@@ -74,7 +74,7 @@ def test_the_engine_answers_and_ends_with_its_input() -> None:
     assert answers[3]["action"] in "123"
 
 
-def test_what_the_engine_refuses_at_once(run: Run) -> None:
+def test_engine_command_refuses_invalid_options(run: Run) -> None:
     said = run("engine", "--player", "nobody", status=1)
     assert "there is no player" in said
     assert "or a strength: beginner" in said
@@ -131,7 +131,7 @@ def test_analyse_says_what_is_wrong(run: Run) -> None:
 # play
 
 
-def test_a_game_is_played_and_kept(run: Run, tmp_path: Path) -> None:
+def test_play_saves_the_game(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "games.jsonl"
     typed = "1\n" * 20
     printed = run(
@@ -145,7 +145,7 @@ def test_a_game_is_played_and_kept(run: Run, tmp_path: Path) -> None:
     assert list(record.states())[-1].result == record.result
 
 
-def test_what_can_be_typed(run: Run, tmp_path: Path) -> None:
+def test_play_commands(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "games.jsonl"
     typed = f"help\n\nhint\nmoves\nboard\nback\nnonsense\n4\nsave {file}\nsave\nresign\n"
     printed = run("play", "dice-nim", "15 1 3", "--opponent", "uct:30", typed=typed)
@@ -159,7 +159,7 @@ def test_what_can_be_typed(run: Run, tmp_path: Path) -> None:
     assert (record.steps, record.result) == ((), None)
 
 
-def test_moves_that_are_taken_back_change_no_dice(run: Run, tmp_path: Path) -> None:
+def test_take_back_in_terminal_keeps_the_dice(run: Run, tmp_path: Path) -> None:
     files = [tmp_path / name for name in ("plain", "back")]
     command = ("play", "dice-nim", "--side", "both", "--seed", "4")
     run(*command, "--record", str(files[0]), typed="1\n1\n1\nquit\n")

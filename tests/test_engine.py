@@ -141,7 +141,7 @@ def check_analysis(found: dict[str, Any], state: dicent.State) -> None:
 
 @pytest.mark.parametrize("player", ["random", "greedy:random=1", "uct:60", "descent:random=1,evaluations=60"])
 @pytest.mark.parametrize("position", ["4 1 -", "4 2 3", "4 1 2", "0 2 -"])
-def test_analyses_have_one_form(talk: Talk, player: str, position: str) -> None:
+def test_analysis_has_all_fields(talk: Talk, player: str, position: str) -> None:
     game = dicent.make("dice-nim")
     state = game.parse(position)
     answer = talk.get(query="analyse", game="dice-nim", position=position, player=player)
@@ -174,7 +174,7 @@ def test_tables_answer_exactly(talk: Talk, monkeypatch: pytest.MonkeyPatch, tmp_
     assert tables.covers(state)
 
 
-def test_searches_ask_tables_on_their_way(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_search_uses_the_tablebase(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     monkeypatch.setenv("DICENT_HOME", str(tmp_path))
     game = dicent.make("ewn:size=3,pieces=3")
@@ -245,7 +245,7 @@ def test_errors_name_the_field(talk: Talk, query: dict[str, Any], field: str, sa
         ('{"id": "' + "x" * LONGEST_LINE + '"}', "too long"),
     ],
 )
-def test_lines_that_are_no_queries(talk: Talk, line: str | bytes, says: str) -> None:
+def test_invalid_lines_are_reported(talk: Talk, line: str | bytes, says: str) -> None:
     talk.engine.ask(line)
     [answer] = talk.answers
     assert answer["id"] is None
@@ -253,7 +253,7 @@ def test_lines_that_are_no_queries(talk: Talk, line: str | bytes, says: str) -> 
     assert talk.get(query="version")["protocol"] == 1
 
 
-def test_blank_lines_mean_nothing(talk: Talk) -> None:
+def test_blank_lines_are_ignored(talk: Talk) -> None:
     talk.engine.ask("")
     talk.engine.ask(b"  \r\n")
     assert talk.answers == []
@@ -282,7 +282,7 @@ def test_partial_results_grow(talk: Talk) -> None:
     assert "terminated" not in in_time
 
 
-def test_a_later_analysis_goes_on_where_the_earlier_one_ended(talk: Talk) -> None:
+def test_repeated_analysis_resumes_the_session(talk: Talk) -> None:
     query = {**LONG, "limit": {"time": 0.4}}
     first = talk.get(query="analyse", **query)["analysis"]
     second = talk.get(query="analyse", **query)["analysis"]
@@ -320,7 +320,7 @@ def test_terminate_ends_a_move(talk: Talk, player: str) -> None:
     assert answer["action"].startswith("b5")
 
 
-def test_terminate_ends_what_has_not_begun(workers: Workers) -> None:
+def test_terminate_ends_a_waiting_query(workers: Workers) -> None:
     workers.most = 1
     talk = Talk(workers)
     talk.ask(id=1, query="analyse", **LONG, every=0.05)
@@ -331,9 +331,7 @@ def test_terminate_ends_what_has_not_begun(workers: Workers) -> None:
     talk.engine.close()
 
 
-def test_a_move_that_is_terminated_is_what_is_best_so_far(
-    talk: Talk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_terminated_move_is_the_best_so_far(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     advanced, advance = threading.Event(), Session.advance
 
     def note(session: Session) -> None:
@@ -349,7 +347,7 @@ def test_a_move_that_is_terminated_is_what_is_best_so_far(
     assert answer["action"] in "123"
 
 
-def test_one_slow_analysis_does_not_keep_others_waiting(workers: Workers) -> None:
+def test_slow_analysis_does_not_delay_other_clients(workers: Workers) -> None:
     slow, quick = Talk(workers), Talk(workers)
     for id in range(4):
         slow.ask(id=id, query="analyse", **LONG, priority=1000)
@@ -411,7 +409,7 @@ def test_owners_take_turns_and_their_jobs_go_by_priority() -> None:
     assert turns == ["a2", "b1", "a2", "b2", "a1", "b1", "a1", "b2"]
 
 
-def test_only_so_many_heavy_jobs_are_under_way() -> None:
+def test_number_of_heavy_jobs_is_limited() -> None:
     turns: list[str] = []
     owner = object()
     jobs = [Counted(name, turns, owner, 3, heavy=True) for name in "abc"]
@@ -448,14 +446,14 @@ def test_ids_and_queries_in_flight(workers: Workers) -> None:
         "openspiel-mcts:10",
     ],
 )
-def test_guests_name_no_files_and_no_programs(workers: Workers, player: str) -> None:
+def test_guests_cannot_name_files_or_programs(workers: Workers, player: str) -> None:
     talk = Talk(workers, players=False)
     answer = talk.get(**NIM, player=player)
     assert answer["field"] == "player"
     assert "here; choose one of" in answer["error"]
 
 
-def test_guests_name_no_games_in_files_and_keep_to_limits(workers: Workers, tmp_path: Path) -> None:
+def test_guests_cannot_name_game_files_or_exceed_limits(workers: Workers, tmp_path: Path) -> None:
     file = tmp_path / "game.py"
     file.write_text("raise SystemExit('never run')")
     talk = Talk(workers, players=False)
@@ -465,7 +463,7 @@ def test_guests_name_no_games_in_files_and_keep_to_limits(workers: Workers, tmp_
     assert "action" in talk.get(**NIM, player="uct:20")
 
 
-def test_nothing_is_answered_after_the_end(workers: Workers) -> None:
+def test_closed_engine_sends_nothing(workers: Workers) -> None:
     talk = Talk(workers)
     talk.ask(id=1, query="analyse", **LONG, every=0.05)
     talk.wait_for(lambda: bool(talk.answers))
@@ -477,7 +475,7 @@ def test_nothing_is_answered_after_the_end(workers: Workers) -> None:
     assert len(talk.answers) == told
 
 
-def test_a_listener_that_has_gone_ends_the_conversation(workers: Workers) -> None:
+def test_failed_send_closes_the_engine(workers: Workers) -> None:
     def gone(answer: dict[str, Any]) -> None:
         raise BrokenPipeError
 
@@ -488,7 +486,7 @@ def test_a_listener_that_has_gone_ends_the_conversation(workers: Workers) -> Non
     assert "action" in Talk(workers).get(**NIM, player="random")
 
 
-def test_players_that_choose_in_their_own_way_do_so(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_player_with_own_play_method_is_used(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     class Last(dicent.Random):
         def play(self, state: dicent.State, limit: dicent.Limit, ply: int = 0) -> int:
             return state.legal_actions[-1]
@@ -499,7 +497,7 @@ def test_players_that_choose_in_their_own_way_do_so(talk: Talk, monkeypatch: pyt
         assert talk.get(**NIM, seed=seed)["action"] == "3"
 
 
-def test_the_last_answers_are_given_before_the_end() -> None:
+def test_end_of_input_waits_for_all_answers() -> None:
     for _ in range(5):
         lines = [{"id": i, **NIM, "player": "random"} for i in range(60)]
         source = io.BytesIO("".join(json.dumps(line) + "\n" for line in lines).encode())
@@ -509,7 +507,7 @@ def test_the_last_answers_are_given_before_the_end() -> None:
         assert sorted(answer["id"] for answer in answers) == list(range(60))
 
 
-def test_accidents_inside_a_search_are_told(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_inside_a_search_are_reported(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("oops")
 

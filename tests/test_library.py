@@ -38,7 +38,7 @@ def test_every_step_is_seen_by_others_at_once(library: Library) -> None:
         assert again.get(id).steps == ("2", "b5c4", "6")
 
 
-def test_what_a_game_has_become(library: Library) -> None:
+def test_saved_game_has_steps_result_and_end(library: Library) -> None:
     id = add(library)
     library.append(library.get(id), "2")
     library.append(library.get(id), "b5c4", result=-1, ended="played")
@@ -52,7 +52,7 @@ def test_what_a_game_has_become(library: Library) -> None:
     assert library.get(id).record().result is None  # the record of a game that was broken off
 
 
-def test_nobody_overwrites_what_he_has_not_seen(library: Library) -> None:
+def test_change_of_an_outdated_game_is_refused(library: Library) -> None:
     seen = library.get(add(library))
     changes: list[Callable[[], None]] = [
         lambda: library.append(seen, "3"),
@@ -66,7 +66,7 @@ def test_nobody_overwrites_what_he_has_not_seen(library: Library) -> None:
     assert library.get(seen.id).steps == ("2",)
 
 
-def test_as_many_other_steps_are_another_game(library: Library) -> None:
+def test_other_steps_of_equal_number_are_a_conflict(library: Library) -> None:
     id = add(library)
     library.append(library.get(id), "2")
     seen = library.get(id)
@@ -86,7 +86,7 @@ def test_a_late_move_does_not_undo_a_resignation(library: Library) -> None:
     assert library.get(seen.id).ended == "resigned"
 
 
-def test_of_many_threads_one_makes_the_step(library: Library) -> None:
+def test_one_of_many_threads_adds_the_step(library: Library) -> None:
     seen = library.get(add(library))
     made = []
 
@@ -131,7 +131,7 @@ def test_games_are_found(library: Library) -> None:
     assert ([facts.id for facts in games], total) == ([ids[2]], 3)
 
 
-def test_what_changed_last_comes_first_whatever_the_clock_says(
+def test_last_changed_game_is_first_even_if_the_clock_stands_still(
     library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = add(library)  # by the true clock, long after
@@ -145,7 +145,7 @@ def test_what_changed_last_comes_first_whatever_the_clock_says(
         assert library.search()[0][0].id == first
 
 
-def test_reviews_are_of_the_game_as_it_is(library: Library) -> None:
+def test_change_deletes_the_review(library: Library) -> None:
     id = add(library)
     before = library.get(id)
     library.append(before, "2")
@@ -157,7 +157,7 @@ def test_reviews_are_of_the_game_as_it_is(library: Library) -> None:
     assert library.review(id) is None
 
 
-def test_records_come_all_or_none(library: Library) -> None:
+def test_import_adds_all_records_or_none(library: Library) -> None:
     record = Record("ewn", ("a", "b"), START, ("2", "b5c4"), None, 5, 3)
     [id] = library.add_records([record])
     assert library.get(id).record() == Record("ewn", ("a", "b"), START, ("2", "b5c4"), None)
@@ -194,7 +194,7 @@ def test_damaged_and_foreign_files_are_named(tmp_path: Path) -> None:
         Library(text / "games.sqlite")
 
 
-def test_a_library_with_a_hole_in_it_is_damaged(library: Library) -> None:
+def test_library_with_overwritten_pages_is_reported(library: Library) -> None:
     for _ in range(50):
         id = add(library)
         for _ in range(20):
@@ -207,7 +207,7 @@ def test_a_library_with_a_hole_in_it_is_damaged(library: Library) -> None:
         Library(library.path)
 
 
-def test_newer_libraries_are_left_alone(library: Library) -> None:
+def test_newer_library_is_refused_unchanged(library: Library) -> None:
     library.close()
     with sqlite3.connect(library.path) as file:
         file.execute("PRAGMA user_version = 9")

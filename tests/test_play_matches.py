@@ -151,7 +151,7 @@ def test_searches_move_in_a_group_as_they_do_alone(text: str) -> None:
     assert together.tolist() == single.choose(given).tolist()
 
 
-def test_searches_go_on_together_after_some_needed_more_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_group_continues_after_some_searches_grow(monkeypatch: pytest.MonkeyPatch) -> None:
     network, simulations = small_network(), 20
     player = Player(dicent.Puct(network), Limit(evaluations=simulations))
     few, many = (Positions(*(rows[:n] for rows in positions(EWN, 40)[:4])) for n in (3, 40))
@@ -216,7 +216,7 @@ def test_random_players_choose_every_action_equally_often() -> None:
     assert ((counts - 1000) ** 2 / 1000).sum() < 26  # chi-square with 8 degrees of freedom, 0.1 %
 
 
-def test_searches_of_ones_own_play_too() -> None:
+def test_custom_search_plays_a_match() -> None:
     class Own(dicent.Search):
         stream = dicent.Random.stream  # type: ignore[assignment]
 
@@ -232,7 +232,7 @@ def test_searches_of_ones_own_play_too() -> None:
                 assert step == state.game.format_action(state, state.legal_actions[0])
 
 
-def test_an_illegal_move_is_told() -> None:
+def test_illegal_move_of_a_search_is_reported() -> None:
     class Wrong(dicent.Search):
         stream = dicent.Random.stream  # type: ignore[assignment]
 
@@ -267,7 +267,7 @@ def test_uct_beats_random_as_often_as_elsewhere() -> None:
     assert result.wins + result.draws + result.losses == 200
 
 
-def test_a_result_is_told_for_the_player_named_first() -> None:
+def test_result_is_from_the_first_players_point_of_view() -> None:
     assert play_match("uct:100", "random", "ewn", games=60, seed=2).score > 0.8
     assert play_match("random", "uct:100", "ewn", games=60, seed=2).score < 0.2
 

@@ -108,12 +108,12 @@ def test_games_without_chance_and_without_board() -> None:
     assert "3 1 3" in page  # where there is no board, the position's text
 
 
-def test_a_game_without_steps_is_no_game(reviewer: Reviewer) -> None:
+def test_game_without_steps_is_refused(reviewer: Reviewer) -> None:
     with pytest.raises(RecordError, match="nothing to review"):
         review_game(Record("ewn", ("", ""), BLUNDER.start, (), None), reviewer)
 
 
-def test_a_review_can_be_kept_and_read_again(reviewer: Reviewer) -> None:
+def test_review_survives_a_round_trip(reviewer: Reviewer) -> None:
     review = review_game(BLUNDER, reviewer)
     saved = json.loads(json.dumps(review.to_dict()))
     assert Review.from_dict(saved) == review
@@ -121,7 +121,7 @@ def test_a_review_can_be_kept_and_read_again(reviewer: Reviewer) -> None:
     assert json.loads(json.dumps(Review.from_dict(saved).to_dict())) == saved
 
 
-def test_the_page_stands_alone(reviewer: Reviewer) -> None:
+def test_review_page_is_self_contained(reviewer: Reviewer) -> None:
     page = review_page(review_game(BLUNDER, reviewer))
     assert "Bob &lt;b&gt;" in page
     assert "<b>" not in page
@@ -132,7 +132,7 @@ def test_the_page_stands_alone(reviewer: Reviewer) -> None:
     assert "exact" in page
 
 
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_review_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "games.jsonl"
     append_records(file, [random_game("F4/1A3/5/3b1/5 1 -", 1), BLUNDER])
     assert main(["review", str(file), "--html", str(tmp_path / "review.html")]) == 0
