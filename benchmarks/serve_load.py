@@ -1,11 +1,11 @@
-"""Many clients who play at once: is every move answered, is nothing lost, and how long does it take?
+"""Let many clients play at once; check that every move is answered and nothing is lost, and time the answers.
 
-    python benchmarks/serve_load.py [MINUTES] [--clients 50] [--think 0.5] [--strength advanced]
+    python benchmarks/serve_load.py [MINUTES] [--games N] [--clients 50] [--think 0.5] [--strength advanced]
 
-Starts a server of its own, with its library in a temporary folder. Each client plays one game after
-another as a browser does: it rolls, moves after a moment's thought, and asks for the computer's reply.
-Two more analyse all the while. In the end the server is killed and started anew, and every game is
-compared with what its client has seen.
+The script starts a server with its library in a temporary folder. Each client plays one game after another as
+a browser does: it rolls, moves after some seconds, and asks for the reply of the computer. Two more analyse
+until the others stop. Then the script kills the server, restarts it, and compares every game with the state
+that its client saw last. With `--games` each client plays N games to their ends, however long that takes.
 """
 
 import argparse
@@ -24,32 +24,43 @@ from pathlib import Path
 import httpx
 from websockets.asyncio.client import connect
 
+PATIENCE = 600.0  # seconds for one answer, also on a very slow machine
 KINDS = ("begin", "roll", "steps", "reply")
 POSITION = "ABC2/DE3/F3f/3de/2abc 1 -"
 
 
 class Load:
-    def __init__(self, port: int, think: float, strength: str, until: float) -> None:
+    def __init__(
+        self, port: int, think: float, strength: str, until: float, games: int | None = None
+    ) -> None:
         self.base, self.port = f"http://127.0.0.1:{port}", port
         self.think, self.strength, self.until = think, strength, until
         self.times: dict[str, list[float]] = {kind: [] for kind in KINDS}
         self.seen: dict[str, dict] = {}  # the games, as they were answered last
         self.failures: list[str] = []
         self.analyses = 0
+        self.games = games  # for each client to play to its end; None: as many as fit into the time
+        self.playing = 0  # clients
+
+    def is_over(self) -> bool:
+        return self.games is None and time.monotonic() >= self.until
 
     async def client(self, number: int) -> None:
         chooser = random.Random(number)
         limits = httpx.Limits(max_connections=1)
-        async with httpx.AsyncClient(base_url=self.base, timeout=60, limits=limits) as client:
+        async with httpx.AsyncClient(base_url=self.base, timeout=PATIENCE, limits=limits) as client:
             await asyncio.sleep(chooser.random() * 2 * self.think)
-            while time.monotonic() < self.until:
+            played = 0
+            while not self.is_over() and played != self.games:
                 await self.game(client, chooser)
+                played += 1
+        self.playing -= 1
 
     async def game(self, client: httpx.AsyncClient, chooser: random.Random) -> None:
         sides = chooser.sample(["human", self.strength], 2)
         players = dict(zip(("MAX", "MIN"), sides, strict=True))
         game = await self.ask(client, "begin", "/api/games", {"game": "ewn", "players": players})
-        while game is not None and game["ended"] is None and time.monotonic() < self.until:
+        while game is not None and game["ended"] is None and not self.is_over():
             path, at = f"/api/games/{game['id']}", {"at": len(game["steps"])}
             position = game["position"]
             if position["to_play"] == "CHANCE":
@@ -82,16 +93,17 @@ class Load:
     async def analyst(self) -> None:
         query = {"query": "analyse", "game": "ewn", "position": POSITION, "every": 1, "limit": {"time": 20}}
         async with connect(f"ws://127.0.0.1:{self.port}/api/engine") as engine:
-            while time.monotonic() < self.until:
+            while self.playing:
                 await engine.send(json.dumps({"id": self.analyses, **query}))
                 while json.loads(await engine.recv()).get("partial"):
-                    if time.monotonic() >= self.until:
+                    if not self.playing:
                         return
                 self.analyses += 1
 
     async def run(self, clients: int, analysts: int) -> None:
-        work = [self.client(number) for number in range(clients)]
-        await asyncio.gather(*work, *(self.analyst() for _ in range(analysts)))
+        self.playing = clients
+        players = [self.client(number) for number in range(clients)]
+        await asyncio.gather(*players, *(self.analyst() for _ in range(analysts)))
 
 
 def start(folder: str, port: int) -> subprocess.Popen:
@@ -107,7 +119,8 @@ def start(folder: str, port: int) -> subprocess.Popen:
         folder,
     ]
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL, env={**os.environ, "OMP_NUM_THREADS": "1"})
-    for _ in range(600):
+    end = time.monotonic() + PATIENCE
+    while server.poll() is None and time.monotonic() < end:
         try:
             httpx.get(f"http://127.0.0.1:{port}/api/info")
             return server
@@ -127,7 +140,7 @@ def warm(port: int, strength: str) -> None:
     load = Load(port, 0, strength, time.monotonic() + 3600)
 
     async def one() -> None:
-        async with httpx.AsyncClient(base_url=load.base, timeout=300) as client:
+        async with httpx.AsyncClient(base_url=load.base, timeout=PATIENCE) as client:
             await load.game(client, random.Random(0))
 
     asyncio.run(one())
@@ -135,7 +148,7 @@ def warm(port: int, strength: str) -> None:
 
 def lost(load: Load) -> list[str]:
     """Games that are not what their client has seen."""
-    with httpx.Client(base_url=load.base, timeout=60) as client:
+    with httpx.Client(base_url=load.base, timeout=PATIENCE) as client:
         return [id for id, game in load.seen.items() if client.get(f"/api/games/{id}").json() != game]
 
 
@@ -159,12 +172,19 @@ def report(load: Load, seconds: float, clients: int, gone: list[str]) -> dict:
     print(f"{len(load.failures)} requests failed, {len(gone)} games differ after a kill and a new start")
     for failure in load.failures[:5]:
         print(f"  {failure}")
-    return {"rows": rows, "failures": len(load.failures), "lost": len(gone), "games": len(load.seen)}
+    return {
+        "rows": rows,
+        "failures": len(load.failures),
+        "lost": len(gone),
+        "games": len(load.seen),
+        "ended": ended,
+    }
 
 
 def main(arguments: list[str] | None = None) -> dict:
     parser = argparse.ArgumentParser()
     parser.add_argument("minutes", type=float, nargs="?", default=5)
+    parser.add_argument("--games", type=int, help="games for each client to play; the time is then no limit")
     parser.add_argument("--clients", type=int, default=50)
     parser.add_argument("--analysts", type=int, default=2)
     parser.add_argument("--think", type=float, default=0.5)
@@ -176,7 +196,7 @@ def main(arguments: list[str] | None = None) -> dict:
         server = start(folder, port)
         warm(port, given.strength)
         began = time.monotonic()
-        load = Load(port, given.think, given.strength, began + 60 * given.minutes)
+        load = Load(port, given.think, given.strength, began + 60 * given.minutes, given.games)
         asyncio.run(load.run(given.clients, given.analysts))
         seconds = time.monotonic() - began
         server.send_signal(signal.SIGKILL)

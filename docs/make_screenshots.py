@@ -82,7 +82,7 @@ def take(server: Server, browser: Browser, running: str, finished: str, look: tu
     if look[0] == "phone":
         browser.driver.execute_script("scrollTo(0, 0)")
     shoot(browser, "analyse", look)
-    browser.click("button", "Set up by hand")
+    browser.click("button", "Set up board")
     browser.see(".palette")
     browser.driver.execute_script("scrollTo(0, 0)")
     shoot(browser, "set-up", look)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 AXE = Path(__file__).parent / "vendor" / "axe.min.js"
-PATIENCE = 240.0  # seconds; native code may have to be compiled first
+PATIENCE = 600.0  # seconds to wait; native code may have to be compiled first, on a slow machine
 
 
 def missing() -> str | None:
@@ -64,14 +64,14 @@ class Server:
         self.process.wait()
 
     def get(self, path: str) -> Any:
-        with urllib.request.urlopen(self.url + path, timeout=60) as answer:
+        with urllib.request.urlopen(self.url + path, timeout=PATIENCE) as answer:
             return json.load(answer)
 
     def post(self, path: str, body: dict[str, Any]) -> Any:
         request = urllib.request.Request(
             self.url + path, json.dumps(body).encode(), {"content-type": "application/json"}
         )
-        with urllib.request.urlopen(request, timeout=60) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             return json.load(answer)
 
     def begin(

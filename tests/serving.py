@@ -16,6 +16,7 @@ import httpx
 
 from dicent.web.server import Settings, serve
 
+PATIENCE = 600.0  # seconds to wait for a server, also on a very slow machine
 FIRST = {"MAX": "human", "MIN": "steady"}
 
 
@@ -34,13 +35,13 @@ def served(folder: Path, **settings: Any) -> Iterator[httpx.Client]:
         target=serve, args=(chosen, lambda server: (servers.append(server), ready.set()))
     )
     thread.start()
-    assert ready.wait(60)
+    assert ready.wait(PATIENCE)
     try:
-        with httpx.Client(base_url=f"http://127.0.0.1:{chosen.port}", timeout=120) as client:
+        with httpx.Client(base_url=f"http://127.0.0.1:{chosen.port}", timeout=PATIENCE) as client:
             yield client
     finally:
         servers[0].should_exit = True
-        thread.join(60)
+        thread.join(PATIENCE)
 
 
 class Process:
@@ -52,8 +53,9 @@ class Process:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "dicent.cli", *arguments], stdout=subprocess.DEVNULL, env=environment
         )
-        self.client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=120)
-        for _ in range(600):
+        self.client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE)
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
             try:
                 self.client.get("/api/info")
                 return
@@ -65,7 +67,7 @@ class Process:
     def stop(self, how: int = signal.SIGKILL) -> int:
         self.client.close()
         self.process.send_signal(how)
-        return self.process.wait(120)
+        return self.process.wait(PATIENCE)
 
 
 def post(client: httpx.Client, path: str, **content: Any) -> dict[str, Any]:

@@ -318,8 +318,8 @@ def test_match_tells_programs_and_people_who_is_better(
     assert "95 % confidence" in text
 
 
-def test_match_says_what_is_missing(complaint: Callable[..., str]) -> None:
-    assert "which game" in complaint("match", "random", "random")
+def test_match_without_game_is_refused(complaint: Callable[..., str]) -> None:
+    assert "no game is given" in complaint("match", "random", "random")
     assert "pairs" in complaint("match", "random", "random", "--game", "ewn", "--games", "3")
     assert "did you mean uct" in complaint("match", "utc:5", "random", "--game", "ewn")
 
@@ -329,7 +329,7 @@ def test_a_sequential_test_says_what_it_accepts(output: Output) -> None:
         "match", "uct:100", "random", "--game", "ewn", "--games", "400", "--sprt", "0", "200", "--seed", "1"
     )
     assert re.search(r"sequential test +\+200 Elo accepted, log-likelihood ratio \+\d", text)
-    assert re.search(r"without luck +\d", text)
+    assert re.search(r"luck-adjusted score +\d", text)
     assert re.search(r"dice +[\d,]+ rolls, chi-square test p = ", text)
 
 

@@ -15,7 +15,7 @@ import pytest
 import torch
 
 import dicent
-from dicent import DicentError, load_network, read_records, replay
+from dicent import DicentError, load_network, read_records
 from dicent.cli import main
 from dicent.evaluate.network import Network
 from dicent.learn.components import Own
@@ -379,7 +379,7 @@ def test_the_games_of_a_run_can_be_replayed(tmp_path: Path) -> None:
     records = list(read_records(tmp_path / "games.jsonl"))
     assert sorted(record.number for record in records)[:5] == [0, 5, 10, 15, 20]
     for record in records:
-        assert list(replay(record))[-1].result == record.result
+        assert list(record.states())[-1].result == record.result
         assert record.players == ("descent", "descent")
 
 

@@ -38,21 +38,21 @@ def test_every_step_is_seen_by_others_at_once(library: Library) -> None:
         assert again.get(id).steps == ("2", "b5c4", "6")
 
 
-def test_what_a_game_has_become(library: Library) -> None:
+def test_saved_game_has_steps_result_and_end(library: Library) -> None:
     id = add(library)
     library.append(library.get(id), "2")
     library.append(library.get(id), "b5c4", result=-1, ended="played")
-    kept = library.get(id)
-    assert (kept.result, kept.ended, kept.length, kept.players) == (-1, "played", 2, ("human", "full"))
-    assert kept.record() == Record("ewn", ("human", "full"), START, ("2", "b5c4"), -1)
-    library.take_back(kept, 1)
-    kept = library.get(id)
-    assert (kept.result, kept.ended, kept.steps) == (None, None, ("2",))
-    library.end(kept, 1, "resigned")
+    saved = library.get(id)
+    assert (saved.result, saved.ended, saved.length, saved.players) == (-1, "played", 2, ("human", "full"))
+    assert saved.record() == Record("ewn", ("human", "full"), START, ("2", "b5c4"), -1)
+    library.take_back(saved, 1)
+    saved = library.get(id)
+    assert (saved.result, saved.ended, saved.steps) == (None, None, ("2",))
+    library.end(saved, 1, "resigned")
     assert library.get(id).record().result is None  # the record of a game that was broken off
 
 
-def test_nobody_overwrites_what_he_has_not_seen(library: Library) -> None:
+def test_change_of_an_outdated_game_is_refused(library: Library) -> None:
     seen = library.get(add(library))
     changes: list[Callable[[], None]] = [
         lambda: library.append(seen, "3"),
@@ -66,7 +66,7 @@ def test_nobody_overwrites_what_he_has_not_seen(library: Library) -> None:
     assert library.get(seen.id).steps == ("2",)
 
 
-def test_as_many_other_steps_are_another_game(library: Library) -> None:
+def test_other_steps_of_equal_number_are_a_conflict(library: Library) -> None:
     id = add(library)
     library.append(library.get(id), "2")
     seen = library.get(id)
@@ -74,7 +74,7 @@ def test_as_many_other_steps_are_another_game(library: Library) -> None:
     library.append(library.get(id), "3")
     with pytest.raises(ConflictError):
         library.append(seen, "b5c4")
-    assert not library.keep_review(seen, {"verdict": "of the other game"})
+    assert not library.save_review(seen, {"verdict": "of the other game"})
     assert library.get(id).steps == ("3",)
 
 
@@ -86,7 +86,7 @@ def test_a_late_move_does_not_undo_a_resignation(library: Library) -> None:
     assert library.get(seen.id).ended == "resigned"
 
 
-def test_of_many_threads_one_makes_the_step(library: Library) -> None:
+def test_one_of_many_threads_adds_the_step(library: Library) -> None:
     seen = library.get(add(library))
     made = []
 
@@ -131,7 +131,7 @@ def test_games_are_found(library: Library) -> None:
     assert ([facts.id for facts in games], total) == ([ids[2]], 3)
 
 
-def test_what_changed_last_comes_first_whatever_the_clock_says(
+def test_last_changed_game_is_first_even_if_the_clock_stands_still(
     library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = add(library)  # by the true clock, long after
@@ -145,19 +145,19 @@ def test_what_changed_last_comes_first_whatever_the_clock_says(
         assert library.search()[0][0].id == first
 
 
-def test_reviews_are_of_the_game_as_it_is(library: Library) -> None:
+def test_change_deletes_the_review(library: Library) -> None:
     id = add(library)
     before = library.get(id)
     library.append(before, "2")
-    assert not library.keep_review(before, {"verdict": "old"})
-    assert library.keep_review(library.get(id), {"verdict": "good"})
+    assert not library.save_review(before, {"verdict": "old"})
+    assert library.save_review(library.get(id), {"verdict": "good"})
     assert library.review(id) == {"verdict": "good"}
     assert library.get(id).reviewed
     library.append(library.get(id), "b5c4")
     assert library.review(id) is None
 
 
-def test_records_come_all_or_none(library: Library) -> None:
+def test_import_adds_all_records_or_none(library: Library) -> None:
     record = Record("ewn", ("a", "b"), START, ("2", "b5c4"), None, 5, 3)
     [id] = library.add_records([record])
     assert library.get(id).record() == Record("ewn", ("a", "b"), START, ("2", "b5c4"), None)
@@ -182,7 +182,7 @@ def test_games_can_be_deleted(library: Library) -> None:
 def test_damaged_and_foreign_files_are_named(tmp_path: Path) -> None:
     text = tmp_path / "notes.txt"
     text.write_text("no database at all, but long enough to be looked at\n" * 100)
-    with pytest.raises(LibraryError, match=r"notes.txt is damaged or no library .*move it away"):
+    with pytest.raises(LibraryError, match=r"notes.txt is damaged or not a library .*Move it away"):
         Library(text)
     foreign = tmp_path / "foreign.sqlite"
     with sqlite3.connect(foreign) as file:
@@ -194,7 +194,7 @@ def test_damaged_and_foreign_files_are_named(tmp_path: Path) -> None:
         Library(text / "games.sqlite")
 
 
-def test_a_library_with_a_hole_in_it_is_damaged(library: Library) -> None:
+def test_library_with_overwritten_pages_is_reported(library: Library) -> None:
     for _ in range(50):
         id = add(library)
         for _ in range(20):
@@ -207,10 +207,10 @@ def test_a_library_with_a_hole_in_it_is_damaged(library: Library) -> None:
         Library(library.path)
 
 
-def test_newer_libraries_are_left_alone(library: Library) -> None:
+def test_newer_library_is_refused_unchanged(library: Library) -> None:
     library.close()
     with sqlite3.connect(library.path) as file:
         file.execute("PRAGMA user_version = 9")
     file.close()
-    with pytest.raises(LibraryError, match=r"newer Dicent .*is 9.*use the newer one"):
+    with pytest.raises(LibraryError, match=r"has format 9.*update Dicent"):
         Library(library.path)

@@ -133,8 +133,11 @@ def test_several_records_and_their_encoding() -> None:
         (PGN.replace("2e3-d3", "2e3-e4x"), "is no move"),
         (PGN.replace("2e3-d3", "2e3-e2"), "no legal action"),
         ('{"format": 1}', "line 1"),
-        (random_game(EWN, 1).to_json().replace('"ewn"', '"/x/game.py"'), "a game in a file"),
-        (random_game(EWN, 1).to_json().replace('"ewn"', "5"), "are texts"),
+        (
+            random_game(EWN, 1).to_json().replace('"ewn"', '"/x/game.py"'),
+            "line 1: the record names the game file",
+        ),
+        (random_game(EWN, 1).to_json().replace('"ewn"', "5"), "must be texts"),
         (random_game(EWN, 1).to_json().replace('"ewn"', '"chess"'), "line 1: there is no game"),
     ],
 )
@@ -197,7 +200,7 @@ def test_games_lead_back(seed: int, first: int, most: int, players: tuple[str, s
 @given(st.integers(0, 10**6), st.sampled_from(["ewn", "ewn-paper"]))
 def test_positions_lead_back(seed: int, name: str) -> None:
     game = dicent.make(name)
-    for state in dicent.replay(random_game(game, seed)):
+    for state in random_game(game, seed).states():
         if " @" not in str(state):
             assert parse_position(game, format_fen(state)) == state
 
@@ -233,7 +236,7 @@ def test_damaged_texts_are_errors_of_ours(seed: int) -> None:
     except RecordError:
         return
     for game in games:
-        list(dicent.replay(game))
+        list(game.states())
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ class Perfect(Evaluator):
         return np.array([self.exact.value(State(game, cells.copy())) for cells in states])
 
 
-def test_perfect_players_judged_perfectly_leave_nothing_to_chance() -> None:
+def test_exact_judge_explains_games_of_perfect_players() -> None:
     """Each result is the value of the start and luck, and no more."""
     game = dicent.make("dice-nim:stones=8")
     best = "expectiminimax:random=1,depth=20"
@@ -98,7 +98,7 @@ def test_rolls_are_those_of_the_records() -> None:
     replayed = [
         (record.number, str(state), step)
         for record in records
-        for state, step in zip(dicent.replay(record), record.steps, strict=False)
+        for state, step in zip(record.states(), record.steps, strict=False)
         if state.is_chance
     ]
     listed = [
@@ -127,7 +127,7 @@ def test_without_dice_there_is_no_luck() -> None:
     assert result.to_dict()["dice"] is None
 
 
-def test_the_judge_is_a_players_network_if_it_tells_results(tmp_path: Path) -> None:
+def test_judge_is_a_players_network_if_it_predicts_results(tmp_path: Path) -> None:
     from dicent.evaluate.network_file import Description, save_network
 
     ewn = dicent.make("ewn")

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import dicent
-from dicent import Limit, Player, Record, play_match, replay
+from dicent import Limit, Player, Record, play_match
 from dicent.evaluate.base import Values
 from dicent.game import Cells, State
 from dicent.play import chooser
@@ -44,7 +44,7 @@ def positions(game: dicent.Game, n: int) -> Positions:
     """Decisions met in random games."""
     states = []
     for record in records_of("random", "random", game, games=2 * n, seed=5):
-        states += [state for state in replay(record, game) if state.legal_actions][:n]
+        states += [state for state in record.states(game) if state.legal_actions][:n]
     cells = np.array([state.cells for state in states[:n]])
     return Positions(cells, np.zeros(n, np.int64), np.arange(n) + 10, np.arange(n) + 20)
 
@@ -66,7 +66,7 @@ def test_pairs_have_the_same_start_and_dice_and_swapped_sides() -> None:
 
 
 def rolls_of(record: Record) -> Iterator[str]:
-    states = list(replay(record))
+    states = list(record.states())
     for state, step in zip(states, record.steps, strict=False):
         if state.is_chance:
             yield step
@@ -151,7 +151,7 @@ def test_searches_move_in_a_group_as_they_do_alone(text: str) -> None:
     assert together.tolist() == single.choose(given).tolist()
 
 
-def test_searches_go_on_together_after_some_needed_more_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_group_continues_after_some_searches_grow(monkeypatch: pytest.MonkeyPatch) -> None:
     network, simulations = small_network(), 20
     player = Player(dicent.Puct(network), Limit(evaluations=simulations))
     few, many = (Positions(*(rows[:n] for rows in positions(EWN, 40)[:4])) for n in (3, 40))
@@ -216,7 +216,7 @@ def test_random_players_choose_every_action_equally_often() -> None:
     assert ((counts - 1000) ** 2 / 1000).sum() < 26  # chi-square with 8 degrees of freedom, 0.1 %
 
 
-def test_searches_of_ones_own_play_too() -> None:
+def test_custom_search_plays_a_match() -> None:
     class Own(dicent.Search):
         stream = dicent.Random.stream  # type: ignore[assignment]
 
@@ -225,14 +225,14 @@ def test_searches_of_ones_own_play_too() -> None:
 
     records = records_of(Player(Own(), Limit(nodes=1)), "random", "dice-nim", games=4)
     for record in records:
-        states = list(replay(record))
+        states = list(record.states())
         mine = 1 if record.number % 2 == 0 else -1
         for state, step in zip(states, record.steps, strict=False):
             if state.legal_actions and state.to_play == mine:
                 assert step == state.game.format_action(state, state.legal_actions[0])
 
 
-def test_an_illegal_move_is_told() -> None:
+def test_illegal_move_of_a_search_is_reported() -> None:
     class Wrong(dicent.Search):
         stream = dicent.Random.stream  # type: ignore[assignment]
 
@@ -267,7 +267,7 @@ def test_uct_beats_random_as_often_as_elsewhere() -> None:
     assert result.wins + result.draws + result.losses == 200
 
 
-def test_a_result_is_told_for_the_player_named_first() -> None:
+def test_result_is_from_the_first_players_point_of_view() -> None:
     assert play_match("uct:100", "random", "ewn", games=60, seed=2).score > 0.8
     assert play_match("random", "uct:100", "ewn", games=60, seed=2).score < 0.2
 
@@ -290,7 +290,7 @@ def test_results_agree_with_the_records() -> None:
         assert record.result is not None
         sign = 1 if record.players[0] == "uct:20" else -1
         assert result.results[record.number] == sign * record.result
-        decisions = [state for state in replay(record) if state.legal_actions]
+        decisions = [state for state in record.states() if state.legal_actions]
         assert result.plies[record.number] == len(decisions)
 
 
@@ -309,5 +309,5 @@ def test_the_game_is_by_default_the_networks(tmp_path: Path) -> None:
     net = str(tmp_path / "net.safetensors")
     assert play_match("random", f"greedy:{net}", games=2).game.name == "ewn"
     assert play_match(f"puct:{net},20", f"{net},depth=1", games=2).game.name == "ewn"
-    with pytest.raises(dicent.DicentError, match="which game"):
+    with pytest.raises(dicent.DicentError, match="no game is given"):
         play_match("random", "uct:5", games=2)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import dicent
-from dicent import Record, RecordError, play_match, read_records, replay
+from dicent import Record, RecordError, play_match, read_records
 from dicent.play.record import append_records
 
 
@@ -21,7 +21,7 @@ def test_every_game_of_a_match_is_recorded_and_can_be_replayed(played: Path) -> 
     records = list(read_records(played))
     assert sorted(record.number for record in records) == list(range(6))
     for record in records:
-        states = list(replay(record))
+        states = list(record.states())
         assert len(states) == len(record.steps) + 1
         assert str(states[0]) == record.start
         assert states[-1].result == record.result
@@ -64,13 +64,13 @@ def test_a_wrong_line_is_named(played: Path) -> None:
 
 def test_illegal_steps_and_wrong_results_are_found(played: Path) -> None:
     record = next(read_records(played))
-    list(replay(record))
+    list(record.states())
     with pytest.raises(RecordError, match="step 1 of game"):
-        list(replay(replace(record, steps=("nonsense", *record.steps[1:]))))
+        list(replace(record, steps=("nonsense", *record.steps[1:])).states())
     with pytest.raises(RecordError, match="step 2 of game"):
-        list(replay(replace(record, steps=(record.steps[0], *record.steps[2:]))))
+        list(replace(record, steps=(record.steps[0], *record.steps[2:])).states())
     assert record.result is not None
     with pytest.raises(RecordError, match="its record says"):
-        list(replay(replace(record, result=-record.result)))
+        list(replace(record, result=-record.result).states())
     with pytest.raises(dicent.PositionError):
-        list(replay(replace(record, start="nowhere")))
+        list(replace(record, start="nowhere").states())

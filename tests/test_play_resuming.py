@@ -28,7 +28,7 @@ def test_games_that_a_file_holds_are_not_played_again(tmp_path: Path) -> None:
     assert lines(half) == lines(tmp_path / "whole.jsonl")
 
 
-def test_a_match_can_be_made_longer_or_looked_at_in_part(tmp_path: Path) -> None:
+def test_match_can_be_extended_or_read_in_part(tmp_path: Path) -> None:
     file = tmp_path / "games.jsonl"
     first = play_match("random", "random", "ewn", 6, record=file)
     longer = play_match("random", "random", "ewn", 10, record=file)
@@ -60,7 +60,7 @@ def test_a_file_is_for_one_match_at_a_time(tmp_path: Path) -> None:
     refused = []
 
     def meanwhile(standing: Standing) -> None:
-        with pytest.raises(DicentError, match="another process writes its games") as error:
+        with pytest.raises(DicentError, match="another process writes to") as error:
             play_match("random", "random", "ewn", 6, record=file)
         refused.append(error)
 
@@ -83,7 +83,7 @@ def interrupt_at(n: int) -> object:
     return progress
 
 
-def test_ctrl_c_brings_what_is_known_and_loses_no_game(tmp_path: Path) -> None:
+def test_ctrl_c_returns_the_result_and_loses_no_game(tmp_path: Path) -> None:
     file = tmp_path / "games.jsonl"
     with pytest.raises(MatchInterrupted) as caught:
         play_match("uct:20", "random", "ewn", 40, progress=interrupt_at(20), record=file)  # type: ignore[arg-type]
@@ -98,7 +98,7 @@ def test_ctrl_c_brings_what_is_known_and_loses_no_game(tmp_path: Path) -> None:
     assert not resumed.interrupted
 
 
-def test_ctrl_c_before_a_pair_is_over_is_nothing_but_that() -> None:
+def test_ctrl_c_before_the_first_pair_is_a_plain_interrupt() -> None:
     with pytest.raises(KeyboardInterrupt) as caught:
         play_match("random", "random", "ewn", 4, progress=interrupt_at(0))  # type: ignore[arg-type]
     assert not isinstance(caught.value, MatchInterrupted)
@@ -121,7 +121,7 @@ def test_a_sequential_test_ends_a_match_early(monkeypatch: pytest.MonkeyPatch) -
     assert worse["sprt"]["bounds"] == pytest.approx([-2.944, 2.944], abs=0.001)
 
 
-def test_a_test_that_cannot_decide_plays_all_games_and_a_longer_match_goes_on(tmp_path: Path) -> None:
+def test_undecided_sequential_test_plays_all_games_and_can_be_extended(tmp_path: Path) -> None:
     file = tmp_path / "games.jsonl"
     result = play_match("random", "random", "ewn", 10, sprt=(0, 5), record=file)
     assert result.accepted is None

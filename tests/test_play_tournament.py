@@ -40,7 +40,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, TournamentRes
     return folder, play_tournament(folder, PLAYERS, "ewn", 12, seed=3)
 
 
-def test_everybody_meets_everybody(whole: tuple[Path, TournamentResult]) -> None:
+def test_round_robin_plays_every_pair(whole: tuple[Path, TournamentResult]) -> None:
     folder, result = whole
     assert [(e.first, e.second) for e in result.encounters] == [(0, 1), (0, 2), (1, 2)]
     assert len(all_games(folder)) == 36
@@ -56,7 +56,7 @@ def test_everybody_meets_everybody(whole: tuple[Path, TournamentResult]) -> None
     assert first[0] + second[0] == pytest.approx(1)
 
 
-def test_killed_at_random_moments_it_loses_and_repeats_no_game(
+def test_killed_tournament_loses_and_repeats_no_game(
     tmp_path: Path, whole: tuple[Path, TournamentResult]
 ) -> None:
     rng = random.Random(2)
@@ -86,7 +86,7 @@ def test_killed_at_random_moments_it_loses_and_repeats_no_game(
     assert again.ratings.elo == whole[1].ratings.elo
 
 
-def test_matches_at_once_are_the_same_matches(tmp_path: Path, whole: tuple[Path, TournamentResult]) -> None:
+def test_parallel_matches_equal_sequential_ones(tmp_path: Path, whole: tuple[Path, TournamentResult]) -> None:
     result = play_tournament(tmp_path, PLAYERS, "ewn", 12, seed=3, at_once=3)
     assert [e.results for e in result.encounters] == [e.results for e in whole[1].encounters]
     assert all_games(tmp_path) == all_games(whole[0])
@@ -94,7 +94,7 @@ def test_matches_at_once_are_the_same_matches(tmp_path: Path, whole: tuple[Path,
 
 
 @pytest.mark.parametrize(("players", "at_once"), [(PLAYERS, 0), (["random", "uct:time=0.1"], 2)])
-def test_matches_at_once_are_refused_where_they_make_no_sense(
+def test_parallel_matches_with_time_budgets_are_refused(
     tmp_path: Path, players: list[str], at_once: int
 ) -> None:
     with pytest.raises(DicentError, match="1 where a player's budget is in seconds"):
@@ -102,7 +102,7 @@ def test_matches_at_once_are_refused_where_they_make_no_sense(
 
 
 @pytest.mark.parametrize("problem", [KeyboardInterrupt, DicentError])
-def test_what_ends_one_of_the_matches_at_once_ends_all(
+def test_error_in_one_parallel_match_ends_all(
     tmp_path: Path, whole: tuple[Path, TournamentResult], problem: type[BaseException]
 ) -> None:
     def progress(over: TournamentResult, pair: tuple[int, int], standing: Standing) -> None:
@@ -130,7 +130,7 @@ def test_a_folder_is_for_one_process_at_a_time(tmp_path: Path) -> None:
     assert play_tournament(tmp_path, PLAYERS, "ewn", 2, seed=3).to_dict() == first.to_dict()
 
 
-def test_it_can_grow_by_games_and_players_but_not_change(tmp_path: Path) -> None:
+def test_tournament_can_be_extended_but_not_changed(tmp_path: Path) -> None:
     play_tournament(tmp_path, PLAYERS[:2], "ewn", 4)
     before = all_games(tmp_path)
     larger = play_tournament(tmp_path, PLAYERS, "ewn", 6)
@@ -162,7 +162,7 @@ def test_a_network_that_has_learned_more_is_another_player(tmp_path: Path) -> No
                 play_tournament(tmp_path / "t", [f"greedy:{file}", "random"], games=2)
 
 
-def test_in_a_gauntlet_all_meet_one(tmp_path: Path) -> None:
+def test_gauntlet_plays_against_one_player(tmp_path: Path) -> None:
     seen: list[tuple[tuple[int, int], Standing]] = []
     result = play_tournament(
         tmp_path,
@@ -180,7 +180,7 @@ def test_in_a_gauntlet_all_meet_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("players", "games", "says"),
-    [(["random"], 4, "at least two"), (["random", "random"], 4, "plays twice"), (PLAYERS, 3, "even number")],
+    [(["random"], 4, "at least 2"), (["random", "random"], 4, "given twice"), (PLAYERS, 3, "even number")],
 )
 def test_nonsense_is_refused(tmp_path: Path, players: list[str], games: int, says: str) -> None:
     with pytest.raises(DicentError, match=says):
@@ -191,7 +191,7 @@ def test_nonsense_is_refused(tmp_path: Path, players: list[str], games: int, say
         play_tournament(tmp_path / "file", PLAYERS, "ewn", 4)
 
 
-def test_results_come_in_every_form(whole: tuple[Path, TournamentResult]) -> None:
+def test_results_are_written_in_every_format(whole: tuple[Path, TournamentResult]) -> None:
     folder, result = whole
     facts = json.loads((folder / "results.json").read_text())
     assert facts == json.loads(json.dumps(result.to_dict()))

@@ -12,7 +12,7 @@ from dicent import Record
 from dicent.cli import main
 from dicent.errors import RecordError
 from dicent.play.record import append_records, make_record
-from dicent.review import Judge, Review, judge_for, review_game, review_page
+from dicent.review import Review, Reviewer, review_game, review_page, reviewer_for
 
 EWN = dicent.make("ewn")
 # MAX could step into the far corner and moves beside it; whatever MIN rolls, its only piece reaches its own.
@@ -20,8 +20,8 @@ BLUNDER = Record("ewn", ("Ann", "Bob <b>"), "5/1a3/5/3A1/5 1 -", ("3", "d2e2", "
 
 
 @pytest.fixture(scope="module")
-def judge() -> Judge:
-    return judge_for(EWN)
+def reviewer() -> Reviewer:
+    return reviewer_for(EWN)
 
 
 def random_game(start: str, seed: int) -> Record:
@@ -35,8 +35,8 @@ def random_game(start: str, seed: int) -> Record:
     return make_record(EWN, first, choices, ("one", "two"))
 
 
-def test_a_known_blunder_is_found(judge: Judge) -> None:
-    review = review_game(BLUNDER, judge)
+def test_a_known_blunder_is_found(reviewer: Reviewer) -> None:
+    review = review_game(BLUNDER, reviewer)
     assert review.mistakes == [1]
     moment = review.moments[1]
     assert (moment.player, moment.step, moment.best, moment.proved) == ("MAX", "d2e2", "d2e1", True)
@@ -46,14 +46,12 @@ def test_a_known_blunder_is_found(judge: Judge) -> None:
     assert review.loss == {"MAX": 1, "MIN": 0}
     assert (review.start_win, review.final, review.adjusted) == pytest.approx((1, 0, 0))
     assert all(moment.proved for moment in review.moments)
-    assert review.verdict.startswith(
-        "MIN has won. The dice favoured nobody. By its decisions MAX lost 100 points"
-    )
+    assert review.verdict.startswith("MIN won. The dice were even. Mistakes cost MAX 100 points")
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_luck_and_losses_explain_the_result(judge: Judge, seed: int) -> None:
-    review = review_game(random_game("F4/1A3/5/3b1/5 1 -", seed), judge)
+def test_luck_and_losses_explain_the_result(reviewer: Reviewer, seed: int) -> None:
+    review = review_game(random_game("F4/1A3/5/3b1/5 1 -", seed), reviewer)
     net = review.luck["MAX"] - review.luck["MIN"] - review.loss["MAX"] + review.loss["MIN"]
     assert review.start_win == pytest.approx(5 / 6)
     assert review.start_win + net == pytest.approx(review.final, abs=1e-6)  # tables have three bytes
@@ -64,25 +62,25 @@ def test_luck_and_losses_explain_the_result(judge: Judge, seed: int) -> None:
         assert after - before == pytest.approx(change, abs=1e-6)
 
 
-def test_the_luck_of_a_roll_has_mean_zero(judge: Judge) -> None:
+def test_the_luck_of_a_roll_has_mean_zero(reviewer: Reviewer) -> None:
     start = EWN.parse("F4/1A3/5/3b1/5 1 -")
     lucks = []
     for outcome, _ in start.outcomes:
         record = Record("ewn", ("", ""), str(start), (EWN.format_outcome(start, outcome),), None)
-        [moment] = review_game(record, judge).moments
+        [moment] = review_game(record, reviewer).moments
         lucks.append(moment.luck)
         assert moment.roller == "MAX"
     assert any(lucks)
     assert sum(lucks) == pytest.approx(0)
 
 
-def test_positions_that_are_too_large_to_solve_are_searched(judge: Judge) -> None:
+def test_positions_that_are_too_large_to_solve_are_searched(reviewer: Reviewer) -> None:
     state = EWN.initial_state(1)
     record = make_record(EWN, state, [2, state.apply_outcome(2).legal_actions[0]], ("", ""))
-    review = review_game(record, judge)
+    review = review_game(record, reviewer)
     assert not any(moment.proved for moment in review.moments)
     assert 0.3 < review.start_win < 0.8
-    assert "broken off" in review.verdict
+    assert "unfinished" in review.verdict
     assert (review.moments[1].loss or 0) >= 0
 
 
@@ -91,10 +89,10 @@ def test_tables_are_used_and_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     game = dicent.make("ewn:size=3,pieces=1")
     monkeypatch.setenv("DICENT_HOME", str(tmp_path))
     dicent.build_tablebase(game, 2)
-    judge = judge_for(game, solved=0)
-    assert judge.tables is not None
+    reviewer = reviewer_for(game, solved=0)
+    assert reviewer.tables is not None
     record = Record(game.name, ("", ""), "1a1/1A1/3 1 -", ("1", "b2c2", "1", "b3a3"), -1)
-    review = review_game(record, judge, game)
+    review = review_game(record, reviewer, game)
     assert (review.mistakes, review.moments[1].loss, review.moments[1].proved) == ([1], 1, True)
 
 
@@ -103,28 +101,28 @@ def test_games_without_chance_and_without_board() -> None:
     record = Record("tic-tac-toe", ("", ""), "XX./OO./... 1", ("c1", "c2"), -1)
     review = review_game(record)
     assert [(review.moments[i].step, review.moments[i].best) for i in review.mistakes] == [("c1", "c3")]
-    assert "no chance" in review.verdict
+    assert "no dice" in review.verdict
     assert review.moments[-1].win == 0
     nim = Record("dice-nim", ("", ""), "3 1 -", ("3", "1", "1", "1", "1", "1"), 1)
     page = review_page(review_game(nim))
     assert "3 1 3" in page  # where there is no board, the position's text
 
 
-def test_a_game_without_steps_is_no_game(judge: Judge) -> None:
+def test_game_without_steps_is_refused(reviewer: Reviewer) -> None:
     with pytest.raises(RecordError, match="nothing to review"):
-        review_game(Record("ewn", ("", ""), BLUNDER.start, (), None), judge)
+        review_game(Record("ewn", ("", ""), BLUNDER.start, (), None), reviewer)
 
 
-def test_a_review_can_be_kept_and_read_again(judge: Judge) -> None:
-    review = review_game(BLUNDER, judge)
+def test_review_survives_a_round_trip(reviewer: Reviewer) -> None:
+    review = review_game(BLUNDER, reviewer)
     saved = json.loads(json.dumps(review.to_dict()))
     assert Review.from_dict(saved) == review
     assert saved["moments"][1]["win"] == {"MAX": 0}
     assert json.loads(json.dumps(Review.from_dict(saved).to_dict())) == saved
 
 
-def test_the_page_stands_alone(judge: Judge) -> None:
-    page = review_page(review_game(BLUNDER, judge))
+def test_review_page_is_self_contained(reviewer: Reviewer) -> None:
+    page = review_page(review_game(BLUNDER, reviewer))
     assert "Bob &lt;b&gt;" in page
     assert "<b>" not in page
     assert not re.search(r"<script|style=|https?://|\bsrc=|\bhref=|\bon\w+=", page)
@@ -134,18 +132,18 @@ def test_the_page_stands_alone(judge: Judge) -> None:
     assert "exact" in page
 
 
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_review_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "games.jsonl"
     append_records(file, [random_game("F4/1A3/5/3b1/5 1 -", 1), BLUNDER])
     assert main(["review", str(file), "--html", str(tmp_path / "review.html")]) == 0
     printed = capsys.readouterr().out
-    assert "MIN has won" in printed
+    assert "MIN won" in printed
     assert re.search(r"2 +MAX +5/1a3/5/3A1/5 1 3 +d2e2 +d2e1 +100.0 +exact", printed)
     assert (tmp_path / "review.html").read_text().startswith("<!doctype html>")
     assert main(["review", str(file), "--number", "1", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["record"]["players"] == ["one", "two"]
     assert main(["review", str(file), "--number", "3"]) == 1
-    assert "holds 2 games" in capsys.readouterr().err
+    assert "from 1 to 2" in capsys.readouterr().err
     assert main(["review", str(tmp_path / "none")]) == 1
     assert "cannot be read" in capsys.readouterr().err
 
@@ -172,10 +170,10 @@ def test_a_shipped_network_is_used() -> None:
         player = strength_player(name, EWN)
         assert player.search.play(state, player.budget) in state.legal_actions
     assert EWN.format_action(state, player.search.play(state, player.budget)) == "d2e1"
-    judge = judge_for(EWN, solved=0)
-    assert judge.name == "net-official, 3 plies ahead"
-    assert review_game(BLUNDER, judge).mistakes == [1]
-    assert "random games" in judge_for(dicent.make("tic-tac-toe"), solved=0).name
+    reviewer = reviewer_for(EWN, solved=0)
+    assert reviewer.name == "net-official, 3 plies ahead"
+    assert review_game(BLUNDER, reviewer).mistakes == [1]
+    assert "random games" in reviewer_for(dicent.make("tic-tac-toe"), solved=0).name
 
 
 def test_stronger_strengths_win() -> None:

@@ -29,7 +29,7 @@ def test_wilson_gives_newcombes_examples(successes: int, n: int, low: float, hig
     assert wilson(successes, n) == pytest.approx((low, high), abs=5e-5)
 
 
-def test_wilson_knows_nothing_without_trials_and_refuses_nonsense() -> None:
+def test_wilson_without_trials_and_with_invalid_input() -> None:
     assert wilson(0, 0) == (0.0, 1.0)
     for successes, n in ((-1, 5), (6, 5)):
         with pytest.raises(ValueError, match="successes"):
@@ -96,7 +96,7 @@ def test_superiority_has_its_known_values() -> None:
     assert superiority(won) + superiority(lost) == pytest.approx(1)
 
 
-def test_superiority_means_what_it_says() -> None:
+def test_superiority_is_calibrated() -> None:
     """Of two players with skills drawn at random, the likelier one is the better one as often as it says."""
     rng = random.Random(1)
     said = right = 0.0
@@ -122,7 +122,7 @@ def test_chi_square_has_its_tabulated_values(freedom: int, x: float) -> None:
 def test_chi_square_with_two_degrees_of_freedom_is_an_exponential() -> None:
     for x in (0.0, 0.01, 1.0, 3.9, 4.1, 50.0, 1400.0):
         assert chi_square_tail(x, 2) == pytest.approx(math.exp(-x / 2), rel=1e-12)
-    with pytest.raises(ValueError, match="degrees of freedom"):
+    with pytest.raises(ValueError, match="freedom"):
         chi_square_tail(1.0, 0)
 
 
@@ -174,7 +174,7 @@ def test_the_bounds_are_walds() -> None:
 
 
 @pytest.mark.parametrize("truth", ["elo0", "elo1"])
-def test_the_sequential_test_errs_as_seldom_as_it_says(truth: str) -> None:
+def test_sequential_test_keeps_its_error_rates(truth: str) -> None:
     rng = np.random.default_rng(1)
     sprt = Sprt(0, 60)
     share = expected_share(getattr(sprt, truth))
@@ -272,7 +272,7 @@ def test_two_players_and_their_first_moves_have_the_ratings_of_their_scores() ->
     assert firsts.better(0, 1) == pytest.approx(0.5)
 
 
-def test_whoever_has_won_everything_has_a_finite_rating_and_a_wide_interval() -> None:
+def test_player_who_won_all_games_has_finite_rating() -> None:
     fitted = fit_ratings(3, [Pairing(0, 1, np.ones((10, 2)))])
     assert 200 < fitted.elo[0] - fitted.elo[1] < 1000
     assert fitted.intervals[0][0] < fitted.elo[0] - 100

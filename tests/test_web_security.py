@@ -36,13 +36,13 @@ def address(client: httpx.Client, scheme: str = "http") -> str:
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:8420", "127.0.0.1.evil.example", "", "["])
-def test_hosts_that_are_not_ours_are_refused(client: httpx.Client, host: str) -> None:
+def test_unknown_hosts_are_refused(client: httpx.Client, host: str) -> None:
     for path in ("/", "/api/info", "/static/app.js"):
         assert client.get(path, headers={"Host": host}).status_code == 403
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]"])
-def test_our_own_names_are_not(client: httpx.Client, host: str) -> None:
+def test_own_hosts_are_accepted(client: httpx.Client, host: str) -> None:
     assert client.get("/api/info", headers={"Host": f"{host}:{client.base_url.port}"}).is_success
 
 
@@ -54,7 +54,7 @@ def test_other_origins_are_refused(client: httpx.Client, origin: str) -> None:
         connect(f"{address(client, 'ws')}/api/engine", origin=origin)  # type: ignore[arg-type]
 
 
-def test_our_own_origin_is_not(client: httpx.Client) -> None:
+def test_own_origin_is_accepted(client: httpx.Client) -> None:
     game = {"game": "ewn", "players": {"MAX": "human", "MIN": "human"}}
     assert client.post("/api/games", json=game, headers={"Origin": address(client)}).is_success
     with connect(f"{address(client, 'ws')}/api/engine", origin=address(client)) as engine:  # type: ignore[arg-type]
@@ -67,7 +67,7 @@ def test_forms_of_other_sites_are_refused(client: httpx.Client) -> None:
     assert client.post("/api/import", content='{"text": ""}', headers=headers).status_code == 403
 
 
-def test_browsers_are_told_to_be_strict(client: httpx.Client) -> None:
+def test_security_headers_are_sent(client: httpx.Client) -> None:
     for path in ("/", "/api/info", "/nothing", "/api/position?game=none"):
         headers = client.get(path).headers
         policy = headers["content-security-policy"]
@@ -110,10 +110,10 @@ def test_the_token_becomes_a_cookie(guarded: httpx.Client) -> None:
 
 def test_serve_refuses_no_threads(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["serve", "--no-browser", "--threads", "0"]) == 1
-    assert "--threads is 0, it must be 1 or more" in capsys.readouterr().err
+    assert "--threads must be 1 or more (got 0)" in capsys.readouterr().err
 
 
-def test_a_token_is_made_up_for_other_machines() -> None:
+def test_token_is_generated_for_other_machines() -> None:
     assert Settings().token is None
     first, second = Settings(host="0.0.0.0"), Settings(host="192.168.1.2")
     assert first.token
@@ -164,7 +164,7 @@ def test_no_game_is_loaded_from_a_file(
     assert not (tmp_path / "loaded").exists()
 
 
-def test_what_is_too_long_is_refused(client: httpx.Client) -> None:
+def test_long_requests_are_refused(client: httpx.Client) -> None:
     long = "x" * 3_000_000
     assert client.post("/api/import", json={"text": long}).status_code == 413
     assert client.post("/api/position", json={"game": long}).status_code == 413
@@ -184,7 +184,7 @@ def test_what_is_too_long_is_refused(client: httpx.Client) -> None:
 @pytest.mark.parametrize(
     "content", [b"", b"{", b"[]", b"null", b'"\xff"', b'{"at": 1e999}', b"[" * 5000, b'{"at": "\\ud800"}']
 )
-def test_nonsense_is_answered(client: httpx.Client, content: bytes) -> None:
+def test_malformed_requests_get_client_errors(client: httpx.Client, content: bytes) -> None:
     game = begin(client)
     for path in ("/api/position", "/api/games", f"/api/games/{game['id']}/steps", "/api/import"):
         answer = client.post(path, content=content, headers={"Content-Type": "application/json"})
@@ -192,25 +192,25 @@ def test_nonsense_is_answered(client: httpx.Client, content: bytes) -> None:
         assert set(answer.json()) == {"error", "field"}
 
 
-def test_a_port_that_is_taken_is_named(client: httpx.Client, capsys: pytest.CaptureFixture[str]) -> None:
+def test_port_in_use_is_reported(client: httpx.Client, capsys: pytest.CaptureFixture[str]) -> None:
     port = client.base_url.port
     assert main(["serve", "--no-browser", "--port", str(port)]) == 1
-    assert f"port {port} is taken" in capsys.readouterr().err.replace("\n", " ")
+    assert f"port {port} is in use" in capsys.readouterr().err.replace("\n", " ")
     assert main(["serve", "--no-browser", "--port", "99999"]) == 1
-    assert "no port" in capsys.readouterr().err
+    assert "port must be from 0 to 65535" in capsys.readouterr().err
 
 
-def test_the_extra_that_is_missing_is_named(
+def test_missing_extra_is_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("dicent.web.server", "uvicorn"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     assert main(["serve", "--no-browser"]) == 1
-    assert "pip install '.[web]'" in " ".join(capsys.readouterr().err.split())
+    assert "pip install 'dicent[web]'" in " ".join(capsys.readouterr().err.split())
 
 
-def test_answers_are_not_held_back() -> None:
+def test_listening_socket_knows_its_protocol() -> None:
     """A socket that does not know its protocol gets no TCP_NODELAY, and each answer comes 40 ms late."""
     with _listen("127.0.0.1", 0) as listening:
         assert listening.proto == socket.IPPROTO_TCP

@@ -85,7 +85,6 @@ if TYPE_CHECKING:
     from dicent.play.player import parse_player as parse_player
     from dicent.play.record import Record as Record
     from dicent.play.record import read_records as read_records
-    from dicent.play.record import replay as replay
     from dicent.play.result import MatchInterrupted as MatchInterrupted
     from dicent.play.result import MatchResult as MatchResult
     from dicent.play.tournament import TournamentResult as TournamentResult
@@ -179,7 +178,7 @@ _HOMES = {
     "dicent.nets.residual": ("ResidualNetwork",),
     "dicent.play.match": ("play_match",),
     "dicent.play.player": ("Player", "parse_player"),
-    "dicent.play.record": ("Record", "read_records", "replay"),
+    "dicent.play.record": ("Record", "read_records"),
     "dicent.play.result": ("MatchInterrupted", "MatchResult"),
     "dicent.play.tournament": ("TournamentResult", "play_tournament"),
     "dicent.reproduction.reproduce": ("reproduce",),

@@ -1,40 +1,40 @@
-"""Errors for people: each says what was wrong, where, and what to do."""
+"""Errors for users: each names the problem, the given value, and what is accepted."""
 
 
 class DicentError(ValueError):
-    """Anything that a user can put right; the commands print it without a traceback."""
+    """An error that the user can fix; the commands print it without a traceback."""
 
 
 class GameError(DicentError):
-    """A game that does not exist, cannot be loaded, or is asked for with options it does not have."""
+    """A game does not exist, cannot be loaded, or does not have the given options."""
 
 
 class PositionError(DicentError):
-    """A text that is no position of the game."""
+    """A text is not a position of the game."""
 
 
 class IllegalActionError(DicentError):
-    """An action that the player to move does not have."""
+    """An action is not legal."""
 
 
 class IllegalOutcomeError(DicentError):
-    """An outcome that chance does not have here."""
+    """An outcome is not possible."""
 
 
 class ContractError(DicentError):
-    """A game that breaks the contract; raised by `check_game`."""
+    """A game breaks the contract; raised by `check_game`."""
 
 
 class NetworkFileError(DicentError):
-    """A file that holds no network, or a damaged one."""
+    """A file is not a network, or is damaged."""
 
 
 class PlayerError(DicentError):
-    """A text that describes no player, or a player that cannot play the game."""
+    """A text does not describe a player, or the player cannot play the game."""
 
 
 class RecordError(DicentError):
-    """A record that is no game, or not a legal one."""
+    """A record is not a legal game."""
 
 
 class TablebaseFileError(DicentError):
@@ -42,12 +42,12 @@ class TablebaseFileError(DicentError):
 
 
 class LibraryError(DicentError):
-    """A library of games that is damaged, or of a newer version."""
+    """A game library is damaged, or has a newer format."""
 
 
 class MissingError(DicentError):
-    """Something that is asked for by its name or id, and is not there."""
+    """No object has the given name or id."""
 
 
 class ConflictError(DicentError):
-    """A game has gone on since its player last looked."""
+    """A game has changed since the client read it."""

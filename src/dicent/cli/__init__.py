@@ -1,4 +1,4 @@
-"""The commands. Each prints for people, or with --json for programs."""
+"""The commands. Each prints text for people, or JSON with --json."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 
 import dicent
-from dicent.cli import analyse as analyse  # each module adds its commands to the app
+from dicent.cli import analyse as analyse  # importing a module adds its commands to the app
 from dicent.cli import engine as engine
 from dicent.cli import exact as exact
 from dicent.cli import games as games
@@ -26,7 +26,7 @@ from dicent.errors import DicentError
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a command; returns the exit status."""
+    """Run a command and return its exit status."""
     arguments = sys.argv[1:] if arguments is None else arguments
     if arguments == ["--version"]:
         print(f"dicent {dicent.__version__}")
@@ -54,7 +54,7 @@ def _guarded(command: Callable[[], object]) -> int:
         console.print("interrupted")
         return 130
     except BrokenPipeError:
-        # Whoever read our output has left; what is still in the buffer must go somewhere.
+        # The reader has closed the pipe; the rest of the buffer goes to the null device.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     return 0

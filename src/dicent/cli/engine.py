@@ -1,4 +1,4 @@
-"""Commands for other programs: engine."""
+"""The command `engine`."""
 
 from __future__ import annotations
 
@@ -13,23 +13,26 @@ def engine(
     player: str | None = None,
     protocol: str = "json",
     threads: int = 2,
+    game_files: bool = False,
 ) -> None:
-    """Answer queries in lines of JSON on standard input and output; docs/protocol.md describes them.
+    """Answer queries on standard input with lines of JSON on standard output (see docs/protocol.md).
 
     Args:
-        player: Who searches when a query does not say: uct:1000, expectiminimax:NET,depth=3, ...
+        player: The default player for queries that name none: uct:1000, expectiminimax:NET,depth=3, ...
         protocol: json, or a protocol that a game offers, such as ini-get.
-        threads: How many searches advance at the same moment; more take turns.
+        threads: Searches that run at the same time; further searches share them in turn.
+        game_files: Let queries name Python files as games, which the engine then runs. Use it only if you
+            trust the program that writes the queries.
     """
     from dicent.engine.lines import serve_lines
     from dicent.engine.players import check_player
     from dicent.play.protocol import JSON, find_protocol
 
     if player is not None:
-        check_player(player)  # an error comes now rather than with each query
+        check_player(player)  # fail now, not at each query
     if threads < 1:
-        raise DicentError(f"--threads is {threads}, it must be 1 or more")
+        raise DicentError(f"--threads must be 1 or more (got {threads})")
     if protocol == JSON:
-        serve_lines(sys.stdin.buffer, sys.stdout.buffer, player, threads)
+        serve_lines(sys.stdin.buffer, sys.stdout.buffer, player, threads, game_files)
     else:
         find_protocol(protocol).serve(sys.stdin.buffer, sys.stdout.buffer, player)

@@ -13,7 +13,7 @@ from rich.table import Table
 
 import dicent
 from dicent.cli.shared import GameText, Json, PositionText, app, print_json, progress_line
-from dicent.game.registry import DEFAULT_GAME
+from dicent.game.registry import DEFAULT_GAME, make_installed
 
 if TYPE_CHECKING:
     from dicent.evaluate.base import Evaluator
@@ -141,7 +141,7 @@ def accuracy(
     from dicent.exact.tablebase import built_pieces, open_tablebase
 
     measured, learned = _measured(player)
-    made = dicent.make(game or learned or DEFAULT_GAME)
+    made = dicent.make(game) if game else make_installed(learned or DEFAULT_GAME, player)
     with progress_line() as progress:
         task = progress.add_task("working out exact values")
         known = open_tablebase(made) if max(built_pieces(made), default=0) >= pieces else None

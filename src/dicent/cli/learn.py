@@ -16,6 +16,7 @@ from rich.text import Text
 
 from dicent.cli.shared import Json, app, print_json
 from dicent.errors import DicentError
+from dicent.game.registry import is_game_file, require_installed
 from dicent.learn.config import PRESETS, Config, preset, read_config
 from dicent.learn.status import Status
 
@@ -61,7 +62,10 @@ def _base(arguments: list[str]) -> Config:
     if path is not None:
         if chosen is not None:
             raise DicentError(f"{path.parent} is a run with settings of its own: --preset is for new ones")
-        return read_config(path)
+        config = read_config(path)
+        if not any(argument.partition("=")[0] == "--game" for argument in arguments):
+            require_installed(config.game, path)  # a folder from elsewhere must not choose a file to run
+        return config
     return preset(chosen or "laptop")
 
 
@@ -86,8 +90,11 @@ def _train(folder: str, config: Config, json: bool) -> None:
     console.print(f"The network is in {escape(str(network))}.", soft_wrap=True)
     console.print(f"[dim]Curves:[/] {escape(folder)}/report.html", soft_wrap=True)
     player = f"puct:{folder}" if config.search == "puct" else folder
-    console.print(f"[dim]Play it:[/] dicent match {escape(player)} uct:1000 --games 200", soft_wrap=True)
-    console.print(f"[dim]Go on:[/] dicent train {escape(folder)} --minutes 60", soft_wrap=True)
+    game = f" --game {config.game}" if is_game_file(config.game) else ""  # commands run only files they name
+    console.print(
+        f"[dim]Play it:[/] dicent match {escape(player + game)} uct:1000 --games 200", soft_wrap=True
+    )
+    console.print(f"[dim]Go on:[/] dicent train {escape(folder + game)} --minutes 60", soft_wrap=True)
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""Commands about players: match."""
+"""The command `match`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PlayerText = Annotated[
     tyro.conf.Positional,
     tyro.conf.arg(metavar="PLAYER", help="random, uct:1000, greedy:NET, expectiminimax:NET,depth=3, ..."),
 ]
-ODD = 0.001  # a p value that hardly ever comes from fair dice
+ODD = 0.001  # a p value below this is reported as unfair dice
 
 
 @app.command
@@ -37,16 +37,16 @@ def match(
     sprt: tuple[float, float] | None = None,
     json: Json = False,
 ) -> None:
-    """Play a match: games in pairs with the same start and dice, sides swapped.
+    """Play a match between two players: pairs of games with the same start and dice, sides swapped.
 
     Args:
-        game: A game's name or its file; by default what a network has learned.
-        games: How many, an even number; the most of them with --sprt.
-        seed: Which start positions and dice.
-        threads: By default one a core.
-        record: A file to add the games to, a line of JSON each. Games that it holds are not played again.
-        luck: The network that judges what rolls were worth; by default that of a player.
-        sprt: Stop when it is clear whether the Elo difference is rather the first or the second.
+        game: Name or Python file of the game; by default the game of a player's network.
+        games: Number of games, even; with --sprt the maximum.
+        seed: Seed of start positions and dice.
+        threads: Search threads; by default one per core.
+        record: File to append the games to, one line of JSON each. Games in it are not played again.
+        luck: Network that judges the luck of rolls; by default a player's network.
+        sprt: Two Elo differences; stop as soon as a sequential test decides between them.
     """
     try:
         with progress_line() as progress:
@@ -57,7 +57,7 @@ def match(
 
             result = dicent.play_match(a, b, game, games, seed, threads, show, record, luck, sprt)
             progress.update(task, description="judging luck")
-            _ = result.luck  # worked out now, while there is something to look at
+            _ = result.luck  # computed here, while progress is shown
     except dicent.MatchInterrupted as stopped:
         _print(stopped.result, json)
         raise
@@ -67,7 +67,7 @@ def match(
 def _line(a: str, standing: Standing, games: int) -> str:
     share = f", {a} has {standing.points / standing.games:.1%}" if standing.games else ""
     ratio = "" if standing.ratio is None else f", log-likelihood ratio {standing.ratio:+.2f}"
-    return f"{standing.games:,} of {games:,} games over, {standing.plies:,} moves{share}{ratio}"
+    return f"{standing.games:,} of {games:,} games, {standing.plies:,} moves{share}{ratio}"
 
 
 def _print(result: MatchResult, json: bool) -> None:
@@ -78,7 +78,7 @@ def _print(result: MatchResult, json: bool) -> None:
 
 
 def _table(result: MatchResult) -> Table:
-    """The result for people."""
+    """Return the result as a table for the terminal."""
     elo_low, elo_high = result.elo_interval
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="dim")
@@ -87,10 +87,10 @@ def _table(result: MatchResult) -> Table:
     table.add_row("won, drawn, lost", f"{result.wins:,}, {result.draws:,}, {result.losses:,}")
     table.add_row("score", _share(result.score, result.interval))
     if result.judge is not None and result.adjusted_pairs is not None:
-        table.add_row("without luck", _share(result.adjusted, result.adjusted_interval))
+        table.add_row("luck-adjusted score", _share(result.adjusted, result.adjusted_interval))
         table.add_row("", f"[dim]judged by {escape(result.judge.name)}[/]")
     table.add_row("Elo", f"{result.elo:+.0f}, with 95 % confidence {elo_low:+.0f} to {elo_high:+.0f}")
-    table.add_row("superiority", f"{result.superiority:.1%} likely")
+    table.add_row("likelihood of superiority", f"{result.superiority:.1%}")
     if result.sprt is not None:
         table.add_row("sequential test", _verdict(result))
     table.add_row(
@@ -99,10 +99,10 @@ def _table(result: MatchResult) -> Table:
     table.add_row("dice", _dice(result))
     table.add_row("length", f"{result.mean_plies:.1f} moves a game")
     if result.unfinished:
-        table.add_row("unfinished", f"{result.unfinished:,} games, counted as draws")
+        table.add_row("unfinished", f"{result.unfinished:,} games, scored as draws")
     table.add_row("time", f"{result.seconds:.1f} s, {result.games / result.seconds:.1f} games/s")
     if result.interrupted:
-        table.add_row("interrupted", "[yellow]games that end early are over-represented[/]")
+        table.add_row("interrupted", "[yellow]short games are over-represented[/]")
     return table
 
 

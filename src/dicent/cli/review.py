@@ -1,4 +1,4 @@
-"""Commands about games that were played: review."""
+"""The command `review`."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ from rich.table import Table
 import dicent
 from dicent.cli.shared import Json, app, print_json, progress_line
 from dicent.errors import RecordError
+from dicent.game.registry import make_installed, names_game
 
 if TYPE_CHECKING:
     from dicent.play.record import Record
     from dicent.review import Review
 
-File = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE", help="Records, CCGC or PGN.")]
+File = Annotated[
+    str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE", help="A file of records, CCGC or PGN.")
+]
 
 
 @app.command
@@ -27,32 +30,35 @@ def review(
     file: File,
     /,
     number: int | None = None,
-    judge: str | None = None,
+    game: str | None = None,
+    network: str | None = None,
     html: str | None = None,
     json: Json = False,
 ) -> None:
-    """Review a game: luck of each roll, loss of each decision, mistakes with the better move.
+    """Review a finished game: the luck of each roll, the cost of each move, mistakes and better moves.
 
     Args:
-        number: Which game of the file, counted from 1; the last by default.
-        judge: The network that judges; by default the one that comes with Dicent, or else random games.
-        html: A file to write the review to, as a page that can be shared.
+        number: Number of the game in the file, from 1; the last game by default.
+        game: The game's name or file. Needed for a game file of your own: records never run a file.
+        network: The network that evaluates positions; by default the shipped one, else random games.
+        html: Also write the review to this HTML file.
     """
-    from dicent.review import judge_for, review_game, review_page
+    from dicent.review import review_game, review_page, reviewer_for
 
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # batches are small: threads would wait for each other
-    record = _chosen(file, number)
-    game = dicent.make(record.game)
+    named = None if game is None else dicent.make(game)
+    record = _chosen(file, number, named)
+    made = named or make_installed(record.game, file)
     with progress_line() as progress:
         task = progress.add_task("reviewing")
 
         def show(share: float) -> None:
             progress.update(task, description=f"reviewing, {share:.0%}")
 
-        found = review_game(record, judge_for(game, judge), game, show)
+        found = review_game(record, reviewer_for(made, network), made, show)
     if html is not None:
         try:
-            Path(html).write_text(review_page(found, game), encoding="utf-8")
+            Path(html).write_text(review_page(found, made), encoding="utf-8")
         except OSError as error:
             raise RecordError(f"{html} cannot be written: {error}") from error
     if json:
@@ -64,30 +70,33 @@ def review(
         console.print(f"[dim]The page:[/] {escape(html)}", soft_wrap=True)
 
 
-def _chosen(file: str, number: int | None) -> Record:
-    """One game of a file."""
+def _chosen(file: str, number: int | None, game: dicent.Game | None) -> Record:
+    """Return one record of a file; `game` is the game that the user named, if any."""
     from dicent.play.notation import decode, read_games
 
     try:
-        records = read_games(decode(Path(file).read_bytes()), files=True)
+        records = read_games(decode(Path(file).read_bytes()), game)
     except (OSError, RecordError) as error:
         raise RecordError(f"{file} cannot be read: {error}") from error
     if number is not None and not 1 <= number <= len(records):
-        raise RecordError(f"{file} holds {len(records):,} games: there is no number {number}")
-    return records[-1 if number is None else number - 1]
+        raise RecordError(f"--number must be from 1 to {len(records):,}, the games in {file} (got {number})")
+    record = records[-1 if number is None else number - 1]
+    if game is not None and not names_game(record.game, game):
+        raise RecordError(f"{file} holds a game of {record.game}, not of {game.name} (from --game)")
+    return record
 
 
 def _print(found: Review, console: Console) -> None:
     first, second = (escape(player) for player in found.record.players)
     console.print(f"[bold]{first}[/] (MAX) against [bold]{second}[/] (MIN), {escape(found.record.game)}")
     console.print(escape(found.verdict))
-    sums = Table("", "luck of its rolls", "lost by decisions", box=None, pad_edge=False, header_style="dim")
+    sums = Table("", "luck", "lost by mistakes", box=None, pad_edge=False, header_style="dim")
     for side in ("MAX", "MIN"):
         sums.add_row(side, f"{100 * found.luck[side]:+.1f}", f"{100 * found.loss[side]:.1f}")
     console.print(sums)
     if found.mistakes:
         console.print(_mistakes(found))
-    console.print(f"[dim]Judged by {escape(found.judge)}. Points are hundredths of win probability.[/]")
+    console.print(f"[dim]Evaluated by {escape(found.reviewer)}. Points are hundredths of win probability.[/]")
 
 
 def _mistakes(found: Review) -> Table:

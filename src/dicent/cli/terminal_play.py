@@ -1,11 +1,11 @@
-"""A game at the terminal: play."""
+"""The command `play`: a game in the terminal."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from rich.console import Console
 from rich.markup import escape
@@ -15,14 +15,14 @@ from dicent.cli.shared import GameText, PositionText, app
 from dicent.errors import DicentError
 from dicent.game.game import NAMES
 
-HELP = """Type a move as it is written above, or one of these:
-  hint      what the computer would play
-  back      take back your last decision, or the last roll that you entered
-  moves     the legal moves
-  board     draw the board again
-  save FILE add the game to a file of records
-  resign    give the game up
-  quit      leave"""
+HELP = """Type a move as written above, or a command:
+  hint       show the computer's choice
+  back       take back your last move, or the last roll you entered
+  moves      list the legal moves
+  board      draw the board
+  save FILE  append the game to a file of records
+  resign     resign the game
+  quit       quit"""
 PEOPLE = {"max": (dicent.MAX,), "min": (dicent.MIN,), "both": (dicent.MAX, dicent.MIN)}
 
 
@@ -37,14 +37,14 @@ def play(
     record: str | None = None,
     seed: int | None = None,
 ) -> None:
-    """Play a game in the terminal against a player, or for two. `help` lists what can be typed.
+    """Play a game in the terminal, against the computer or another person. Type `help` for commands.
 
     Args:
-        side: Yours: MAX begins. With both, nobody plays for the computer.
+        side: Your side; MAX moves first. With `both` two people play.
         opponent: The computer's player: uct:1000, expectiminimax:NET,depth=3, the name of a strength, ...
-        dice: Rolled for you, or entered by hand for a game on a real board.
-        record: A file to add the game to when it ends or is left, as a line of JSON.
-        seed: Which start position and which dice.
+        dice: `rolled` by the computer, or entered by `hand` for a game on a real board.
+        record: File to append the game to at the end, as a line of JSON.
+        seed: Seed of the start position and the dice.
     """
     from dicent.engine.players import default_player, find_player
     from dicent.play.notation import parse_position
@@ -56,17 +56,17 @@ def play(
     try:
         table.play()
     except (KeyboardInterrupt, EOFError):
-        table.console.print("left")
+        table.console.print("quit")
     if record is not None:
         table.save(record)
 
 
 class Left(Exception):  # noqa: N818  not an error
-    """Somebody wants to stop."""
+    """The user quits the game."""
 
 
 class TerminalGame:
-    """A game that is played by typing."""
+    """A game that people play by typing moves."""
 
     def __init__(
         self,
@@ -81,16 +81,16 @@ class TerminalGame:
         self.console = console or Console(highlight=False)
         self.states = [start]
         self.choices: list[int] = []
-        self.rolls: dict[int, int] = {}  # what was rolled at each step: a move taken back changes no dice
+        self.rolls: dict[int, int] = {}  # by step; taking back a move does not change the dice
         self.rng = random.Random(seed)
 
     @property
     def state(self) -> dicent.State:
-        """The position on the board."""
+        """Return the current position."""
         return self.states[-1]
 
     def play(self) -> None:
-        """Play to the end, or until somebody leaves."""
+        """Play until the game ends or the user quits."""
         if self.by_hand or dicent.MAX not in self.people:
             self._draw()
         try:
@@ -106,13 +106,13 @@ class TerminalGame:
         self._draw()
 
     def save(self, path: str | Path) -> None:
-        """Add the game to a file of records; one that was not played to its end has no result there."""
+        """Append the game to a file of records; an unfinished game has no result."""
         from dicent.play.record import append_records, make_record
 
         names = ["person" if side in self.people else self.computer.name for side in (dicent.MAX, dicent.MIN)]
         kept = make_record(self.game, self.states[0], self.choices, (names[0], names[1]))
         append_records(path, [kept])
-        self.console.print(f"the game is kept in {escape(str(path))}")
+        self.console.print(f"game saved to {escape(str(path))}")
 
     def _go(self, choice: int) -> None:
         state = self.state
@@ -140,23 +140,23 @@ class TerminalGame:
             return self.game.parse_outcome(self.state, text)
 
         faces = [self.game.format_outcome(self.state, o) for o, _ in self.state.outcomes]
-        return self._read("what was rolled?", read, faces)
+        return self._read("Roll:", read, faces)
 
     def _ask(self) -> None:
-        """A move of a person."""
+        """Read and play the move of a person."""
         from dicent.draw.terminal import board
 
         self.console.print(board(self.state))
         step = len(self.choices)
         texts = [self.game.format_action(self.state, action) for action in self.state.legal_actions]
-        action = self._read("your move:", lambda text: self.game.parse_action(self.state, text), texts)
+        action = self._read("Your move:", lambda text: self.game.parse_action(self.state, text), texts)
         if step == len(self.choices):
             self._go(action)
 
     def _read(self, prompt: str, read: Callable[[str], int], legal: list[str]) -> int:
-        """What somebody types, until it can be read; commands are obeyed on the way.
+        """Read a line until it is a legal choice, and run commands in between.
 
-        After `back` the answer belongs to a position that is no more: -1.
+        Return -1 after `back`, since the position has changed.
         """
         while True:
             text = self.console.input(f"[bold]{prompt}[/] ").strip()
@@ -174,16 +174,16 @@ class TerminalGame:
                 return read(text if text in legal else text.lower())
             except DicentError:
                 possible = escape("  ".join(legal))
-                self.console.print(f"[red]{escape(repr(text))} cannot be played here.[/] Type one of:")
-                self.console.print(f"[bold]{possible}[/]\n[dim]help lists what else can be typed[/]")
+                self.console.print(f"[red]{escape(repr(text))} is not legal here.[/] Legal:")
+                self.console.print(f"[bold]{possible}[/]\n[dim]Type help for other commands.[/]")
 
     def _take_back(self) -> bool:
-        """To the last decision of a person. Dice stay as they fell; a roll that was entered can be mended."""
+        """Return to the last choice of a person. Rolled dice stay; a roll entered by hand can be changed."""
         last = len(self.choices) - 1
         while last >= 0 and not self._is_persons(self.states[last]):
             last -= 1
         if last < 0:
-            self.console.print("there is no move of yours to take back")
+            self.console.print("there is no move to take back")
             return False
         del self.states[last + 1 :], self.choices[last:]
         if self.by_hand:
@@ -195,7 +195,7 @@ class TerminalGame:
         return self.by_hand if state.is_chance else state.to_play in self.people
 
     def _reply(self) -> None:
-        """A move of the computer."""
+        """Play the move of the computer."""
         from dicent.play.chooser import seeded
 
         ply = sum(not state.is_chance for state in self.states[:-1])
@@ -207,9 +207,9 @@ class TerminalGame:
         self.console.print(f"{escape(self.computer.name)} plays [bold]{escape(text)}[/]")
 
     def hint(self, _: str) -> None:
-        """Say what the computer would play."""
+        """Show the computer's choice."""
         if not self.state.legal_actions:
-            self.console.print("there is nothing to play: the dice are to be rolled")
+            self.console.print("no hint: the dice must be rolled first")
             return
         try:
             found = self.computer.search.analyse(self.state, self.computer.budget)
@@ -217,7 +217,7 @@ class TerminalGame:
             self.console.print(f"[red]{escape(str(error))}[/]")
             return
         best = found.moves[0]
-        self.console.print(f"{escape(best.text)}, which wins {best.win:.1%}")
+        self.console.print(f"{escape(best.text)}, win probability {best.win:.1%}")
 
     def moves(self, _: str) -> None:
         """List the legal moves."""
@@ -226,19 +226,19 @@ class TerminalGame:
         self.console.print(status(self.state))
 
     def resign(self, _: str) -> None:
-        """Give the game up."""
+        """Resign the game."""
         person = self.state.to_play if self.state.to_play in self.people else self.people[0]
-        self.console.print(f"resigned: {NAMES[-person]} has won")
+        self.console.print(f"resigned: {NAMES[-person]} wins")
         raise Left
 
     def leave(self, _: str) -> None:
-        """Stop here."""
+        """Quit the game."""
         raise Left
 
-    def keep(self, path: str) -> None:
-        """Save the game under a name."""
+    def save_to(self, path: str) -> None:
+        """Append the game to a file."""
         if not path:
-            self.console.print("save what where? save FILE")
+            self.console.print("save needs a file name: save FILE")
             return
         try:
             self.save(path)
@@ -246,11 +246,11 @@ class TerminalGame:
             self.console.print(f"[red]{escape(str(error))}[/]")
 
     def draw(self, _: str) -> None:
-        """Draw the board again."""
+        """Draw the board."""
         self._draw()
 
     def help(self, _: str) -> None:
-        """Say what can be typed."""
+        """List the commands."""
         self.console.print(HELP)
 
     def _draw(self) -> None:
@@ -259,11 +259,11 @@ class TerminalGame:
         self.console.print(board(self.state))
 
 
-COMMANDS: dict[str, Callable[[TerminalGame, str], Any]] = {
+COMMANDS: dict[str, Callable[[TerminalGame, str], None]] = {
     "hint": TerminalGame.hint,
     "moves": TerminalGame.moves,
     "board": TerminalGame.draw,
-    "save": TerminalGame.keep,
+    "save": TerminalGame.save_to,
     "resign": TerminalGame.resign,
     "quit": TerminalGame.leave,
     "help": TerminalGame.help,

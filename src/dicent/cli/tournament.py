@@ -1,4 +1,4 @@
-"""Commands about many players: tournament."""
+"""The command `tournament`."""
 
 from __future__ import annotations
 
@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from dicent.play.tournament import TournamentResult
 
 Folder = Annotated[
-    str, tyro.conf.Positional, tyro.conf.arg(metavar="FOLDER", help="Where the tournament is, or is to be.")
+    str,
+    tyro.conf.Positional,
+    tyro.conf.arg(metavar="FOLDER", help="Folder of the tournament, new or to be resumed."),
 ]
 Players = Annotated[
-    tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="PLAYER...", help="As for `match`.")
+    tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="PLAYER...", help="Players, as for `match`.")
 ]
 
 
@@ -40,18 +42,18 @@ def tournament(
     luck: str | None = None,
     json: Json = False,
 ) -> None:
-    """Let all players meet each other, and rate them.
+    """Play a round-robin tournament and rate the players.
 
-    The folder keeps every game. The same command goes on with a tournament that was stopped; more
-    players at the end, or more games, make it larger.
+    The folder holds every game. The same command resumes a stopped tournament. Add players at the end, or
+    raise --games, to extend it.
 
     Args:
-        game: A game's name or its file; by default what a network has learned.
-        games: Of each match, an even number.
-        seed: Which start positions and dice.
-        gauntlet: A player whom the others meet, in place of each other.
-        threads: By default one a core.
-        luck: The network that judges what rolls were worth; by default that of a player.
+        game: Name or Python file of the game; by default the game of a player's network.
+        games: Games per match, an even number.
+        seed: Seed of start positions and dice.
+        gauntlet: Play every match against this player only.
+        threads: Search threads; by default one per core.
+        luck: Network that judges the luck of rolls; by default a player's network.
     """
     with _Screen() as screen:
         result = dicent.play_tournament(
@@ -66,7 +68,7 @@ def tournament(
 
 
 class _Screen:
-    """A live table on the error stream, where that is a terminal."""
+    """Show a live table on the error stream if it is a terminal."""
 
     def __init__(self) -> None:
         console = Console(stderr=True, highlight=False)
@@ -83,7 +85,7 @@ class _Screen:
             self.live.__exit__(None, None, None)
 
     def watch(self, over: TournamentResult, pair: tuple[int, int], standing: Standing) -> None:
-        """Show how the tournament stands."""
+        """Update the table."""
         now = time.monotonic()
         if self.live is None or now - self.shown < 0.5:
             return
@@ -98,7 +100,7 @@ class _Screen:
 
 
 def _tables(result: TournamentResult) -> Group:
-    """Ratings and cross table."""
+    """Return the ratings and the cross table."""
     from dicent.play import tournament_report as report
 
     head = report.RATING_HEAD[:-2] + [str(rank + 1) for rank in range(len(result.players))]

@@ -1,4 +1,4 @@
-"""Commands that show things in a browser: serve."""
+"""The command `serve`."""
 
 from __future__ import annotations
 
@@ -25,43 +25,45 @@ def serve(
     runs: str = "runs",
     threads: int | None = None,
 ) -> None:
-    """Play, analyse and review in the browser. Ctrl-C ends the server; games are kept.
+    """Play, analyse and review in the browser. Ctrl-C stops the server; games are saved.
 
     Args:
-        port: Where to listen.
-        host: By default only this machine can reach the server. With 0.0.0.0 others can, with the token
-            in the address that is printed.
-        no_browser: Do not open the browser.
-        folder: Where the library of games is kept; by default the user's data folder.
-        runs: The folder with the runs and tournaments to show.
-        threads: That think about moves; by default one a core.
+        port: Port to listen on.
+        host: Address to listen on. By default only this machine can connect. With 0.0.0.0 other machines can,
+            using the address with a token that is printed.
+        no_browser: Do not open a browser.
+        folder: Folder of the game library; by default the user's data folder.
+        runs: Folder of the training runs and tournaments to show.
+        threads: Threads that search for moves; by default one per core.
     """
     try:
         from dicent.web.server import Settings, serve
-        from dicent.web.threads import is_at_work
+        from dicent.web.threads import has_running_search
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] == "dicent":
             raise
         raise DicentError(
-            f"the server needs the package {error.name}: install Dicent with its extra `web`, as `make` does "
-            "(pip install '.[web]' in a clone)"
+            f"the server needs the package {error.name}, which is not installed; install the extra `web`: "
+            "pip install 'dicent[web]'"
         ) from error
     if threads is not None and threads < 1:
-        raise DicentError(f"--threads is {threads}, it must be 1 or more")
+        raise DicentError(f"--threads must be 1 or more (got {threads})")
     place = Path(folder).expanduser() if folder else data_folder()
     settings = Settings(place, Path(runs), host, port, threads=threads, warm=True)
     console = Console(highlight=False)
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # batches are small, threads would wait for each other
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # batches are small: more threads would only wait
 
     def ready(server: object) -> None:
-        console.print(f"Dicent is at [bold]{escape(settings.address)}[/]  (Ctrl-C ends it)", soft_wrap=True)
+        console.print(
+            f"Dicent is running at [bold]{escape(settings.address)}[/] (Ctrl-C stops it)", soft_wrap=True
+        )
         if (outside := settings.outside) is not None:
             console.print(f"From other machines: [bold]{escape(outside)}[/]", soft_wrap=True)
         if not no_browser:
             webbrowser.open(settings.address)
 
-    with contextlib.suppress(KeyboardInterrupt):  # the usual way to end it
+    with contextlib.suppress(KeyboardInterrupt):  # the usual way to stop the server
         serve(settings, ready)
-    if is_at_work():  # on what nobody waits for any more; the library is closed
+    if has_running_search():  # a search without a client; the library is closed
         sys.stdout.flush()
         os._exit(0)

@@ -1,12 +1,12 @@
-"""Answers: what a search found, as plain objects for JSON."""
+"""Answers of the engine as objects for JSON."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TypedDict
 
 import dicent
-from dicent.engine.session import core
+from dicent.engine.session import inner_search
 from dicent.engine.tablebase import LookUp
 from dicent.game.game import NAMES
 from dicent.game.registry import game_names, make
@@ -16,8 +16,48 @@ from dicent.search.tree_search import Search
 PROTOCOL = 1
 
 
-def analysis_facts(analysis: Analysis, search: Search, seconds: float) -> dict[str, Any]:
-    """An analysis as the protocol has it."""
+class OutcomeJson(TypedDict):
+    """One outcome of a roll; null where a value is unknown."""
+
+    outcome: str
+    p: float
+    value: float | None
+    win: float | None
+
+
+class MoveJson(TypedDict):
+    """One move of an analysis."""
+
+    action: str
+    value: float | None
+    win: float | None
+    loss: float | None
+    visits: int
+    proved: bool
+    pv: list[str]
+    by_outcome: list[OutcomeJson]
+
+
+class AnalysisJson(TypedDict):
+    """An analysis as docs/protocol.md defines it."""
+
+    position: str
+    value: float | None
+    win: float | None
+    player: str
+    proved: bool
+    depth: int
+    nodes: int
+    evaluations: int
+    time: float
+    full: bool
+    source: str
+    moves: list[MoveJson]
+    by_outcome: list[OutcomeJson]
+
+
+def analysis_json(analysis: Analysis, search: Search, seconds: float) -> AnalysisJson:
+    """Return an analysis as the protocol defines it."""
     player = point_of_view(analysis.state)
     view = _View(player, search)
     best = analysis.moves[0].win if analysis.moves else 0.0
@@ -39,13 +79,13 @@ def analysis_facts(analysis: Analysis, search: Search, seconds: float) -> dict[s
 
 
 class _View:
-    """How one player sees moves and rolls."""
+    """Moves and outcomes from the point of view of one player."""
 
     def __init__(self, player: int, search: Search) -> None:
         self.player = player
-        self.evaluator = getattr(core(search), "evaluator", None)
+        self.evaluator = getattr(inner_search(search), "evaluator", None)
 
-    def move(self, move: MoveInfo, best: float) -> dict[str, Any]:
+    def move(self, move: MoveInfo, best: float) -> MoveJson:
         return {
             "action": move.text,
             "value": _number(move.value),
@@ -57,7 +97,7 @@ class _View:
             "by_outcome": [self.outcome(info) for info in move.by_outcome],
         }
 
-    def outcome(self, info: OutcomeInfo) -> dict[str, Any]:
+    def outcome(self, info: OutcomeInfo) -> OutcomeJson:
         gain = info.value if self.evaluator is None else self.evaluator.gain(info.value)
         return {
             "outcome": info.text,
@@ -68,17 +108,17 @@ class _View:
 
 
 def _number(value: float) -> float | None:
-    """JSON has no word for what is not known."""
+    """Return None for NaN and infinity, which JSON cannot express."""
     return float(value) if math.isfinite(value) else None
 
 
-def version_facts() -> dict[str, Any]:
-    """Who answers."""
+def version_json() -> dict[str, object]:
+    """Return the program's name, version and protocol."""
     return {"name": "dicent", "version": dicent.__version__, "protocol": PROTOCOL}
 
 
-def games_facts() -> list[dict[str, Any]]:
-    """The games that can be asked about by name."""
+def games_json() -> list[dict[str, object]]:
+    """Return the games that have a name, with their options."""
     listed = []
     for name in game_names():
         game = make(name)

@@ -1,4 +1,4 @@
-"""Engine: answers the queries of one conversation (docs/protocol.md)."""
+"""Engine: answer the queries of one client (docs/protocol.md)."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ import threading
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any
 
-from dicent.engine.answers import analysis_facts, games_facts, version_facts
+from dicent.engine.answers import AnalysisJson, analysis_json, games_json, version_json
 from dicent.engine.players import default_player, find_game, find_player
 from dicent.engine.query import GUESTS, Id, Query, QueryError, Terms, read_query
-from dicent.engine.session import Growth, core, warm_up, without_time
+from dicent.engine.session import Session, inner_search, warm_up, without_time
 from dicent.engine.tablebase import with_tablebase
 from dicent.engine.workers import Job, Workers
 from dicent.errors import DicentError
@@ -24,66 +23,75 @@ from dicent.search.limit import Limit
 from dicent.search.puct import Puct
 from dicent.search.tree_search import Search, TreeSearch
 
-Answer = Callable[[dict[str, Any]], object]
+Answer = Callable[[dict[str, object]], object]
 
 
 class Engine:
-    """Takes queries as lines, and gives its answers to a function.
+    """Take queries as lines and pass the answers to a function.
 
-    `answer` is called from whichever thread has something to say, one call at a time. `player` is who
-    searches when a query names nobody. With `players=False` queries may name strengths and shipped networks
-    only, and no files or programs; they are held to smaller limits, too.
+    `answer` is called from any thread, one call at a time. `player` searches for queries that name no player.
+    With `players=False` queries may name strengths and shipped networks only, no files or programs, and have
+    smaller limits.
+
+    A query may name a game's Python file only with `game_files=True`. Programs often copy the game's name
+    from a file that somebody else has made, and such a file must not decide which Python code runs here.
     """
 
     def __init__(
-        self, answer: Answer, workers: Workers, *, players: bool = True, player: str | None = None
+        self,
+        answer: Answer,
+        workers: Workers,
+        *,
+        players: bool = True,
+        player: str | None = None,
+        game_files: bool = False,
     ) -> None:
         self.workers = workers
-        self.terms = Terms() if players else GUESTS
+        self.terms = Terms(game_files=game_files) if players else GUESTS
         self.player = player
         self._answer = answer
-        self._voice = threading.RLock()  # held while answering
+        self._sending = threading.RLock()  # held while an answer is sent
         self._lock = threading.Condition()
         self._jobs: dict[Id, _Search] = {}
         self._closed = False
 
     def ask(self, line: str | bytes) -> None:
-        """Take a query. Whatever is wrong with it comes back as an answer; this never raises."""
+        """Take a query. Report every error as an answer; never raise."""
         if not line.strip():
             return
         try:
             query = read_query(line, self.terms)
             for field in query.unknown:
-                warning = f"{query.query} has no {field}; it is passed over"
-                self.say({"id": query.id, "warning": warning, "field": field})
+                warning = f"{query.query} has no {field}; the field is ignored"
+                self.send({"id": query.id, "warning": warning, "field": field})
             self._take(query)
         except QueryError as error:
             self.refuse(error)
-        except Exception as error:  # a game that somebody has installed may be broken
+        except Exception as error:  # an installed game may be broken
             self.refuse(QueryError(f"{type(error).__name__}: {error}"))
 
     def _take(self, query: Query) -> None:
         if query.query == "version":
-            self.say({"id": query.id, **version_facts()})
+            self.send({"id": query.id, **version_json()})
         elif query.query == "games":
-            self.say({"id": query.id, "games": games_facts()})
+            self.send({"id": query.id, "games": games_json()})
         elif query.query == "terminate":
-            self.say({"id": query.id, "terminated": self._terminate(query.of)})
+            self.send({"id": query.id, "terminated": self._terminate(query.of)})
         else:
             job = _Analysis(self, query) if query.query == "analyse" else _Move(self, query)
             with self._lock:
                 if self._closed:
                     return
                 if query.id in self._jobs:
-                    raise QueryError("a query with this id is still being answered", "id", query.id)
+                    raise QueryError("a query with this id is still in flight", "id", query.id)
                 if len(self._jobs) >= self.terms.in_flight:
-                    most = f"{self.terms.in_flight} queries are in flight, and no more are taken"
-                    raise QueryError(f"{most}: wait, or terminate some", None, query.id)
+                    most = f"{self.terms.in_flight} queries are in flight, which is the limit"
+                    raise QueryError(f"{most}: wait for answers, or terminate some", None, query.id)
                 self._jobs[query.id] = job
             self.workers.add(job)
 
     def _terminate(self, of: Id | None) -> list[Id]:
-        """Let queries end as soon as they can; returns their ids."""
+        """Ask queries to end early, and return their ids."""
         with self._lock:
             ended = [id for id, job in self._jobs.items() if of is None or id == of]
             for id in ended:
@@ -91,62 +99,62 @@ class Engine:
         return ended
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait until every query is answered; were they, in this time?"""
+        """Wait until every query is answered; return whether that happened in time."""
         with self._lock:
             answered = self._lock.wait_for(lambda: not self._jobs, seconds)
-        with self._voice:  # the last answer may be on its way
+        with self._sending:  # the last answer may still be being sent
             return answered
 
     def close(self) -> None:
-        """End what is under way. After this nothing is answered any more."""
-        with self._voice, self._lock:
+        """Cancel all queries. Nothing is sent after this."""
+        with self._sending, self._lock:
             self._closed = True
             for job in self._jobs.values():
                 job.terminate()
             self._jobs.clear()
             self._lock.notify_all()
-        self.workers.kept.take(self, None)
+        self.workers.sessions.take(self, None)
 
     @property
     def is_closed(self) -> bool:
-        """Is the conversation over?"""
+        """Return whether the client is gone."""
         return self._closed
 
     # For jobs
 
-    def say(self, answer: dict[str, Any]) -> None:
-        """Give an answer, unless the conversation is over."""
-        with self._voice:
+    def send(self, answer: dict[str, object]) -> None:
+        """Send an answer, unless the client is gone."""
+        with self._sending:
             if self._closed:
                 return
             try:
                 self._answer(answer)
-            except Exception:  # nobody listens any more
+            except Exception:  # the client is gone
                 self.close()
 
     def refuse(self, error: QueryError) -> None:
-        """Answer that something is wrong."""
-        self.say(_complaint(error))
+        """Send an error."""
+        self.send(_error_answer(error))
 
-    def finish(self, job: _Search, answer: dict[str, Any]) -> None:
-        """Give the last answer to a query, whose id may be used again."""
-        with self._voice:
+    def finish(self, job: _Search, answer: dict[str, object]) -> None:
+        """Send the last answer to a query and free its id."""
+        with self._sending:
             with self._lock:
                 if self._jobs.get(job.query.id) is job:
                     del self._jobs[job.query.id]
                 self._lock.notify_all()
-            self.say(answer)
+            self.send(answer)
 
 
-def _complaint(error: QueryError) -> dict[str, Any]:
-    answer: dict[str, Any] = {"id": error.id, "error": str(error)}
+def _error_answer(error: QueryError) -> dict[str, object]:
+    answer: dict[str, object] = {"id": error.id, "error": str(error)}
     return answer if error.field is None else {**answer, "field": error.field}
 
 
 class _Search(Job):
     """A query that needs a search."""
 
-    growth: Growth | None = None
+    session: Session | None = None
     state: State
 
     def __init__(self, engine: Engine, query: Query, heavy: bool) -> None:
@@ -155,20 +163,20 @@ class _Search(Job):
         self.is_terminated = False
 
     def terminate(self) -> None:
-        """End soon."""
+        """End early."""
         self.is_terminated = True
-        self.heavy = False  # it need not wait for its start any more
+        self.heavy = False  # start now instead of waiting for a slot
 
     def advance(self) -> bool:
-        """See `Job.advance`. Whatever goes wrong is told to who asked."""
+        """See `Job.advance`. Errors are sent to the client."""
         if self.engine.is_closed:
             return False
         try:
-            answer = self._work()
+            answer = self._search_slice()
         except Exception as error:
             field = error.field if isinstance(error, QueryError) else None
             text = str(error) if isinstance(error, DicentError) else f"{type(error).__name__}: {error}"
-            self.engine.finish(self, _complaint(QueryError(text, field, self.query.id)))
+            self.engine.finish(self, _error_answer(QueryError(text, field, self.query.id)))
             return False
         if answer is None:
             return True
@@ -176,87 +184,91 @@ class _Search(Job):
         return False
 
     @abstractmethod
-    def _work(self) -> dict[str, Any] | None:
-        """Search for a slice; the last answer, if there is one by now."""
+    def _search_slice(self) -> dict[str, object] | None:
+        """Search for one slice; return the last answer once there is one."""
 
     def _begin(self) -> tuple[Player, Limit]:
-        """Find out what is asked; each error names its field."""
+        """Make the state, the player and the limit of the query; each error names its field."""
         query, terms = self.query, self.engine.terms
-        with _blamed_on("game"):
-            game = find_game(query.game, terms.players)
-        with _blamed_on("position"):
+        with _errors_about("game"):
+            game = find_game(query.game, terms.game_files)
+        with _errors_about("position"):
             self.state = game.parse(query.position)
-        with _blamed_on("player"):
+        with _errors_about("player"):
             text = query.player or self.engine.player or default_player()
             player = find_player(text, game, terms.players or text == self.engine.player)
         return player, terms.hold(query.limit or player.budget)
 
 
 class _Move(_Search):
-    """What to play."""
+    """A search for the action to play."""
 
     def __init__(self, engine: Engine, query: Query) -> None:
         super().__init__(engine, query, heavy=False)
 
-    def _work(self) -> dict[str, Any] | None:
-        if self.growth is None:
+    def _search_slice(self) -> dict[str, object] | None:
+        if self.session is None:
             player, limit = self._begin()
             if not self.state.legal_actions:
-                raise QueryError(f"nobody is to move here. {self.state.describe_legal()}", "position")
+                raise QueryError(
+                    f"no player is to move in this position. {self.state.describe_legal()}", "position"
+                )
             search = player.search
             if self.query.seed is not None:
                 search = seeded(search, self.query.seed, self.query.seed)
-            if not _plays_what_is_best(search):
+            if not _plays_best_move(search):
                 return self._answer(search.play(self.state, limit, self.query.ply))
             if limit.time is not None:
                 warm_up(search, self.state)
-            self.growth = Growth(search, self.state, limit, self.query.ply)
-        self.growth.grow()
-        last = self.growth.last
+            self.session = Session(search, self.state, limit, self.query.ply)
+        self.session.advance()
+        last = self.session.last
         if self.is_terminated and last is not None:
-            self.growth.close()
+            self.session.close()
             return {**self._answer(last.best), "terminated": True}
-        return self._answer(last.best) if self.growth.ended and last is not None else None
+        return self._answer(last.best) if self.session.ended and last is not None else None
 
-    def _answer(self, action: int) -> dict[str, Any]:
+    def _answer(self, action: int) -> dict[str, object]:
         text = self.state.game.format_action(self.state, action)
         if self.query.actions is not None and text not in self.query.actions:
             legal = self.state.describe_legal()
-            raise QueryError(f"{text} is to be played, and is not among the actions. {legal}", "actions")
+            raise QueryError(
+                f"the engine plays {text}, which is not among the given actions. {legal}", "actions"
+            )
         return {"action": text}
 
 
 class _Analysis(_Search):
-    """What every move is worth, told while the search goes on."""
+    """A search that evaluates every move and reports partial results."""
 
     deadline: float | None
     key: object
 
     def __init__(self, engine: Engine, query: Query) -> None:
         super().__init__(engine, query, heavy=True)
-        self.told = time.perf_counter()
+        self.reported = time.perf_counter()
 
-    def _work(self) -> dict[str, Any] | None:
-        if self.growth is None:
+    def _search_slice(self) -> dict[str, object] | None:
+        if self.session is None:
             if self.is_terminated:
                 return {"partial": False, "terminated": True, "analysis": None}
-            self.growth = self._taken_up()
-        growth = self.growth
-        growth.grow()
+            self.session = self._start_or_resume()
+        session = self.session
+        session.advance()
         now = time.perf_counter()
-        if growth.ended or self.is_terminated or (self.deadline is not None and now >= self.deadline):
-            answer = {"partial": False, "analysis": self._facts()}
-            self.engine.workers.kept.put(self.engine, self.key, growth)
-            return {**answer, "terminated": True} if self.is_terminated and not growth.ended else answer
-        if self.query.every is not None and now - self.told >= self.query.every:
-            self.told = now
-            self.engine.say({"id": self.query.id, "partial": True, "analysis": self._facts()})
+        if session.ended or self.is_terminated or (self.deadline is not None and now >= self.deadline):
+            answer = {"partial": False, "analysis": self._analysis()}
+            self.engine.workers.sessions.put(self.engine, self.key, session)
+            return {**answer, "terminated": True} if self.is_terminated and not session.ended else answer
+        if self.query.every is not None and now - self.reported >= self.query.every:
+            self.reported = now
+            self.engine.send({"id": self.query.id, "partial": True, "analysis": self._analysis()})
         return None
 
-    def _taken_up(self) -> Growth:
-        """The analysis, begun or gone on with."""
+    def _start_or_resume(self) -> Session:
+        """Start the analysis, or resume the cached one."""
         player, limit = self._begin()
-        query, search = self.query, core(player.search)
+        query, search = self.query, inner_search(player.search)
         if query.seed is not None:
             search = seeded(search, query.seed, query.seed)
         search = with_tablebase(search, self.state)
@@ -265,19 +277,19 @@ class _Analysis(_Search):
         nodes = self.engine.terms.nodes
         limit = without_time(search, limit, nodes)
         self.key = self.state, player, type(search), query.seed, query.ply
-        kept = self.engine.workers.kept.take(self.engine, self.key)
+        kept = self.engine.workers.sessions.take(self.engine, self.key)
         if kept is not None:
-            return kept.going_on(limit, nodes)
-        return Growth(search, self.state, limit, query.ply)
+            return kept.resumed(limit, nodes)
+        return Session(search, self.state, limit, query.ply)
 
-    def _facts(self) -> dict[str, Any]:
-        assert self.growth is not None
-        assert self.growth.last is not None
-        return analysis_facts(self.growth.last, self.growth.search, self.growth.seconds)
+    def _analysis(self) -> AnalysisJson:
+        assert self.session is not None
+        assert self.session.last is not None
+        return analysis_json(self.session.last, self.session.search, self.session.seconds)
 
 
-def _plays_what_is_best(search: Search) -> bool:
-    """Is its move that of its analysis? Programs and careless players choose theirs in another way."""
+def _plays_best_move(search: Search) -> bool:
+    """Return whether the search plays the best move of its analysis; some players choose differently."""
     if isinstance(search, Puct):
         return search.temperature == 0
     if isinstance(search, Expectiminimax):
@@ -286,8 +298,8 @@ def _plays_what_is_best(search: Search) -> bool:
 
 
 @contextlib.contextmanager
-def _blamed_on(field: str) -> Iterator[None]:
-    """Errors are those of a field."""
+def _errors_about(field: str) -> Iterator[None]:
+    """Attribute errors to a field of the query."""
     try:
         yield
     except DicentError as error:

@@ -1,4 +1,4 @@
-"""Lines: the engine on standard input and output."""
+"""Serve the engine on standard input and output."""
 
 from __future__ import annotations
 
@@ -6,24 +6,30 @@ import json
 import sys
 from collections.abc import Callable
 from contextlib import redirect_stdout
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from dicent.engine.engine import Engine
 from dicent.engine.query import LONGEST_LINE
 from dicent.engine.workers import Workers
 
 
-def serve_lines(source: BinaryIO, target: BinaryIO, player: str | None = None, threads: int = 2) -> None:
-    """Answer the queries of `source` until it ends; then those in flight, and return."""
+def serve_lines(
+    source: BinaryIO,
+    target: BinaryIO,
+    player: str | None = None,
+    threads: int = 2,
+    game_files: bool = False,
+) -> None:
+    """Answer the queries of `source` until it ends, finish those in flight, and return."""
 
-    def answer(found: dict[str, Any]) -> None:
+    def answer(found: dict[str, object]) -> None:
         target.write(json.dumps(found).encode() + b"\n")
         target.flush()
 
     workers = Workers(threads)
-    engine = Engine(answer, workers, player=player)
+    engine = Engine(answer, workers, player=player, game_files=game_files)
     try:
-        with redirect_stdout(sys.stderr):  # a game of one's own may print
+        with redirect_stdout(sys.stderr):  # a user's game may print
             read_lines(source, engine.ask)
             engine.wait()
     finally:
@@ -32,9 +38,9 @@ def serve_lines(source: BinaryIO, target: BinaryIO, player: str | None = None, t
 
 
 def read_lines(source: BinaryIO, take: Callable[[bytes], object]) -> None:
-    """Hand on the lines of `source`, of long ones only so much that they are seen to be too long.
+    """Pass each line of `source` to `take`, until the source ends or `take` returns False.
 
-    It ends with the source, or when `take` returns False.
+    A line over the limit is cut just beyond it, so that the engine can report its length.
     """
     while line := source.readline(LONGEST_LINE + 2):
         rest = line

@@ -1,4 +1,4 @@
-"""The players and games that queries name, made once and kept."""
+"""Make the players and games that queries name, and cache them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from functools import lru_cache
 
 from dicent.errors import GameError, PlayerError
 from dicent.game import Game
-from dicent.game.registry import make
+from dicent.game.registry import is_game_file, make
 from dicent.play.player import Player, parse_player
 from dicent.play.strengths import STRENGTHS, strength_player
 
-KEPT = 32  # players; their networks are shared by all who ask
-# What guests may name: no paths, no programs, nothing that could keep native code busy for long.
+CACHED = 32  # players; all queries share their networks
+# Players that guests may name: no paths, no programs, and no budgets that occupy native code for long.
 COUNT = r"\d{1,9}"
 BUDGET = rf"({COUNT}|(depth|evaluations|nodes)={COUNT}|time=\d{{1,3}}(\.\d{{1,3}})?)"
 FOR_GUESTS = re.compile(
@@ -22,14 +22,17 @@ FOR_GUESTS = re.compile(
 
 
 def find_game(text: str, files: bool) -> Game:
-    """The game of a query, from a file only where that is allowed."""
-    if ".py" in text and not files:
-        raise GameError("games in files cannot be asked for here; name one of those that are installed")
+    """Return the game of a query. Run a Python file only if `files` allows it."""
+    if is_game_file(text) and not files:
+        raise GameError(
+            f"the query names the game file {text!r}, and this engine runs no game files; name an installed "
+            "game, or start the engine with `dicent engine --game-files`"
+        )
     return _game(text)
 
 
 def find_player(text: str, game: Game, any_text: bool) -> Player:
-    """The player of a query: the name of a strength, or a player's text."""
+    """Return the player of a query, from the name of a strength or a player's text."""
     if text not in STRENGTHS and not any_text and not FOR_GUESTS.fullmatch(text):
         raise PlayerError(f"there is no player {text!r} here; choose one of {', '.join(STRENGTHS)}")
     player = _player(text, game)
@@ -44,7 +47,7 @@ def check_player(text: str) -> None:
 
 
 def default_player() -> str:
-    """Who answers when a query names nobody."""
+    """Return the player for queries that name none."""
     return list(STRENGTHS)[-1]
 
 
@@ -53,7 +56,7 @@ def _game(text: str) -> Game:
     return make(text)
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=CACHED)
 def _player(text: str, game: Game) -> Player:
     return strength_player(text, game) if text in STRENGTHS else _parse(text)
 

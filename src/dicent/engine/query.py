@@ -1,4 +1,4 @@
-"""Queries: what a line asks, every field checked."""
+"""Queries: parse a line of JSON and check every field."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from dicent.errors import DicentError
 from dicent.search.limit import Limit
@@ -24,21 +23,22 @@ FIELDS = {
     "games": ("id", "query"),
 }
 LIMITS = ("time", "nodes", "evaluations", "depth")
-LARGEST = 2**53  # whole numbers that every reader of JSON has
+LARGEST = 2**53  # every reader of JSON represents integers up to this exactly
 SOONEST = 0.05  # seconds between partial results
 
 
 @dataclass(frozen=True)
 class Terms:
-    """What may be asked of an engine."""
+    """The limits of what queries may ask for."""
 
-    players: bool = True  # any player's text, also paths and programs, and games in files
+    players: bool = True  # any player's text, including paths of networks and programs
+    game_files: bool = False  # games in Python files, which the engine then runs
     time: float = 7 * 86400.0  # seconds a search
     nodes: int = 1 << 25  # a search
     in_flight: int = 256  # queries at once
 
     def hold(self, limit: Limit) -> Limit:
-        """A limit within these terms; whoever may name any player knows what it costs."""
+        """Return the limit of a search, reduced to these terms unless any player is allowed."""
         if self.players:
             return limit
         nodes = self.nodes if limit.nodes is None else min(limit.nodes, self.nodes)
@@ -49,7 +49,7 @@ GUESTS = Terms(players=False, time=600.0, nodes=1 << 20, in_flight=16)
 
 
 class QueryError(DicentError):
-    """Something that an engine cannot answer."""
+    """A query that the engine cannot answer, with the field at fault."""
 
     def __init__(self, message: str, field: str | None = None, id: Id | None = None) -> None:
         super().__init__(message)
@@ -58,7 +58,7 @@ class QueryError(DicentError):
 
 @dataclass(frozen=True)
 class Query:
-    """One question."""
+    """One query, with every field checked."""
 
     id: Id
     query: str = "move"
@@ -72,17 +72,17 @@ class Query:
     seed: int | None = None
     actions: tuple[str, ...] | None = None
     of: Id | None = None
-    unknown: tuple[str, ...] = ()  # fields that mean nothing
+    unknown: tuple[str, ...] = ()  # unknown fields
 
 
 def read_query(line: str | bytes, terms: Terms) -> Query:
-    """The query that a line holds; raises only QueryError."""
+    """Return the query in a line; raise only QueryError."""
     data = _object(line)
     id = data.get("id")
     if not isinstance(id, str | int) or isinstance(id, bool):
-        raise QueryError("every query has an id, a text or a whole number", "id")
+        raise QueryError("id must be a string or an integer", "id")
     if len(id) > LONGEST["id"] if isinstance(id, str) else abs(id) > LARGEST:
-        raise QueryError(f"the id is too long: at most {LONGEST['id']} letters, or 2**53", "id")
+        raise QueryError(f"id must have at most {LONGEST['id']} characters, or be at most 2**53", "id")
     try:
         return _read(id, data, terms)
     except QueryError as error:
@@ -90,7 +90,7 @@ def read_query(line: str | bytes, terms: Terms) -> Query:
         raise
 
 
-def _object(line: str | bytes) -> dict[str, Any]:
+def _object(line: str | bytes) -> dict[str, object]:
     if len(line) > LONGEST_LINE:
         raise QueryError(f"the line is too long: at most {LONGEST_LINE:,} bytes")
     try:
@@ -104,15 +104,15 @@ def _object(line: str | bytes) -> dict[str, Any]:
     except ValueError as error:
         raise QueryError(f"the line is not JSON: {error}") from None
     if not isinstance(data, dict):
-        raise QueryError("a query is a JSON object, as in {...}")
+        raise QueryError("a query must be a JSON object, as in {...}")
     return data
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no number of JSON")
+    raise ValueError(f"{constant} is not valid JSON")
 
 
-def _read(id: Id, data: dict[str, Any], terms: Terms) -> Query:
+def _read(id: Id, data: dict[str, object], terms: Terms) -> Query:
     kind = data.get("query", "move")
     if not isinstance(kind, str) or kind not in FIELDS:
         raise QueryError(f"query is one of {', '.join(FIELDS)}, not {_shown(kind)}", "query")
@@ -142,7 +142,7 @@ def _read(id: Id, data: dict[str, Any], terms: Terms) -> Query:
 
 
 def _limit(given: object, terms: Terms) -> tuple[Limit | None, tuple[str, ...]]:
-    """The limit of a search, and the names in it that mean nothing."""
+    """Return the limit of a search and the unknown names in it."""
     if given is None:
         return None, ()
     if not isinstance(given, dict):
@@ -155,7 +155,7 @@ def _limit(given: object, terms: Terms) -> tuple[Limit | None, tuple[str, ...]]:
     return Limit(time, counts["nodes"], counts["evaluations"], counts["depth"]), unknown
 
 
-def _text(data: Mapping[str, Any], name: str) -> str:
+def _text(data: Mapping[str, object], name: str) -> str:
     value = data.get(name)
     if not isinstance(value, str):
         missing = "is missing" if value is None else f"is a text, not {_shown(value)}"
@@ -167,7 +167,7 @@ def _text(data: Mapping[str, Any], name: str) -> str:
     return value
 
 
-def _number(data: Mapping[str, Any], name: str, low: float, high: float, inside: str = "") -> float | None:
+def _number(data: Mapping[str, object], name: str, low: float, high: float, inside: str = "") -> float | None:
     value = data.get(name)
     if value is None:
         return None
@@ -179,7 +179,7 @@ def _number(data: Mapping[str, Any], name: str, low: float, high: float, inside:
     return float(value)
 
 
-def _whole(data: Mapping[str, Any], name: str, low: int, high: int, inside: str = "") -> int | None:
+def _whole(data: Mapping[str, object], name: str, low: int, high: int, inside: str = "") -> int | None:
     value = data.get(name)
     if value is None:
         return None

@@ -1,4 +1,4 @@
-"""Growth: one analysis that grows in slices, can be left lying, and goes on later."""
+"""Session: a search that runs in time slices and can be paused and resumed."""
 
 from __future__ import annotations
 
@@ -16,14 +16,11 @@ from dicent.search.analysis import Analysis
 from dicent.search.limit import Limit
 from dicent.search.tree_search import Search, TreeSearch
 
-SLICE = 0.05  # seconds that a search goes on before others have their turn
+SLICE = 0.05  # seconds of one time slice
 
 
-class Growth:
-    """A search of a position.
-
-    It keeps its own clock: time while others had their turn does not count.
-    """
+class Session:
+    """A search of one position. Its clock counts only the time of its own slices."""
 
     def __init__(
         self, search: Search, state: State, limit: Limit, ply: int = 0, after: Analysis | None = None
@@ -34,8 +31,8 @@ class Growth:
         self.ended = False
         self._stream: Iterator[Analysis] = search.stream(state, limit, after, SLICE, ply)
 
-    def grow(self) -> None:
-        """Search on for about a slice."""
+    def advance(self) -> None:
+        """Search for about one slice."""
         begin = time.perf_counter()
         try:
             self.last = next(self._stream)
@@ -43,57 +40,57 @@ class Growth:
             self.ended = True
         self.seconds += time.perf_counter() - begin
 
-    def going_on(self, limit: Limit, nodes: int) -> Growth:
-        """The analysis with another limit: the same one where it was only a matter of time.
+    def resumed(self, limit: Limit, nodes: int) -> Session:
+        """Return a session that continues with another limit; this one, if the limit is the same.
 
-        A tree that has as many as `nodes` is not made larger.
+        A tree with `nodes` nodes or more is not extended.
         """
         if limit == self.limit and not self.ended:
             return self
         self.close()
         tree = None if self.last is None else self.last.tree
         small = tree is not None and int(tree.tree.nodes[0]) < nodes
-        return Growth(self.search, self.state, limit, self.ply, self.last if small else None)
+        return Session(self.search, self.state, limit, self.ply, self.last if small else None)
 
     def close(self) -> None:
-        """Search no further."""
+        """Stop the search."""
         with contextlib.suppress(AttributeError):  # not every stream is a generator
             cast(Generator[Analysis], self._stream).close()
         self.ended = True
 
 
-class Kept:
-    """The last analysis of each conversation, so that a later query can go on with it; only of some."""
+class SessionCache:
+    """The last session of each client, so that a later query can resume it; the oldest are dropped."""
 
     def __init__(self, most: int) -> None:
         self.most = most
         self._lock = threading.Lock()
-        self._growths: OrderedDict[int, tuple[object, Growth]] = OrderedDict()  # oldest first
+        self._sessions: OrderedDict[int, tuple[object, Session]] = OrderedDict()  # oldest first
 
-    def put(self, owner: object, key: object, growth: Growth) -> None:
-        """Keep what `owner` has found about `key`."""
+    def put(self, owner: object, key: object, session: Session) -> None:
+        """Store the session of `owner` under `key`."""
         with self._lock:
-            self._growths[id(owner)] = key, growth
-            self._growths.move_to_end(id(owner))
-            while len(self._growths) > self.most:
-                self._growths.popitem(last=False)
+            self._sessions[id(owner)] = key, session
+            self._sessions.move_to_end(id(owner))
+            while len(self._sessions) > self.most:
+                self._sessions.popitem(last=False)
 
-    def take(self, owner: object, key: object) -> Growth | None:
-        """What is kept, if it is about the same; it is the taker's then."""
+    def take(self, owner: object, key: object) -> Session | None:
+        """Remove and return the session of `owner` if its key matches."""
         with self._lock:
-            found = self._growths.pop(id(owner), None)
+            found = self._sessions.pop(id(owner), None)
         return found[1] if found is not None and found[0] == key else None
 
 
-def core(search: Search) -> Search:
-    """The search that does the work, inside those that only lead it."""
+def inner_search(search: Search) -> Search:
+    """Return the search inside all wrappers."""
     while isinstance(inner := getattr(search, "inner", None), Search):
         search = inner
     return search
 
 
 def warm_up(search: Search, state: State) -> None:
-    """Compile what a search needs before its clock is started."""
+    """Compile the kernels of a search before its clock starts."""
     evaluator = getattr(search, "evaluator", None)
     shown = evaluator.shown(state.game) if isinstance(evaluator, Network) else state.game
     kind = state.game, shown, type(search), type(evaluator)
@@ -108,9 +105,9 @@ _warm: set[object] = set()
 
 
 def without_time(search: Search, limit: Limit, nodes: int) -> Limit:
-    """The limit of an analysis whose time somebody else looks after, so that it can go on later.
+    """Return the limit without its time, which the caller then watches, so that the search can be resumed.
 
-    Searches that do not pause when asked keep theirs.
+    Searches that cannot be paused keep their time limit.
     """
     if limit.time is None or not isinstance(search, TreeSearch) or getattr(search, "prune", False):
         return limit

@@ -1,8 +1,7 @@
-"""Workers: a few threads that advance many jobs, a slice at a time.
+"""A round-robin scheduler: a few threads advance many jobs, one time slice after another.
 
-No job waits for another to end. Owners (the connections of a server, say) take turns, each the same time, so
-that none can crowd out the others; the jobs of one owner go by priority, and those of the same priority
-take turns.
+No job waits for another to end. Owners, such as the connections of a server, get equal shares of time. The
+jobs of one owner run by priority; jobs of equal priority alternate.
 """
 
 from __future__ import annotations
@@ -10,28 +9,29 @@ from __future__ import annotations
 import threading
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from dicent.engine.session import Kept
+from dicent.engine.session import SessionCache
 
-LEAST = 0.02  # seconds that a slice counts for, however short
-PATIENCE = 5.0  # seconds to wait for a thread at the end; it may have asked another program
+LEAST = 0.02  # seconds that the shortest slice counts for
+PATIENCE = 5.0  # seconds to wait for a thread in `close`; it may wait for another program
 
 
 class Job(ABC):
-    """Work that is done in slices."""
+    """A task that runs in time slices."""
 
     def __init__(self, owner: object, priority: int = 0, heavy: bool = False) -> None:
         self.owner = owner
         self.priority = priority
-        self.heavy = heavy  # does it count among those of which only some may run at once?
-        self.turn = 0  # when it was advanced last; 0: never
-        self.used = 0.0  # seconds that it has had, or would have had with those that were here before
-        self.is_advanced = False  # by some thread, now
+        self.heavy = heavy  # counts towards the limit of jobs under way
+        self.turn = 0  # number of its last slice; 0: none yet
+        self.used = 0.0  # seconds used, starting from the least that older jobs have used
+        self.is_advanced = False  # a thread is running it now
 
     @abstractmethod
     def advance(self) -> bool:
-        """Go on for a slice; is there more to do? Raises nothing."""
+        """Run one slice; return whether there is more to do. Must not raise."""
 
 
 @dataclass
@@ -41,20 +41,22 @@ class _Owner:
 
 
 class Workers:
-    """`threads` threads, and at most `most` heavy jobs under way at once; others wait for their start."""
+    """Run jobs on `threads` threads, at most `most` heavy ones at the same time."""
 
-    def __init__(self, threads: int = 2, most: int = 8) -> None:
-        self.threads, self.most = threads, most
-        self.kept = Kept(most)
+    def __init__(
+        self, threads: int = 2, most: int = 8, clock: Callable[[], float] = time.perf_counter
+    ) -> None:
+        self.threads, self.most, self.clock = threads, most, clock
+        self.sessions = SessionCache(most)
         self._jobs: list[Job] = []
         self._turn = 0
-        self._owners: dict[int, _Owner] = {}  # those that have jobs
+        self._owners: dict[int, _Owner] = {}  # owners that have jobs
         self._changed = threading.Condition()
         self._running: list[threading.Thread] = []
         self._closed = False
 
     def add(self, job: Job) -> None:
-        """Take on a job; the threads start with the first one."""
+        """Add a job; the first one starts the threads."""
         with self._changed:
             if self._closed:
                 return
@@ -73,7 +75,7 @@ class Workers:
             self._changed.notify()
 
     def close(self) -> None:
-        """End the threads, each after its slice; jobs that are left are dropped."""
+        """Stop each thread after its slice, and drop the remaining jobs."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -83,9 +85,9 @@ class Workers:
 
     def _work(self) -> None:
         while (job := self._take()) is not None:
-            begin = time.perf_counter()
+            begin = self.clock()
             more = job.advance()
-            used = max(LEAST, time.perf_counter() - begin)
+            used = max(LEAST, self.clock() - begin)
             with self._changed:
                 job.is_advanced = False
                 job.used += used
@@ -97,7 +99,7 @@ class Workers:
                 self._changed.notify()
 
     def _take(self) -> Job | None:
-        """The next job to advance, when there is one; None when it is time to end."""
+        """Wait for a job to run and return it; None after `close`."""
         with self._changed:
             while not self._closed:
                 if (job := self._next()) is not None:

@@ -47,22 +47,52 @@ def make(name: str, **options: Value) -> Game:
     raise GameError(f"there is no game {base!r}; {hint}known games: {', '.join(known)}; a file ends in .py")
 
 
-def make_installed(name: str, where: str) -> Game:
-    """Make a game that a data file names; `where` says which file, for the error.
+def make_installed(name: str, where: str | Path) -> Game:
+    """Make a game that a data file names; `where` says which file, for the error."""
+    require_installed(name, where)
+    return make(name)
 
-    Data files must not run Python, so they may name built-in and installed games only.
+
+def require_installed(name: str, where: str | Path) -> None:
+    """Raise an error if a data file names a game's Python file; `where` says which data file.
+
+    Data files must not run Python, so they may name built-in and installed games only. Users may run a game
+    file by naming it themselves.
     """
     if is_game_file(name):
         raise GameError(
             f"{where} names the game file {name!r}. Data files may name built-in and installed games only; "
-            f"if you trust that file, name it yourself, as in --game {_split(name)[0]}"
+            f"if you trust that file, name it yourself, as in --game {name}"
         )
-    return make(name)
 
 
 def is_game_file(name: str) -> bool:
     """Return whether a game's text names a Python file, without loading anything."""
     return ".py" in name
+
+
+def names_game(text: str, game: Game, *aside: str) -> bool:
+    """Return whether a data file's text names this game; `planes` and the options put aside do not count.
+
+    A game file is never run for this: two game files count as the same game if their file names and
+    options agree. Their folders may differ, since runs and records are copied to other places.
+    """
+    if text == game.name:
+        return True
+    try:
+        if not is_game_file(text):
+            return make(text).is_like(game, *aside)
+        base, given = _split(text)
+        ignored = ("planes", *aside)
+        same = all(
+            option.name in ignored
+            or option.read(given.get(option.name, option.default)) == game.options[option.name]
+            for option in game.declared_options
+        )
+    except GameError:
+        return False
+    known = {option.name for option in game.declared_options}
+    return same and given.keys() <= known and Path(base).name == game.rules.path.name
 
 
 def load(path: str | Path, **options: Value) -> Game:

@@ -21,6 +21,7 @@ from typing import IO, Any
 
 from dicent.errors import DicentError
 from dicent.files import lock, write_atomically
+from dicent.game.registry import require_installed
 from dicent.learn.config import BUDGETS, Config, read_config
 
 STATE = "state.json"
@@ -74,6 +75,7 @@ class RunFolder:
             return config
         old = read_config(path)
         if config is None:
+            require_installed(old.game, path)  # a folder from elsewhere must not choose a file to run
             return old
         changed = [f for f in vars(config) if getattr(config, f) != getattr(old, f) and f not in BUDGETS]
         if changed:

@@ -1,1 +1,1 @@
-"""The library: games that people have played, in SQLite."""
+"""The library: the games that people played, in an SQLite file."""

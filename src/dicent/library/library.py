@@ -1,7 +1,7 @@
-"""Library: games in one SQLite file, from their first step on.
+"""Library: games in one SQLite file, saved from their first step on.
 
-Every change is committed to disk before it is answered, so that neither a crash nor a loss of power takes
-back what somebody has seen. A library may be used from many threads.
+Every change is on disk before the method returns, so a crash or a power failure loses nothing that a user has
+seen. Many threads may share a library.
 """
 
 from __future__ import annotations
@@ -15,13 +15,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from dicent.errors import ConflictError, LibraryError, MissingError
 from dicent.play.record import Record
 
+Dice = Literal["rolled", "hand"]
+Ended = Literal["played", "resigned"]
+Result = Literal[1, 0, -1]
+
 VERSION = 1
-MARK = 0x44696365  # "Dice", in the file's header, tells our files from others
+MARK = 0x44696365  # "Dice", in the file's header, marks our files
 SCHEMA = """
 CREATE TABLE games (
   id TEXT PRIMARY KEY,
@@ -48,22 +52,22 @@ CREATE TABLE reviews (
   review TEXT NOT NULL    -- JSON
 ) STRICT;
 """
-FACTS = "id, game, start, max, min, dice, seed, result, ended, created, changed"
+COLUMNS = "id, game, start, max, min, dice, seed, result, ended, created, changed"
 REVIEWED = "EXISTS (SELECT 1 FROM reviews WHERE reviews.game = games.id)"
 
 
 @dataclass(frozen=True)
-class Facts:
-    """What a library knows of a game, without its steps."""
+class GameSummary:
+    """A game of the library without its steps."""
 
     id: str
     game: str  # the text that names it
     start: str
     players: tuple[str, str]  # who plays MAX, who plays MIN
-    dice: str  # "rolled" or "hand"
+    dice: Dice
     seed: int  # of the dice
-    result: int | None
-    ended: str | None  # None, "played" or "resigned"
+    result: Result | None  # for MAX
+    ended: Ended | None
     created: str
     changed: str
     reviewed: bool
@@ -71,19 +75,21 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class Kept(Facts):
-    """A game of the library."""
+class SavedGame(GameSummary):
+    """A game of the library with its steps."""
 
     steps: tuple[str, ...]
 
     def record(self) -> Record:
-        """The game as a record; one that was resigned is broken off."""
+        """Return the game as a record; a resigned game has no result there."""
         result = self.result if self.ended == "played" else None
-        return Record(self.game, self.players, self.start, self.steps, result)  # the dice stay secret
+        return Record(
+            self.game, self.players, self.start, self.steps, result
+        )  # without the seed, since it predicts the dice
 
 
 class Library:
-    """The games in one file, which is made if it is not there."""
+    """The games in one file, which is created if it does not exist."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -101,7 +107,7 @@ class Library:
             raise
 
     def close(self) -> None:
-        """Close the file; everything is in it already."""
+        """Close the file."""
         with self._lock:
             self._file.close()
 
@@ -110,12 +116,12 @@ class Library:
     def add(
         self, game: str, start: str, players: tuple[str, str], dice: str = "rolled", seed: int = 0
     ) -> str:
-        """Keep a game that begins; returns its id."""
+        """Add a new game and return its id."""
         with self._change():
             return self._add(Record(game, players, start, (), None, seed), dice)
 
     def add_records(self, records: Sequence[Record]) -> list[str]:
-        """Keep games that were played elsewhere, all of them or none; returns their ids."""
+        """Add games that were played elsewhere, all or none, and return their ids."""
         with self._change():
             return [self._add(record, "hand") for record in records]
 
@@ -124,45 +130,47 @@ class Library:
         ended = None if record.result is None else "played"
         end = record.seed, record.result, ended
         row = (id, record.game, record.start, *record.players, dice, *end, _text(_now()), self._stamp())
-        self._file.execute(f"INSERT INTO games ({FACTS}) VALUES (?,?,?,?,?,?,?,?,?,?,?)", row)
+        self._file.execute(f"INSERT INTO games ({COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?)", row)
         steps = [(id, number, step) for number, step in enumerate(record.steps)]
         self._file.executemany("INSERT INTO steps VALUES (?,?,?)", steps)
         return id
 
-    def get(self, id: str) -> Kept:
-        """A game by its id."""
+    def get(self, id: str) -> SavedGame:
+        """Return a game by its id."""
         with self._lock, self._explained():
-            row = self._file.execute(f"SELECT {FACTS}, {REVIEWED} FROM games WHERE id = ?", (id,)).fetchone()
+            row = self._file.execute(
+                f"SELECT {COLUMNS}, {REVIEWED} FROM games WHERE id = ?", (id,)
+            ).fetchone()
             if row is None:
                 raise MissingError(f"the library has no game {id!r}")
             steps = self._steps(id)
-        return Kept(**_facts(row, len(steps)), steps=steps)
+        return SavedGame(**_columns(row, len(steps)), steps=steps)
 
-    # Changes name the game as their author has seen it: if it is another by now, nothing is changed. The
-    # number of steps would not be enough, since a move that was taken back may be followed by another.
+    # Each change passes the game as its author saw it. If the game has changed since, the change is refused.
+    # The number of steps alone would not do: another move may have replaced one that was taken back.
 
-    def append(self, seen: Kept, step: str, result: int | None = None, ended: str | None = None) -> None:
-        """Add a step to a game that goes on, and the game's end where it ends it."""
+    def append(self, seen: SavedGame, step: str, result: int | None = None, ended: str | None = None) -> None:
+        """Add a step to a running game, and the result if the step ends it."""
         with self._change():
             self._require(seen)
             self._file.execute("INSERT INTO steps VALUES (?,?,?)", (seen.id, seen.length, step))
             self._set(seen.id, result, ended)
 
-    def end(self, seen: Kept, result: int, ended: str) -> None:
-        """End a game without one more step."""
+    def end(self, seen: SavedGame, result: int, ended: str) -> None:
+        """End a game without another step."""
         with self._change():
             self._require(seen)
             self._set(seen.id, result, ended)
 
-    def take_back(self, seen: Kept, to: int) -> None:
-        """Take a game back to its first `to` steps; it goes on from there."""
+    def take_back(self, seen: SavedGame, to: int) -> None:
+        """Take a game back to its first `to` steps."""
         with self._change():
             self._require(seen)
             self._file.execute("DELETE FROM steps WHERE game = ? AND number >= ?", (seen.id, to))
             self._set(seen.id, None, None)
 
     def delete(self, id: str) -> None:
-        """Forget a game."""
+        """Delete a game."""
         with self._change():
             if not self._file.execute("DELETE FROM games WHERE id = ?", (id,)).rowcount:
                 raise MissingError(f"the library has no game {id!r}")
@@ -176,11 +184,11 @@ class Library:
         result: int | str | None = None,
         first: int = 0,
         most: int = 50,
-    ) -> tuple[list[Facts], int]:
-        """Games, the one that changed last first, and how many there are in all.
+    ) -> tuple[list[GameSummary], int]:
+        """Return games, the last changed first, and the total number.
 
-        Every word of `text` must be in the game's name, its players, its start or its id. `game` is its name,
-        with or without options. `result` is 1, 0 or -1, or "open" for games that go on.
+        Every word of `text` must occur in the game's name, players, start or id. `game` is the game's name,
+        with or without options. `result` is 1, 0 or -1, or "open" for unfinished games.
         """
         where, values = ["TRUE"], list[object]()
         for word in text.split():
@@ -197,16 +205,16 @@ class Library:
         with self._lock, self._explained():
             [total] = self._file.execute(f"SELECT count(*) FROM games WHERE {condition}", values).fetchone()
             rows = self._file.execute(
-                f"SELECT {FACTS}, {REVIEWED}, {length} FROM games WHERE {condition} "
+                f"SELECT {COLUMNS}, {REVIEWED}, {length} FROM games WHERE {condition} "
                 "ORDER BY changed DESC, rowid DESC LIMIT ? OFFSET ?",
                 [*values, most, first],
             ).fetchall()
-        return [Facts(**_facts(row[:-1], row[-1])) for row in rows], total
+        return [GameSummary(**_columns(row[:-1], row[-1])) for row in rows], total
 
     # Reviews
 
-    def keep_review(self, seen: Kept, review: dict[str, Any]) -> bool:
-        """Keep the review of a game, unless it is another by now; is it kept?"""
+    def save_review(self, seen: SavedGame, review: dict[str, Any]) -> bool:
+        """Save the review of a game unless the game has changed; return whether it was saved."""
         with self._change():
             if self._steps(seen.id) != seen.steps:
                 return False
@@ -215,7 +223,7 @@ class Library:
             return True
 
     def review(self, id: str) -> dict[str, Any] | None:
-        """The review that was kept of a game."""
+        """Return the saved review of a game."""
         with self._lock, self._explained():
             row = self._file.execute("SELECT review FROM reviews WHERE game = ?", (id,)).fetchone()
         return None if row is None else json.loads(row[0])
@@ -238,34 +246,34 @@ class Library:
                 self._file.execute(f"PRAGMA application_id = {MARK}")
                 self._file.execute(f"PRAGMA user_version = {VERSION}")
             elif mark != MARK:
-                raise LibraryError(f"{self.path} is a database of another program: name another file")
+                raise LibraryError(f"{self.path} is a database of another program; choose another file")
             elif version > VERSION:
                 raise LibraryError(
-                    f"{self.path} was written by a newer Dicent (its version is {version}, this one reads "
-                    f"{VERSION}): use the newer one, or name another file"
+                    f"{self.path} has format {version}, and this version of Dicent reads up to {VERSION}; "
+                    "update Dicent, or choose another file"
                 )
         if (said := one("quick_check(1)")) != "ok":
             raise sqlite3.DatabaseError(said)
 
-    def _require(self, seen: Kept) -> None:
+    def _require(self, seen: SavedGame) -> None:
         row = self._file.execute("SELECT ended FROM games WHERE id = ?", (seen.id,)).fetchone()
         if row is None:
             raise MissingError(f"the library has no game {seen.id!r}")
         if row[0] != seen.ended or self._steps(seen.id) != seen.steps:
-            raise ConflictError("the game has changed since it was looked at")
+            raise ConflictError("the game has changed since it was read")
 
     def _steps(self, id: str) -> tuple[str, ...]:
         found = self._file.execute("SELECT step FROM steps WHERE game = ? ORDER BY number", (id,))
         return tuple(step for (step,) in found)
 
     def _set(self, id: str, result: int | None, ended: str | None) -> None:
-        """Write down how a game stands after a change; what was said about it before is forgotten."""
+        """Save the state of a changed game and delete its outdated review."""
         row = (result, ended, self._stamp(), id)
         self._file.execute("UPDATE games SET result = ?, ended = ?, changed = ? WHERE id = ?", row)
         self._file.execute("DELETE FROM reviews WHERE game = ?", (id,))
 
     def _stamp(self) -> str:
-        """The time, but later than every change before: two may fall into one tick of the clock."""
+        """Return the time, but always later than every earlier change."""
         now = _now()
         (last,) = self._file.execute("SELECT max(changed) FROM games").fetchone()
         if last is not None:
@@ -274,7 +282,7 @@ class Library:
 
     @contextmanager
     def _change(self) -> Iterator[None]:
-        """A change that is made whole, and on disk when this ends, or not at all."""
+        """Run a change as one transaction that is on disk at the end."""
         with self._lock, self._explained():
             self._file.execute("BEGIN IMMEDIATE")
             try:
@@ -290,17 +298,17 @@ class Library:
             yield
         except sqlite3.OperationalError as error:
             raise LibraryError(
-                f"the library {self.path} cannot be used: {error}. Is the disk full, or the file in use or "
-                "not writable?"
+                f"the library {self.path} cannot be used: {error}. Check that the disk has space, and that "
+                "the file is writable and not in use"
             ) from error
         except sqlite3.DatabaseError as error:
             raise LibraryError(
-                f"the library {self.path} is damaged or no library ({error}): move it away, and begin a "
-                "new one; `sqlite3 FILE .recover` may save games from the old one"
+                f"the library {self.path} is damaged or not a library ({error}). Move it away to "
+                "start a new one; `sqlite3 FILE .recover` may rescue games from the old one"
             ) from error
 
 
-def _facts(row: tuple[Any, ...], length: int) -> dict[str, Any]:
+def _columns(row: tuple[Any, ...], length: int) -> dict[str, Any]:
     id, game, start, first, second, *others, reviewed = row
     dice, seed, result, ended, created, changed = others
     return {
@@ -320,7 +328,7 @@ def _facts(row: tuple[Any, ...], length: int) -> dict[str, Any]:
 
 
 def _literal(text: str) -> str:
-    """Text in which LIKE finds no signs of its own."""
+    """Escape a text for LIKE."""
     return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
 
 

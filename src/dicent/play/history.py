@@ -1,4 +1,4 @@
-"""Histories: the games of a match as arrays, for what is asked about their dice."""
+"""The games of a match as arrays, to analyse their dice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dicent.stats.chi_square import DiceTest, dice_test
 
 
 class Played(NamedTuple):
-    """A game from its start to its end."""
+    """A finished game: its start and all choices."""
 
     start: Cells  # [S]
     steps: npt.NDArray[np.int32]  # its actions and outcomes
@@ -31,7 +31,7 @@ class Rolls(NamedTuple):
 
 
 def rolls_of(game: Game, games: Sequence[Played]) -> Rolls:
-    """All rolls of some games."""
+    """Return all rolls of some games."""
     starts = np.array([played.start for played in games], game.state_dtype).reshape(-1, game.state_size)
     lengths = np.array([len(played.steps) for played in games], np.int64)
     steps = np.zeros((len(games), max(1, lengths.max(initial=0))), np.int32)
@@ -45,7 +45,7 @@ def rolls_of(game: Game, games: Sequence[Played]) -> Rolls:
 
 
 def check_dice(game: Game, games: Sequence[Played]) -> DiceTest | None:
-    """Are the rolls of these games what the game's probabilities let one expect?
+    """Test the rolls of these games against the probabilities of the game.
 
     The games of a pair share their dice, so give one of each pair.
     """
@@ -60,7 +60,7 @@ def check_dice(game: Game, games: Sequence[Played]) -> DiceTest | None:
 
 
 def probabilities(game: Game, rolls: Rolls) -> Values:
-    """The probability [E, O] of each outcome of each roll."""
+    """Return the probability [E, O] of each outcome of each roll."""
     p = np.zeros((len(rolls.games), max(1, game.num_outcomes)), np.float64)
     bind(game).kernel(history_kernels.probabilities)(rolls.states, p)
     return p

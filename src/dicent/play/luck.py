@@ -1,7 +1,7 @@
-"""Luck: what the dice have given to a player, by the judgement of an evaluator.
+"""Luck: the value of rolls beyond their expectation, as a judge evaluates them.
 
-A roll is worth what its best action leads to, since states in which chance is to play are judged better
-than those with a number on the die: with a network of three minutes, intervals became a third narrower.
+The value of a roll is the value after its best action: networks evaluate states before a roll better than
+states with a rolled die, which makes intervals narrower.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from dicent.play.history import Played, Rolls, probabilities, rolls_of
 from dicent.play.player import Player
 from dicent.search.simple import Greedy
 
-TOGETHER = 256  # games whose rolls are judged together
-ROLLOUTS = 10  # random games that judge a state where there is no network
+TOGETHER = 256  # games whose rolls are evaluated together
+ROLLOUTS = 10  # random games per state, without a network
 
 
 class Judge(NamedTuple):
-    """Who says what rolls were worth."""
+    """The evaluator that judges the luck of rolls."""
 
     name: str
     evaluator: Evaluator
 
 
 def judge_of(players: Sequence[Player], game: Game, luck: Evaluator | str | None) -> Judge:
-    """Who judges rolls: what was asked for, or the network of a player, or random games."""
+    """Return the judge of rolls: the given one, the network of a player, or random games."""
     if isinstance(luck, Evaluator):
         return Judge(type(luck).__name__, luck)
     if luck is not None:
@@ -49,9 +49,9 @@ def judge_of(players: Sequence[Player], game: Game, luck: Evaluator | str | None
 
 
 def luck_of(game: Game, games: Sequence[Played], judge: Evaluator) -> Values:
-    """MAX's luck in each game: what each roll was worth beyond its expectation, summed up.
+    """Return MAX's luck in each game: the sum over rolls of value minus expectation.
 
-    It is counted in results. Whatever the judge says, luck has mean zero.
+    Its unit is the result (+1, 0, -1). Luck has mean zero for every judge.
     """
     luck = np.zeros(len(games), np.float64)
     for first in range(0, len(games), TOGETHER):
@@ -64,7 +64,7 @@ def luck_of(game: Game, games: Sequence[Played], judge: Evaluator) -> Values:
 
 
 def _gains(game: Game, rolls: Rolls, judge: Evaluator) -> Values:
-    """What each roll has won for MAX."""
+    """Return the luck of each roll for MAX."""
     p = probabilities(game, rolls)
     rolled = np.zeros((*p.shape, game.state_size), game.state_dtype)
     movers, results = np.zeros(p.shape, np.int64), np.zeros(p.shape, np.int64)
@@ -79,7 +79,7 @@ def _gains(game: Game, rolls: Rolls, judge: Evaluator) -> Values:
 
 
 def _best(game: Game, states: Cells, movers: Cells, judge: Evaluator) -> Values:
-    """The values of states by their best actions."""
+    """Return the values of states by their best actions."""
     if not len(states):
         return np.empty(0, np.float64)
     most = len(states) * game.num_actions
@@ -96,7 +96,7 @@ def _best(game: Game, states: Cells, movers: Cells, judge: Evaluator) -> Values:
 
 
 def _judged(game: Game, states: Cells, judge: Evaluator) -> Values:
-    """Expected results; different numbers on the die often lead to the same state, judged once."""
+    """Return expected results; equal states after different rolls are evaluated once."""
     if not len(states):
         return np.empty(0, np.float64)
     whole = np.ascontiguousarray(states).view(np.dtype((np.void, states.dtype.itemsize * states.shape[1])))

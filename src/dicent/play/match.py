@@ -1,10 +1,9 @@
-"""Match: two players, many games at once, in pairs with the same start and the same dice."""
+"""Match: many games between two players, in pairs with the same start and dice."""
 
 import contextlib
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,12 +12,13 @@ from dicent import machine
 from dicent.errors import DicentError, RecordError
 from dicent.evaluate.base import Evaluator
 from dicent.evaluate.network import Network, shared_out
-from dicent.game import Game, State
+from dicent.game import Cells, Game, State
 from dicent.game.binding import Bound, bind
-from dicent.game.registry import make
+from dicent.game.registry import make, make_installed, names_game
 from dicent.game.rollouts import MAX_STEPS
 from dicent.kernels import match_games as match_games_kernels
 from dicent.kernels.constants import MAX, MIN, NONE, ONGOING, RESOLVE, SEARCH
+from dicent.kernels.match_games import Games
 from dicent.play.chooser import Chooser, Positions, chooser_of
 from dicent.play.history import Played
 from dicent.play.luck import Judge, judge_of
@@ -28,7 +28,7 @@ from dicent.play.result import MatchInterrupted, MatchResult, Standing, pair_cou
 from dicent.search.determinized import Determinized
 from dicent.stats.sprt import Sprt
 
-WAVE = 200  # games between two looks of a sequential test
+WAVE = 200  # games between two checks of a sequential test
 Numbers = npt.NDArray[np.int64]
 
 
@@ -46,22 +46,25 @@ def play_match(
 ) -> MatchResult:
     """Play `games` games, an even number, between players A and B.
 
-    All are played at once; with a budget in seconds one after another. The same seed gives the same
-    games whatever the number of threads, unless a budget is in seconds; with networks up to the
-    rounding of their batches. `game` is by default what a network has learned.
+    All games run at the same time, or one after another if a player's budget is in seconds. The same seed
+    produces the same games for any number of threads, except with budgets in seconds, and with networks up to
+    the rounding of their batches. `game` is by default the game of a player's network; a game file must be
+    given, since a network file must not choose Python code to run.
 
-    `record` is a file to add the games to, or a function to give them to. Games that the file already
-    holds are not played again. `luck` is the evaluator, or the network's file, that judges rolls for
-    the luck adjustment: by default the network of a player, or else a few random games. `sprt` is a
-    sequential test, or its elo0 and elo1, that ends the match as soon as it is decided.
+    `record` is a file to append the games to, or a function that receives them. Games in the file are not
+    played again. `luck` is the judge of the luck adjustment, an evaluator or a network's file: by default the
+    network of a player, else a few random games. `sprt` is a sequential test, or its elo0 and elo1, that ends
+    the match as soon as it is decided.
 
-    Ctrl-C raises `MatchInterrupted`, a KeyboardInterrupt that brings the result so far.
+    Ctrl-C raises `MatchInterrupted`, a KeyboardInterrupt that carries the result so far.
     """
     begin = time.perf_counter()
     players = as_player(a), as_player(b)
     game = game_of_match(players, game)
     if games < 2 or games % 2:
-        raise DicentError(f"games come in pairs with sides swapped: give an even number, not {games}")
+        raise DicentError(
+            f"games must be an even number, at least 2, for pairs with sides swapped (got {games})"
+        )
     judge = judge_of(players, game, luck)
     if isinstance(sprt, tuple):
         try:
@@ -84,19 +87,21 @@ def play_match(
 
 
 def game_of_match(players: tuple[Player, ...], game: Game | str | None) -> Game:
-    """The game to play, by default the one that a network has learned; all players must know it."""
+    """Return the game of a match, by default that of a network; check that all players know it."""
     if game is None:
-        game = next((player.game for player in players if player.game is not None), None)
-        if game is None:
-            raise DicentError("which game? No player has a network that knows: name the game")
-    game = make(game) if isinstance(game, str) else game
+        named = next((player for player in players if player.game is not None), None)
+        if named is None or named.game is None:
+            raise DicentError("no game is given and no player has a network that names one; add --game")
+        game = make_installed(named.game, f"the network of {named.name}")
+    elif isinstance(game, str):
+        game = make(game)
     for player in players:
         player.require(game)
     return game
 
 
 class _Match:
-    """The games of a match while they are played."""
+    """The running games of a match."""
 
     def __init__(
         self,
@@ -119,19 +124,19 @@ class _Match:
         self.broken_off = np.zeros(games, bool)
         self.rng = np.empty(2, np.uint64)
         if isinstance(record, str | Path):
-            append_records(record, ())  # cuts off a line that was left unfinished
-            self._take_up(record)
+            append_records(record, ())  # removes an unfinished last line
+            self._count_recorded(record)
 
-    def _take_up(self, path: str | Path) -> None:
-        """Count the games that a file already holds."""
+    def _count_recorded(self, path: str | Path) -> None:
+        """Count the games that the record file holds."""
         for record in read_records(path):
             number = record.number
             names = self._sides(number)
-            same = make(record.game).is_like(self.game)
+            same = names_game(record.game, self.game)
             if (record.players, record.seed) != (names, self.seed) or not same:
                 raise RecordError(
                     f"{path} holds another match: {record.game}, {' against '.join(record.players)}, "
-                    f"seed {record.seed}; name another file"
+                    f"seed {record.seed}; choose another file"
                 )
             if number < len(self.results):
                 start, steps, plies = choices_of(record, self.game)
@@ -139,7 +144,7 @@ class _Match:
                 self._count(number, ONGOING if record.result is None else record.result, plies, played)
 
     def play_all(self) -> None:
-        """Play the games that are left, in waves if a test may end the match."""
+        """Play the remaining games, in waves if a sequential test may end the match."""
         left = np.flatnonzero(self.results == ONGOING)
         timed = any(player.budget.time is not None for player in self.players)
         size = 1 if timed else WAVE if self.sprt is not None else max(1, len(left))
@@ -149,7 +154,7 @@ class _Match:
             self.play(left[first : first + size])
 
     def pairs(self) -> npt.NDArray[np.float64]:
-        """A's share of each pair that is over."""
+        """Return A's share of each finished pair."""
         shares: npt.NDArray[np.float64] = (self.results.reshape(-1, 2)[self._whole()].sum(axis=1) + 2) / 4
         return shares
 
@@ -158,7 +163,7 @@ class _Match:
         return whole
 
     def result(self, seed: int, seconds: float, judge: Judge, interrupted: bool = False) -> MatchResult:
-        """What the games came to whose twin is over too."""
+        """Return the result of all finished pairs."""
         games = np.flatnonzero(np.repeat(self._whole(), 2))
         return MatchResult(
             self.game,
@@ -175,7 +180,7 @@ class _Match:
         )
 
     def play(self, numbers: Numbers) -> None:
-        """Play the games of these numbers to their ends."""
+        """Play the games with these numbers to their ends."""
         games = _new_games(self.bound, numbers)
         self.bound.kernel(match_games_kernels.deal)(games, self.seed, self.rng)
         start = games.state.copy()
@@ -194,7 +199,7 @@ class _Match:
             going = going[~over]
             self._report(games, going)
 
-    def _move(self, games: Any, start: Any, which: Numbers, side: int, chooser: Chooser) -> None:
+    def _move(self, games: Games, start: Cells, which: Numbers, side: int, chooser: Chooser) -> None:
         """Let a player move in the games `which`."""
         numbers, plies = games.number[which], games.plies[which]
         search = self.players[side].search
@@ -214,13 +219,13 @@ class _Match:
         if bad != NONE:
             State(self.game, cells[bad].copy()).require_legal(int(chosen[bad]))
 
-    def _seeds(self, seed: int, numbers: Any, purpose: int, counters: Any) -> npt.NDArray[np.int64]:
+    def _seeds(self, seed: int, numbers: Numbers, purpose: int, counters: Numbers) -> npt.NDArray[np.int64]:
         seeds = np.empty(len(numbers), np.int64)
         self.bound.kernel(match_games_kernels.seeds)(seed, numbers, purpose, counters, seeds, self.rng)
         return seeds
 
-    def _roll(self, games: Any) -> Any:
-        """Roll the dice everywhere; returns the games, moved where there was no room for their steps."""
+    def _roll(self, games: Games) -> Games:
+        """Roll the dice in all games; return the games, reallocated if steps ran out of room."""
         p = np.empty(max(1, self.game.num_outcomes), np.float64)
         while True:
             self.bound.kernel(match_games_kernels.roll)(games, p)
@@ -232,8 +237,8 @@ class _Match:
             wider[:, :room] = games.steps
             games = games._replace(steps=wider)
 
-    def _finish(self, games: Any, over: Numbers, start: Any) -> None:
-        """Count the games that are over, and record them."""
+    def _finish(self, games: Games, over: Numbers, start: Cells) -> None:
+        """Count and record finished games."""
         records = []
         for i in over.tolist():
             number = int(games.number[i])
@@ -249,7 +254,7 @@ class _Match:
                 self.record(item)
 
     def _count(self, number: int, result: int, plies: int, played: Played) -> None:
-        """Take in a game that is over; its result is MAX's, and A is MAX in even games."""
+        """Count a finished game; `result` is MAX's, and A is MAX in even games."""
         self.broken_off[number] = result == ONGOING
         result = 0 if result == ONGOING else result
         self.results[number] = result if number % 2 == 0 else -result
@@ -257,11 +262,11 @@ class _Match:
         self.played[number] = played
 
     def _sides(self, number: int) -> tuple[str, str]:
-        """The names of MAX and MIN in a game."""
+        """Return the names of MAX and MIN in a game."""
         a, b = self.players[0].name, self.players[1].name
         return (a, b) if number % 2 == 0 else (b, a)
 
-    def _report(self, games: Any, going: Numbers) -> None:
+    def _report(self, games: Games, going: Numbers) -> None:
         if self.progress is None:
             return
         over = self.results[self.results != ONGOING]
@@ -270,9 +275,9 @@ class _Match:
         self.progress(Standing(len(over), float((over + 1).sum() / 2), plies, ratio))
 
 
-def _new_games(bound: Bound, numbers: npt.NDArray[np.int64]) -> Any:
+def _new_games(bound: Bound, numbers: Numbers) -> Games:
     game, n = bound.game, len(numbers)
-    return match_games_kernels.Games(
+    return Games(
         number=numbers,
         state=np.zeros((n, game.state_size), game.state_dtype),
         mover=np.zeros(n, np.int64),

@@ -22,13 +22,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dicent.errors import GameError, PlayerError
+from dicent.errors import PlayerError
 from dicent.evaluate.base import Evaluator
 from dicent.evaluate.native import RandomEvaluator, Rollout
 from dicent.evaluate.network import Network
 from dicent.evaluate.network_file import NETWORKS, load_network, shipped_names
 from dicent.game import Game
-from dicent.game.registry import make
+from dicent.game.registry import names_game
 from dicent.play.opponent import HistorySearch, opponents
 from dicent.play.process import Process
 from dicent.search.descent import Descent
@@ -97,14 +97,8 @@ def _has_learned(network: Network, text: str, game: Game) -> bool:
     How it is shown does not matter, and to a network of values neither does how it is set up: placing pieces
     needs more actions, which only a policy minds.
     """
-    if text == game.name:
-        return True
-    try:
-        learned = make(text)
-    except GameError:
-        return False
     aside = () if network.has_policy else ("setup",)
-    return learned.is_like(game, *aside)
+    return names_game(text, game, *aside)
 
 
 LIMITS = {"time": "number", "nodes": "count", "evaluations": "count", "depth": "count"}

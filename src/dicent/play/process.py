@@ -1,4 +1,4 @@
-"""Process: another program as a player, by lines of JSON or another protocol (docs/protocol.md)."""
+"""Process: another program as a player, over JSON or another protocol (docs/protocol.md)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator
-from typing import Any
+from typing import IO
 
 from dicent.errors import DicentError, PlayerError
 from dicent.game import State
@@ -23,15 +23,16 @@ from dicent.search.limit import Limit
 from dicent.search.tree_search import Search
 
 LONGEST = 1 << 20  # bytes of an answer
-SHOWN = 300  # letters of what a program wrote that an error repeats
+GRACE = 10.0  # seconds between the end of a program's output and its exit
+SHOWN = 300  # characters of a program's output that an error quotes
 
 
 class Process(Search):
-    """A program that is told positions and answers with actions.
+    """A program that receives positions and answers with actions.
 
-    It is started when its first move is due, and ended with this object. `timeout` is in seconds a
-    move, `protocol` is json, ini-get or ini-get-numbers. Whatever goes wrong ends the match with an error
-    that names the program: a score with games lost by accident would say nothing about how well it plays.
+    The program starts with its first move and stops with this object. `timeout` is in seconds per move,
+    `protocol` is json, ini-get or ini-get-numbers. Every failure ends the match with an error that names the
+    program, since games lost by a crash say nothing about its strength.
     """
 
     def __init__(self, command: str, timeout: float = 60.0, protocol: str = JSON, seed: int = 0) -> None:
@@ -42,22 +43,22 @@ class Process(Search):
         if not self.command:
             raise PlayerError("process: needs a command, as in process:./engine")
         if not timeout > 0:
-            raise PlayerError(f"process:{command}: timeout is {timeout}, it must be above 0")
+            raise PlayerError(f"process:{command}: timeout must be above 0 (got {timeout})")
         if protocol != JSON and protocol not in protocol_names():
             known = ", ".join(protocol_names())
             raise PlayerError(f"process:{command}: there is no protocol {protocol!r}; protocols: {known}")
         self.seed = seed
-        self._program = _Program(self.command, timeout)  # shared by copies, which have other seeds
+        self._program = _Program(self.command, timeout)  # copies with other seeds share it
         self._ask = None if protocol == JSON else find_protocol(protocol).ask(self._program.exchange)
 
     def stream(
         self, state: State, limit: Limit, after: Analysis | None = None, every: float = 0.2, ply: int = 0
     ) -> Iterator[Analysis]:
-        """A program tells its moves, and nothing about them."""
+        """Raise an error: programs choose moves but do not analyse."""
         raise DicentError(f"{self._program.name} can play, but not analyse")
 
     def play(self, state: State, limit: Limit, ply: int = 0) -> int:
-        """The action that the program answers with."""
+        """Return the action that the program chooses."""
         game = state.game
         actions = {game.format_action(state, action): action for action in state.legal_actions}
         if not actions:
@@ -88,27 +89,27 @@ class _Program:
         self.process: subprocess.Popen[bytes] | None = None
         self.asked = 0
         self.unread = b""
-        self.lock = threading.Lock()  # it is asked one question at a time
+        self.lock = threading.Lock()  # one question at a time
 
-    def ask(self, question: dict[str, Any]) -> str:
-        """The action that the program answers to a question."""
+    def ask(self, question: dict[str, object]) -> str:
+        """Return the action that the program answers to a question."""
         with self.lock:
             return self._ask(question)
 
     def exchange(self, line: str) -> str:
-        """The line that the program answers to a line."""
+        """Send a line and return the line that the program answers."""
         with self.lock:
             self._write(line)
             return self._answer(time.monotonic() + self.timeout).decode(errors="replace").strip()
 
-    def _ask(self, question: dict[str, Any]) -> str:
+    def _ask(self, question: dict[str, object]) -> str:
         self.asked += 1
         self._write(json.dumps({"id": self.asked, **question}, ensure_ascii=False))
         deadline = time.monotonic() + self.timeout
         answer = self._answer(deadline)
         try:
             found = json.loads(answer)
-            while isinstance(found, dict) and "warning" in found:  # it goes on to answer
+            while isinstance(found, dict) and "warning" in found:  # the answer follows
                 answer = self._answer(deadline)
                 found = json.loads(answer)
             if "error" in found:
@@ -134,12 +135,12 @@ class _Program:
             raise self._ended() from None
 
     def error(self, what: str) -> PlayerError:
-        """An error that names the program; it is not asked again."""
+        """Stop the program and return an error that names it."""
         self.close()
         return PlayerError(f"{self.name} {what}")
 
     def close(self) -> None:
-        """End the program."""
+        """Stop the program."""
         if self.process is not None:
             self._end()
             self.process = None
@@ -159,7 +160,7 @@ class _Program:
         return self.process
 
     def _answer(self, deadline: float) -> bytes:
-        """The next line that the program writes."""
+        """Return the next line of the program."""
         assert self.process is not None
         assert self.process.stdout is not None
         with selectors.DefaultSelector() as selector:
@@ -177,10 +178,10 @@ class _Program:
         return line
 
     def _ended(self) -> PlayerError:
-        """What to say of a program that is no more."""
+        """Return the error for a program that has ended."""
         assert self.process is not None
         try:
-            status = self.process.wait(1.0)
+            status = self.process.wait(GRACE)
         except subprocess.TimeoutExpired:
             return self.error("closed its output")
         self.errors.seek(0)
@@ -188,11 +189,11 @@ class _Program:
         return self.error(f"ended with status {status}{': ' + last if last else ''}")
 
 
-def _end(process: subprocess.Popen[bytes], errors: Any) -> None:
-    """End a program, kindly at first: the end of its input asks it to."""
+def _end(process: subprocess.Popen[bytes], errors: IO[bytes]) -> None:
+    """Stop a program: close its input, then kill it if it does not exit."""
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
-            with contextlib.suppress(OSError):  # what it was still to read is lost
+            with contextlib.suppress(OSError):  # the program has not read all of its input
                 pipe.close()
     try:
         process.wait(0.5)

@@ -1,56 +1,74 @@
-"""Record: one game from its start to its end, as a line of JSON that can be replayed."""
+"""Record: one game as a line of JSON that can be replayed."""
 
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, BinaryIO
 
 from dicent.errors import DicentError, RecordError
 from dicent.files import lock
 from dicent.game import Game, State
-from dicent.game.registry import make
+from dicent.game.registry import make_installed
 
 FORMAT = 1
 
 
 @dataclass(frozen=True)
 class Record:
-    """A game that was played."""
+    """A played game."""
 
     game: str  # the text that names the game
-    players: tuple[str, str]  # who played MAX, who played MIN
+    players: tuple[str, str]  # names of MAX and MIN
     start: str  # position
-    steps: tuple[str, ...]  # actions and outcomes as people write them, in order
-    result: int | None  # +1, 0 or -1 for MAX; None where the game was broken off
+    steps: tuple[str, ...]  # actions and outcomes in order, as text
+    result: int | None  # +1, 0 or -1 for MAX; None for an unfinished game
     seed: int = 0  # of the match
     number: int = 0  # of the game in the match
 
     def to_json(self) -> str:
-        """The record as one line."""
+        """Return the record as one line of JSON."""
         return json.dumps({"format": FORMAT, **asdict(self)}, ensure_ascii=False)
+
+    def states(self, game: Game | None = None) -> Iterator[State]:
+        """Yield the states of the game from first to last; raise an error at an illegal step.
+
+        `game` is by default the game that the record names, which must be built in or installed: a record
+        must not choose a Python file to run.
+        """
+        for state, choice in _steps(self, game or make_installed(self.game, "the record")):
+            yield state
+            if choice is None and state.result != self.result:
+                raise RecordError(
+                    f"game {self.number} ends with {state.result}, but its record says {self.result}"
+                )
 
     @classmethod
     def from_json(cls, line: str) -> "Record":
-        """The record that a line holds."""
+        """Return the record in a line of JSON."""
         try:
             data: dict[str, Any] = json.loads(line)
             if data.pop("format") != FORMAT:
-                raise RecordError(f"this version reads records of format {FORMAT}")
+                raise RecordError(f"a record must have format {FORMAT}")
             if set(data) != {item.name for item in fields(cls)}:
-                raise RecordError(f"a record has {', '.join(item.name for item in fields(cls))}")
+                raise RecordError(
+                    f"a record must have the fields {', '.join(item.name for item in fields(cls))}"
+                )
             first, second = data.pop("players")
-            return cls(players=(str(first), str(second)), steps=tuple(map(str, data.pop("steps"))), **data)
+            record = cls(players=(str(first), str(second)), steps=tuple(map(str, data.pop("steps"))), **data)
+            if not isinstance(record.game, str) or not isinstance(record.start, str):
+                raise RecordError("game and start of a record must be texts")
+            return record
         except RecordError:
             raise
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise RecordError(f"this is no record of a game: {line[:60]!r}") from error
+            raise RecordError(f"this line is not a record: {line[:60]!r}") from error
 
 
 def make_record(
     game: Game, start: State, choices: Iterable[int], players: tuple[str, str], seed: int = 0, number: int = 0
 ) -> Record:
-    """The record of a game, by its actions and outcomes as numbers."""
+    """Return the record of a game, given its actions and outcomes as numbers."""
     state, steps = start, []
     for choice in choices:
         if state.is_chance:
@@ -62,18 +80,8 @@ def make_record(
     return Record(game.name, players, str(start), tuple(steps), state.result, seed, number)
 
 
-def replay(record: Record, game: Game | None = None) -> Iterator[State]:
-    """The states of a recorded game, first to last; raises an error where a step is not legal."""
-    for state, choice in _steps(record, game or make(record.game)):
-        yield state
-        if choice is None and state.result != record.result:
-            raise RecordError(
-                f"game {record.number} ends with {state.result}, and its record says {record.result}"
-            )
-
-
 def choices_of(record: Record, game: Game) -> tuple[State, list[int], int]:
-    """The start of a recorded game, its actions and outcomes as numbers, and how many were actions."""
+    """Return the start of a record, its choices as numbers, and the number of actions."""
     start = game.parse(record.start)
     choices, plies = [], 0
     for state, choice in _steps(record, game):
@@ -84,7 +92,7 @@ def choices_of(record: Record, game: Game) -> tuple[State, list[int], int]:
 
 
 def _steps(record: Record, game: Game) -> Iterator[tuple[State, int | None]]:
-    """Every state of a recorded game with what was chosen there; None at the last one."""
+    """Yield every state of a record with the choice made there; None at the last state."""
     state = game.parse(record.start)
     for i, text in enumerate(record.steps):
         before = state
@@ -102,7 +110,7 @@ def _steps(record: Record, game: Game) -> Iterator[tuple[State, int | None]]:
 
 
 def read_records(path: str | Path) -> Iterator[Record]:
-    """The records of a file, in order."""
+    """Yield the records of a file in order."""
     try:
         with open(path, encoding="utf-8") as file:
             for i, line in enumerate(file):
@@ -115,19 +123,17 @@ def read_records(path: str | Path) -> Iterator[Record]:
 
 
 def hold_records(path: str | Path) -> IO[str]:
-    """The file, which no other match adds to until what is returned is closed."""
+    """Lock a record file for this match until the returned file is closed."""
     try:
-        return lock(
-            Path(path), f"another process writes its games to {path}: name another file, or wait for it"
-        )
+        return lock(Path(path), f"another process writes to {path}; choose another file, or wait")
     except OSError as error:
         raise RecordError(f"{path} cannot be written: {error}") from error
 
 
 def append_records(path: str | Path, records: Iterable[Record]) -> None:
-    """Add records to the end of a file, which may be new.
+    """Append records to a file, which may be new.
 
-    A line that a killed program has left unfinished is cut off first; then all are written at once.
+    An unfinished last line, left by a killed program, is removed first.
     """
     lines = "".join(record.to_json() + "\n" for record in records).encode()
     try:
@@ -138,8 +144,8 @@ def append_records(path: str | Path, records: Iterable[Record]) -> None:
         raise RecordError(f"{path} cannot be written: {error}") from error
 
 
-def _cut_unfinished(file: Any) -> None:
-    """Cut a file after its last end of line."""
+def _cut_unfinished(file: BinaryIO) -> None:
+    """Truncate a file after its last end of line."""
     end = file.seek(0, 2)
     while end > 0:
         first = max(0, end - 65536)

@@ -1,4 +1,4 @@
-"""MatchResult: what a match came to, and how sure that is."""
+"""MatchResult: the score of a match with its intervals."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class Standing(NamedTuple):
-    """How far a match has come."""
+    """The progress of a match."""
 
     games: int  # finished
     points: float  # of the first player named, a draw a half
@@ -34,7 +34,7 @@ class Standing(NamedTuple):
 
 @dataclass(frozen=True)
 class MatchResult:
-    """What a match came to. Everything is told for player A, the first one named.
+    """The result of a match. All figures are from A's point of view, the first player.
 
     Games 2k and 2k + 1 are a pair; A has the first move in the even one. Only whole pairs are counted.
     """
@@ -53,84 +53,84 @@ class MatchResult:
 
     @property
     def games(self) -> int:
-        """How many games were played."""
+        """Return the number of games."""
         return len(self.results)
 
     @property
     def wins(self) -> int:
-        """Games that A won."""
+        """Return the games that A won."""
         return int((self.results == 1).sum())
 
     @property
     def draws(self) -> int:
-        """Games that nobody won."""
+        """Return the drawn games."""
         return int((self.results == 0).sum())
 
     @property
     def losses(self) -> int:
-        """Games that B won."""
+        """Return the games that B won."""
         return int((self.results == -1).sum())
 
     @property
     def score(self) -> float:
-        """A's share of the points: a win 1, a draw a half."""
+        """Return A's share of the points; a draw is half a point."""
         return float(self.shares.mean())
 
     @property
     def score_first(self) -> float:
-        """A's share in the games in which it had the first move."""
+        """Return A's score in games with the first move."""
         return float(self.shares[:, 0].mean())
 
     @property
     def score_second(self) -> float:
-        """A's share in the games in which B had the first move."""
+        """Return A's score in games with the second move."""
         return float(self.shares[:, 1].mean())
 
     @property
     def shares(self) -> Floats:
-        """A's points in each pair: in the game that it began, in the one that B began."""
+        """Return A's points in each pair: with the first move, with the second."""
         shares: Floats = (self.results.reshape(-1, 2) + 1) / 2
         return shares
 
     @property
     def pairs(self) -> Floats:
-        """A's share of each pair of games: 0, 1/4, 1/2, 3/4 or 1."""
+        """Return A's share of each pair: 0, 1/4, 1/2, 3/4 or 1."""
         pairs: Floats = self.shares.mean(axis=1)
         return pairs
 
     @property
     def pair_counts(self) -> tuple[int, ...]:
-        """How many pairs brought A 0, 1/2, 1, 3/2 and 2 points."""
+        """Return the number of pairs with 0, 1/2, 1, 3/2 and 2 points for A."""
         return pair_counts(self.pairs)
 
     @cached_property
     def interval(self) -> Interval:
-        """The 95 % interval for the score, from the variance between pairs."""
+        """Return the 95 % interval of the score, from the variance between pairs."""
         return pair_interval(self.pairs.tolist())
 
     @property
     def plain_interval(self) -> Interval:
-        """Wilson's 95 % interval as if all games were independent: for comparison."""
+        """Return Wilson's 95 % interval as if games were independent, for comparison."""
         return wilson(self.score * self.games, self.games)
 
     @property
     def superiority(self) -> float:
-        """The likelihood that A is the better player."""
+        """Return the likelihood that A is the better player."""
         return superiority(self.pairs.tolist())
 
     @property
     def elo(self) -> float:
-        """The Elo difference that the score stands for."""
+        """Return the Elo difference of the score."""
         return elo(self.score)
 
     @property
     def elo_interval(self) -> Interval:
-        """The 95 % interval for it."""
+        """Return its 95 % interval."""
         return elo(self.interval[0]), elo(self.interval[1])
 
     @cached_property
     def luck(self) -> Floats | None:
-        """A's luck with the dice in each game, in results; worked out when it is first asked for."""
+        """Return A's luck in each game, in units of the result; computed on first use."""
         if self.judge is None:
             return None
         luck = luck_of(self.game, self.played, self.judge.evaluator)
@@ -139,43 +139,43 @@ class MatchResult:
 
     @cached_property
     def adjusted_pairs(self) -> Floats | None:
-        """A's share of each pair less its luck; single ones may lie outside 0 to 1."""
+        """Return A's share of each pair minus its luck; single shares may lie outside 0 to 1."""
         if self.luck is None or not self.luck.any():
             return None
         return without_luck(self.pairs, self.luck.reshape(-1, 2).sum(axis=1) / 4)
 
     @property
     def adjusted(self) -> float:
-        """The score without the luck of the dice; the plain one where no luck is known."""
+        """Return the luck-adjusted score, or the plain score without a judge."""
         return self.score if self.adjusted_pairs is None else float(self.adjusted_pairs.mean())
 
     @property
     def adjusted_interval(self) -> Interval:
-        """The 95 % interval for it."""
+        """Return its 95 % interval."""
         return self.interval if self.adjusted_pairs is None else mean_interval(self.adjusted_pairs)
 
     @cached_property
     def dice(self) -> DiceTest | None:
-        """A test of the dice, which both games of a pair share; None without enough rolls."""
+        """Return a test of the dice, one game per pair; None with too few rolls."""
         return check_dice(self.game, self.played[::2])
 
     @property
     def ratio(self) -> float | None:
-        """The log-likelihood ratio of the sequential test."""
+        """Return the log-likelihood ratio of the sequential test."""
         return None if self.sprt is None else self.sprt.ratio(self.pair_counts)
 
     @property
     def accepted(self) -> str | None:
-        """What the sequential test has accepted, "elo0" or "elo1"."""
+        """Return the accepted hypothesis of the sequential test, "elo0" or "elo1"."""
         return None if self.sprt is None else self.sprt.decide(self.pair_counts)
 
     @property
     def mean_plies(self) -> float:
-        """Actions a game."""
+        """Return the mean number of actions per game."""
         return float(self.plies.mean())
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything for programs; an infinite Elo is None."""
+        """Return the result as an object for JSON; an infinite Elo is None."""
         return {
             "game": self.game.name,
             "players": list(self.players),
@@ -211,7 +211,7 @@ class MatchResult:
 
 
 class MatchInterrupted(KeyboardInterrupt):
-    """Ctrl-C during a match: `result` is what is known, with the games that had ended."""
+    """Ctrl-C during a match; `result` holds the finished games."""
 
     def __init__(self, result: MatchResult) -> None:
         super().__init__("interrupted")
@@ -219,10 +219,10 @@ class MatchInterrupted(KeyboardInterrupt):
 
 
 def pair_counts(pairs: Floats) -> tuple[int, ...]:
-    """How many shares of pairs are 0, 1/4, 1/2, 3/4 and 1."""
+    """Return the number of pairs with shares 0, 1/4, 1/2, 3/4 and 1."""
     return tuple(np.bincount(np.rint(4 * pairs).astype(int), minlength=5).tolist())
 
 
 def finite(number: float) -> float | None:
-    """A number for JSON, which knows no infinity."""
+    """Return None for infinity, which JSON cannot express."""
     return number if math.isfinite(number) else None

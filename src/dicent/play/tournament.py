@@ -1,9 +1,9 @@
-"""Tournament: matches between many players, kept in a folder from which it can go on.
+"""Tournament: matches between many players in a folder, from which it can be resumed.
 
-tournament.json    who plays what: to go on, the same players must come first, and more may follow
+tournament.json    game, players and seed; a resumed tournament has the same players first
 games/I-J.jsonl    the games of players I and J, as records
-matches/I-J.json   what their match came to, once it is over
-results.*          what is known of everything, as text, JSON, CSV and a page
+matches/I-J.json   the result of their match
+results.*          ratings and scores as text, JSON, CSV and a page
 """
 
 from __future__ import annotations
@@ -40,46 +40,46 @@ WRITE_EVERY = 5.0  # seconds between two reports, each of which takes half a sec
 
 @dataclass(frozen=True)
 class Encounter:
-    """The match of two players, by their numbers; all is told for the first."""
+    """The match of two players, from the first one's point of view."""
 
     first: int
     second: int
-    facts: dict[str, Any]  # what `MatchResult.to_dict` says
+    summary: dict[str, Any]  # from `MatchResult.to_dict`
     results: tuple[int, ...]  # of each game
 
     @property
     def pairing(self) -> Pairing:
-        """What ratings are made from."""
+        """Return the games as input for the ratings."""
         return Pairing(self.first, self.second, (np.array(self.results).reshape(-1, 2) + 1) / 2)
 
 
 @dataclass(frozen=True)
 class TournamentResult:
-    """What a tournament came to, as far as its matches are over."""
+    """The result of a tournament, from its finished matches."""
 
     game: str
     players: tuple[str, ...]
     seed: int
     games: int  # to a match
     encounters: tuple[Encounter, ...]
-    matches: int  # how many there will be
+    matches: int  # in the whole tournament
 
     @cached_property
     def ratings(self) -> Ratings:
-        """Bradley-Terry ratings of all players, in Elo points."""
+        """Return Bradley-Terry ratings of all players in Elo points."""
         return fit_ratings(len(self.players), [encounter.pairing for encounter in self.encounters])
 
     @property
     def ranking(self) -> list[int]:
-        """The players, strongest first."""
+        """Return the players, strongest first."""
         return sorted(range(len(self.players)), key=lambda i: -self.ratings.elo[i])
 
     def score(self, i: int, j: int) -> tuple[float, int] | None:
-        """The share that player `i` had of its games against `j`, and how many there were."""
+        """Return the score of player `i` against `j` and the number of games."""
         encounter = self._met.get((i, j)) or self._met.get((j, i))
         if encounter is None:
             return None
-        share = encounter.facts["score"]
+        share = encounter.summary["score"]
         return share if encounter.first == i else 1 - share, len(encounter.results)
 
     @cached_property
@@ -87,13 +87,13 @@ class TournamentResult:
         return {(encounter.first, encounter.second): encounter for encounter in self.encounters}
 
     def total(self, i: int) -> tuple[float, int]:
-        """A player's points and games."""
+        """Return a player's points and games."""
         scores = [self.score(i, j) for j in range(len(self.players)) if j != i]
         played = [score for score in scores if score is not None]
         return sum(share * games for share, games in played), sum(games for _, games in played)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything for programs."""
+        """Return the result as an object for JSON."""
         rows = []
         for i in self.ranking:
             points, games = self.total(i)
@@ -106,7 +106,7 @@ class TournamentResult:
             "seed": self.seed,
             "ratings": rows,
             "first_move": first_move,
-            "matches": [encounter.facts for encounter in self.encounters],
+            "matches": [encounter.summary for encounter in self.encounters],
             "finished": len(self.encounters) == self.matches,
         }
 
@@ -126,12 +126,12 @@ def play_tournament(
     progress: Progress | None = None,
     at_once: int = 1,
 ) -> TournamentResult:
-    """Let every player meet every other in a match of `games` games; or all of them one, the `gauntlet`.
+    """Play a match of `games` games between all pairs of players, or of all against `gauntlet`.
 
-    The folder keeps every game. Called again, the tournament goes on where it stopped; with more
-    players or more games than before it grows. `progress` is told the matches that are over, the
-    numbers of the two that play, and how their match stands. `at_once` matches share the `threads`: worth
-    it on a GPU, which judges the batches of several matches together.
+    The folder holds every game. Another call resumes the tournament, or extends it with players or games.
+    `progress` receives the result so far, the numbers of the two players, and the standing of their match.
+    `at_once` matches share the `threads`; this helps on a GPU, which evaluates batches of several matches
+    together.
     """
     folder = Path(folder)
     all_players = [as_player(p) for p in ([gauntlet] if gauntlet is not None else [])]
@@ -145,20 +145,20 @@ def play_tournament(
 
     if at_once < 1 or (at_once > 1 and any(player.budget.time is not None for player in all_players)):
         raise DicentError(
-            f"at_once is {at_once}; it must be 1 or more, and 1 where a player's budget is in seconds"
+            f"at_once must be 1 or more, and 1 where a player's budget is in seconds (got {at_once})"
         )
     threads = max(1, (threads or machine.cores()) // at_once)
     networks = [n for n in (*(player.network for player in all_players), luck) if isinstance(n, Network)]
     with _open(folder):
         _settle(folder, all_players, game, seed, gauntlet is not None)
         under_way = _Tournament(folder, all_players, game, games, seed, pairs, threads, luck, progress)
-        with shared_out(networks, threads):  # once for all: matches at once would undo it for each other
+        with shared_out(networks, threads):  # once for all matches
             under_way.play_all(at_once)
     return under_way.result
 
 
 class _Tournament:
-    """A tournament under way."""
+    """A running tournament."""
 
     def __init__(
         self,
@@ -179,12 +179,12 @@ class _Tournament:
             if (found := _read(folder, *pair, games)) is not None:
                 self.known[pair] = found
         self.result = self._result()
-        self.lock = threading.Lock()  # of matches at once, one counts or reports
+        self.lock = threading.Lock()  # for counting and reporting
         self.ending = False
         self.written = 0.0  # when the results were
 
     def play_all(self, at_once: int) -> None:
-        """Play the matches that are left, and write the results, also where something ends it early."""
+        """Play the remaining matches, and write the results even after an error."""
         left = [pair for pair in self.pairs if pair not in self.known]
         try:
             if at_once == 1:
@@ -199,7 +199,7 @@ class _Tournament:
         def play(pair: tuple[int, int]) -> None:
             try:
                 self._play(pair)
-            except BaseException:  # what ends one of them ends all
+            except BaseException:  # an error in one match ends all
                 self.ending = True
                 raise
 
@@ -209,7 +209,7 @@ class _Tournament:
                 for match in as_completed(matches):
                     match.result()
             finally:
-                self.ending = True  # Ctrl-C comes to this thread
+                self.ending = True  # Ctrl-C arrives in this thread
                 pool.shutdown(cancel_futures=True)
 
     def _play(self, pair: tuple[int, int]) -> None:
@@ -227,13 +227,13 @@ class _Tournament:
         match = play_match(a, b, self.game, self.games, seed, self.threads, show, path, self.luck)
         encounter = Encounter(i, j, match.to_dict(), tuple(match.results.tolist()))
         with self.lock:
-            self._keep(pair, encounter)
+            self._save(pair, encounter)
 
-    def _keep(self, pair: tuple[int, int], encounter: Encounter) -> None:
-        """Write down a match that is over."""
+    def _save(self, pair: tuple[int, int], encounter: Encounter) -> None:
+        """Save a finished match."""
         self.known[pair] = encounter
         self.result = self._result()
-        content = {"facts": encounter.facts, "results": encounter.results}
+        content = {"facts": encounter.summary, "results": encounter.results}
         name = f"{encounter.first}-{encounter.second}.json"
         write_atomically(self.folder / "matches" / name, json.dumps(content).encode())
         if time.monotonic() - self.written >= WRITE_EVERY:
@@ -248,28 +248,30 @@ class _Tournament:
 
 def _check(names: tuple[str, ...], games: int) -> None:
     if len(names) < 2:
-        raise DicentError("a tournament needs at least two players")
+        raise DicentError(f"a tournament needs at least 2 players (got {len(names)})")
     for name in names:
         if names.count(name) > 1:
-            raise DicentError(f"{name} plays twice: name every player once")
+            raise DicentError(f"player {name} is given twice")
     if games < 2 or games % 2:
-        raise DicentError(f"games come in pairs with sides swapped: give an even number, not {games}")
+        raise DicentError(
+            f"games must be an even number, at least 2, for pairs with sides swapped (got {games})"
+        )
 
 
 def _open(folder: Path) -> IO[str]:
-    """The folder of a tournament for this process alone, until what is returned is closed."""
+    """Lock the folder of a tournament until the returned file is closed."""
     try:
         for part in (folder, folder / "games", folder / "matches"):
             part.mkdir(exist_ok=True, parents=True)
         return lock(
-            folder / ".lock", f"another process plays the tournament in {folder}: wait for it, or stop it"
+            folder / ".lock", f"another process plays the tournament in {folder}; wait for it, or stop it"
         )
     except OSError as error:
         raise DicentError(f"{folder} cannot hold a tournament: {error}") from error
 
 
 def _settle(folder: Path, players: list[Player], game: Game, seed: int, gauntlet: bool) -> None:
-    """Write down who plays what; or see that it is what the folder says, with more players perhaps."""
+    """Save players and settings; in an existing folder check that they match."""
     path = folder / "tournament.json"
     ours: dict[str, Any] = {
         "format": FORMAT,
@@ -288,13 +290,13 @@ def _settle(folder: Path, players: list[Player], game: Game, seed: int, gauntlet
             n = len(theirs[key]) if isinstance(theirs.get(key), list) else None
             if theirs.get(key) != (ours[key] if n is None else ours[key][:n]):
                 raise DicentError(
-                    f"{folder} holds a tournament with other {key}: {theirs.get(key)}, and not {ours[key]}"
+                    f"{folder} holds a tournament with other {key}: {theirs.get(key)} (got {ours[key]})"
                 )
     write_atomically(path, json.dumps(ours, ensure_ascii=False, indent=1).encode())
 
 
 def _fingerprint(player: Player) -> str | None:
-    """A hash of a player's network: a run that goes on learning is another player."""
+    """Return a hash of a player's network, since a resumed run is another player."""
     if player.network is None:
         return None
     digest = hashlib.sha256()
@@ -304,13 +306,13 @@ def _fingerprint(player: Player) -> str | None:
 
 
 def _seed(seed: int, i: int, j: int) -> int:
-    """Every match has other start positions and dice, so that matches are independent."""
+    """Return the seed of a match; every match has its own, so that matches are independent."""
     digest = hashlib.sha256(f"{seed} {i} {j}".encode()).digest()
     return int.from_bytes(digest[:6], "big")
 
 
 def _read(folder: Path, i: int, j: int, games: int) -> Encounter | None:
-    """A match that is over, with at least that many games."""
+    """Return a finished match if it has at least that many games."""
     path = folder / "matches" / f"{i}-{j}.json"
     if not path.exists():
         return None

@@ -1,4 +1,4 @@
-"""The results of a tournament as text, JSON, CSV and an HTML page."""
+"""Write the results of a tournament as text, JSON, CSV and an HTML page."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def write_results(folder: str | Path, result: TournamentResult) -> None:
 
 
 def rating_rows(result: TournamentResult) -> list[list[str]]:
-    """Rank, player, Elo, interval, score and games, the strongest first."""
+    """Return rank, player, Elo, interval, score and games, strongest first."""
     rows = []
     for rank, i in enumerate(result.ranking):
         (low, high), (points, games) = result.ratings.intervals[i], result.total(i)
@@ -46,7 +46,7 @@ RATING_HEAD = ["", "player", "Elo", "95 % interval", "score", "games"]
 
 
 def cross_rows(result: TournamentResult) -> list[list[str]]:
-    """What each player scored against each other, both in the order of their ranks."""
+    """Return the score of each player against each other, by rank."""
     rows = []
     for rank, i in enumerate(result.ranking):
         scores = [result.score(i, j) for j in result.ranking]
@@ -56,18 +56,18 @@ def cross_rows(result: TournamentResult) -> list[list[str]]:
 
 
 def cross_head(result: TournamentResult) -> list[str]:
-    """The ranks, over the columns of the cross table."""
+    """Return the head of the cross table."""
     return ["", *(str(rank + 1) for rank in range(len(result.players)))]
 
 
 def first_move(result: TournamentResult) -> str:
-    """A sentence about the first move."""
+    """Return a sentence about the first move."""
     low, high = result.ratings.first_move_interval
     return f"The first move is worth {result.ratings.first_move:+.0f} Elo ({low:+.0f} to {high:+.0f})."
 
 
 def as_text(result: TournamentResult) -> str:
-    """The tables as plain text."""
+    """Return the tables as plain text."""
     head = f"{result.game}, {len(result.encounters)} of {result.matches} matches, seed {result.seed}"
     ratings = _columns([RATING_HEAD, *rating_rows(result)], left=2)
     cross = _columns([cross_head(result), *cross_rows(result)], left=1)
@@ -75,20 +75,22 @@ def as_text(result: TournamentResult) -> str:
 
 
 def matches_csv(result: TournamentResult) -> str:
-    """A line for each match."""
+    """Return CSV with a line per match."""
     rows = []
     for encounter in result.encounters:
-        facts = encounter.facts
-        low, high = facts["interval"]
-        adjusted_low, adjusted_high = facts["adjusted_interval"]
-        counts = [facts[key] for key in ("games", "wins", "draws", "losses", "score")]
-        rows.append([*facts["players"], *counts, low, high, facts["adjusted"], adjusted_low, adjusted_high])
+        summary = encounter.summary
+        low, high = summary["interval"]
+        adjusted_low, adjusted_high = summary["adjusted_interval"]
+        counts = [summary[key] for key in ("games", "wins", "draws", "losses", "score")]
+        rows.append(
+            [*summary["players"], *counts, low, high, summary["adjusted"], adjusted_low, adjusted_high]
+        )
     head = "player,opponent,games,wins,draws,losses,score,low,high,adjusted,adjusted_low,adjusted_high"
     return _csv(head.split(","), rows)
 
 
 def ratings_csv(result: TournamentResult) -> str:
-    """A line for each player, the strongest first."""
+    """Return CSV with a line per player, strongest first."""
     rows: list[list[object]] = [
         [result.players[i], result.ratings.elo[i], *result.ratings.intervals[i], *result.total(i)]
         for i in result.ranking
@@ -97,7 +99,7 @@ def ratings_csv(result: TournamentResult) -> str:
 
 
 def as_page(result: TournamentResult, name: str) -> str:
-    """The HTML page."""
+    """Return the HTML page."""
     order = result.ranking
     plot = interval_chart(
         [result.players[i] for i in order],
@@ -106,17 +108,18 @@ def as_page(result: TournamentResult, name: str) -> str:
         "Elo",
     )
     scores = []
-    for facts in (encounter.facts for encounter in result.encounters):
-        plain, adjusted = _share(facts, "score", "interval"), _share(facts, "adjusted", "adjusted_interval")
-        scores.append([*facts["players"], f"{facts['games']:,}", *plain, *adjusted])
-    head = ["player", "opponent", "games", "score", "95 % interval", "without luck", "95 % interval"]
+    for summary in (encounter.summary for encounter in result.encounters):
+        plain = _share(summary, "score", "interval")
+        adjusted = _share(summary, "adjusted", "adjusted_interval")
+        scores.append([*summary["players"], f"{summary['games']:,}", *plain, *adjusted])
+    head = ["player", "opponent", "games", "score", "95 % interval", "luck-adjusted", "95 % interval"]
     about = f"{result.game}: {len(result.encounters)} of {result.matches} matches, seed {result.seed}."
     body = [
         f"<h1>{html.escape(name)}</h1><p>{html.escape(about)}</p>",
         f"<h2>Ratings</h2><figure>{plot}</figure>",
         table(RATING_HEAD[1:], [row[1:] for row in rating_rows(result)]),
         f"<p>{html.escape(first_move(result))} The mean of all players is 0.</p>",
-        "<h2>Scores against each other</h2>",
+        "<h2>Cross table</h2>",
         table(cross_head(result), cross_rows(result)),
         "<h2>Matches</h2>",
         table(head, scores),
@@ -124,13 +127,13 @@ def as_page(result: TournamentResult, name: str) -> str:
     return page(f"{name}: {result.game}", "".join(body))
 
 
-def _share(facts: dict[str, Any], share: str, interval: str) -> list[str]:
-    low, high = facts[interval]
-    return [f"{facts[share]:.1%}", f"{low:.1%} to {high:.1%}"]
+def _share(summary: dict[str, Any], share: str, interval: str) -> list[str]:
+    low, high = summary[interval]
+    return [f"{summary[share]:.1%}", f"{low:.1%} to {high:.1%}"]
 
 
 def _columns(rows: list[list[str]], left: int) -> str:
-    """Rows with their columns in line, the first `left` of them to the left."""
+    """Return rows as aligned text; the first `left` columns are left-aligned."""
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     lines = []
     for row in rows:

@@ -149,5 +149,5 @@ class ReproductionResult:
 
 def _told(encounter: Encounter) -> tuple[float, float, float]:
     """The score of a match without luck, the plain one, and the standard error of the first."""
-    low, high = encounter.facts["adjusted_interval"]
-    return encounter.facts["adjusted"], encounter.facts["score"], (high - low) / 2 / quantile(0.95)
+    low, high = encounter.summary["adjusted_interval"]
+    return encounter.summary["adjusted"], encounter.summary["score"], (high - low) / 2 / quantile(0.95)

@@ -1,7 +1,7 @@
-"""Reviews: what a strong judge says of a game."""
+"""Reviews: the luck of each roll and the cost of each move of a game."""
 
-from dicent.review.judge import Judge, judge_for
 from dicent.review.page import review_page
 from dicent.review.review import Moment, Review, review_game
+from dicent.review.reviewer import Reviewer, reviewer_for
 
-__all__ = ["Judge", "Moment", "Review", "judge_for", "review_game", "review_page"]
+__all__ = ["Moment", "Review", "Reviewer", "review_game", "review_page", "reviewer_for"]

@@ -1,4 +1,4 @@
-"""The page of a review: one HTML file that needs nothing else, to be saved and shared."""
+"""Write a review as one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dicent.draw.charts import page
 from dicent.draw.svg import STYLE as BOARD_STYLE
 from dicent.draw.svg import Arrow, board_svg, move_cells
 from dicent.game import Game
-from dicent.game.registry import make
+from dicent.game.registry import make_installed
 from dicent.review.review import MISTAKE, Moment, Review
 
 WIDTH, HEIGHT, LEFT, BOTTOM = 640, 220, 44, 24
@@ -35,8 +35,8 @@ details { margin-top: 2rem; } summary { cursor: pointer; color: var(--soft); }
 
 
 def review_page(review: Review, game: Game | None = None) -> str:
-    """The review as a page."""
-    game = game or make(review.record.game)
+    """Return the review as an HTML page."""
+    game = game or make_installed(review.record.game, "the reviewed record")
     first, second = (html.escape(name) for name in review.record.players)
     title = f"{game.title}: {review.record.players[0]} against {review.record.players[1]}"
     body = [
@@ -51,14 +51,14 @@ def review_page(review: Review, game: Game | None = None) -> str:
         "<h2>Mistakes</h2>",
         *_mistakes(review, game),
         _steps(review),
-        f"<p>Judged by {html.escape(review.judge)}. Endgames that are solved are marked as exact. Points are "
-        "hundredths of win probability.</p>",
+        f"<p>Evaluated by {html.escape(review.reviewer)}. Solved endgames are marked as exact. "
+        "Points are hundredths of win probability.</p>",
     ]
     return page(title, f"<main>{''.join(body)}</main>", STYLE)
 
 
 def _result(review: Review) -> str:
-    return {1: "1 : 0", -1: "0 : 1", 0: "½ : ½", None: "broken off"}[review.record.result]
+    return {1: "1 : 0", -1: "0 : 1", 0: "½ : ½", None: "unfinished"}[review.record.result]
 
 
 def _chart(review: Review) -> str:
@@ -96,14 +96,14 @@ def _sums(review: Review) -> str:
         cells = _points(review.luck[side]), f"{100 * review.loss[side]:.1f}", str(len(own)), str(mistakes)
         numbers = "".join(f'<td class="number">{cell}</td>' for cell in cells)
         rows.append(f'<tr><td class="{ink}">{side}</td>{numbers}</tr>')
-    names = ("luck of its rolls", "lost by decisions", "decisions", "mistakes")
+    names = ("luck", "lost by mistakes", "moves", "mistakes")
     head = "".join(f'<th class="number">{name}</th>' for name in names)
     return f"<table><tr><th></th>{head}</tr>{''.join(rows)}</table>"
 
 
 def _mistakes(review: Review, game: Game) -> list[str]:
     if not review.mistakes:
-        return [f"<p>Nobody lost {100 * MISTAKE:.0f} points or more by a move.</p>"]
+        return [f"<p>No move lost {100 * MISTAKE:.0f} points or more.</p>"]
     return [_mistake(i, review.moments[i], game) for i in review.mistakes[:SHOWN]]
 
 
@@ -117,7 +117,7 @@ def _mistake(i: int, moment: Moment, game: Game) -> str:
     board = f"<p>{html.escape(moment.before)}</p>"
     if view is not None:
         board = board_svg(view, arrows, f"{moment.before}: {_played(moment)}")
-    die = f", with a {html.escape(view.die)} on the die" if view is not None and view.die else ""
+    die = f", rolled {html.escape(view.die)}" if view is not None and view.die else ""
     ink = "max-ink" if moment.player == "MAX" else "min-ink"
     sign = 1 if moment.player == "MAX" else -1
     played, best = ((w if sign > 0 else 1 - w) for w in (moment.win, moment.best_win or 0.0))
@@ -126,8 +126,8 @@ def _mistake(i: int, moment: Moment, game: Game) -> str:
     return (
         f'<section class="mistake">{board}<div>'
         f'<h3>{_number(i)}: <span class="{ink}">{moment.player}</span>{die}</h3>'
-        f'<p>played <strong class="bad-ink">{step}</strong>, which wins {played:.1%}</p>'
-        f'<p>better <strong class="good-ink">{better}</strong>, which wins {best:.1%}</p>'
+        f'<p>played <strong class="bad-ink">{step}</strong>, win probability {played:.1%}</p>'
+        f'<p>better <strong class="good-ink">{better}</strong>, win probability {best:.1%}</p>'
         f"<p>lost {100 * (moment.loss or 0):.1f} points</p>{exact}</div></section>"
     )
 

@@ -1,9 +1,9 @@
-"""Review: a game step by step, what each roll has given and what each decision has cost.
+"""Review: the luck of each roll and the loss of each move of a game.
 
-All of it is counted in win probability, draws as half: 0.1 are ten points of a hundred. A roll's luck is
-what it was worth beyond its expectation, as in matches (`dicent.play.luck`). A decision's loss is how much
-better the best move was. The two explain the result: it is the chance that MAX had at the start, plus its
-luck, less its losses, plus those of MIN; with an exact judge precisely, else up to what it saw too late.
+Both are differences of win probability; a draw counts as half a win. The luck of a roll is its value minus
+its expectation, as in matches (`dicent.play.luck`). The loss of a move is how much better the best move was.
+Luck and losses explain the result: it equals MAX's win probability at the start, plus MAX's luck, minus MAX's
+losses, plus MIN's losses. This is exact with exact values, and approximate with a search.
 """
 
 from __future__ import annotations
@@ -14,46 +14,46 @@ from typing import Any
 
 from dicent.errors import RecordError
 from dicent.game.game import NAMES, Game, State
-from dicent.game.registry import make
+from dicent.game.registry import make_installed
 from dicent.kernels.constants import CHANCE, MAX, MIN
-from dicent.play.record import Record, replay
-from dicent.review.judge import Judge, Opinion, judge_for
+from dicent.play.record import Record
+from dicent.review.reviewer import Evaluation, Reviewer, reviewer_for
 from dicent.search.analysis import point_of_view, win_probability
 
-MISTAKE = 0.02  # the smallest loss that is called one
+MISTAKE = 0.02  # the smallest loss of a mistake
 TURNS = {MAX: "MAX", MIN: "MIN", CHANCE: "CHANCE"}
 Progress = Callable[[float], object]
 
 
 @dataclass(frozen=True)
 class Moment:
-    """One step of the game. `luck` and `roller` are for rolls, `loss` and what follows for decisions."""
+    """One step of a game. Rolls have `luck` and `roller`; moves have `loss`, `best` and `best_win`."""
 
     step: str
-    player: str  # who did it: MAX, MIN or CHANCE
+    player: str  # MAX, MIN or CHANCE
     before: str  # position
     position: str  # after the step
     win: float  # of MAX, after the step
-    proved: bool  # is all of it exact?
+    proved: bool  # all values are exact
     luck: float | None = None  # for MAX
-    roller: str | None = None  # who moves by this roll
-    loss: float | None = None  # 0 or more, for who moved
+    roller: str | None = None  # the side that moves after this roll
+    loss: float | None = None  # 0 or more, for the mover
     best: str | None = None  # move
     best_win: float | None = None  # of MAX, after the best move
 
 
 @dataclass(frozen=True)
 class Review:
-    """What a judge says of a game."""
+    """A reviewed game."""
 
     record: Record
-    judge: str
+    reviewer: str
     start_win: float  # of MAX
     moments: tuple[Moment, ...]
 
     @property
     def luck(self) -> dict[str, float]:
-        """What each side's own rolls have given to it."""
+        """Return the luck of each side in its own rolls."""
         sums = {"MAX": 0.0, "MIN": 0.0}
         for moment in self.moments:
             if moment.luck is not None:
@@ -63,7 +63,7 @@ class Review:
 
     @property
     def loss(self) -> dict[str, float]:
-        """What each side's decisions have cost it."""
+        """Return the total loss of each side's moves."""
         sums = {"MAX": 0.0, "MIN": 0.0}
         for moment in self.moments:
             if moment.loss is not None:
@@ -72,31 +72,31 @@ class Review:
 
     @property
     def mistakes(self) -> list[int]:
-        """The moments with a loss worth the name, largest first."""
+        """Return the numbers of the steps that are mistakes, largest loss first."""
         found = [i for i, moment in enumerate(self.moments) if (moment.loss or 0) >= MISTAKE]
         return sorted(found, key=lambda i: -(self.moments[i].loss or 0))
 
     @property
     def final(self) -> float:
-        """MAX's share of the points; where the game was broken off, its chance at the end."""
+        """Return MAX's points, 0 to 1; of an unfinished game, its last win probability."""
         if self.record.result is not None:
             return (1 + self.record.result) / 2
         return self.moments[-1].win if self.moments else self.start_win
 
     @property
     def adjusted(self) -> float:
-        """MAX's share without the luck of the dice; of a single game it may be outside of 0 to 1."""
+        """Return MAX's points without luck; for one game this may lie outside 0 to 1."""
         return self.final - self.luck["MAX"] + self.luck["MIN"]
 
     @property
     def verdict(self) -> str:
-        """The game in two or three sentences."""
+        """Return a summary of the game in a few sentences."""
         return " ".join([_ending(self), _dice(self), _decisions(self), *_justice(self)])
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything for programs; `from_dict` reads it again."""
+        """Return the review as an object for JSON; `from_dict` is the inverse."""
         return {
-            "judge": self.judge,
+            "judge": self.reviewer,  # the name in saved libraries
             "start_win": {"MAX": self.start_win},
             "moments": [{**asdict(moment), "win": {"MAX": moment.win}} for moment in self.moments],
             "luck": self.luck,
@@ -109,7 +109,7 @@ class Review:
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> Review:
-        """The review that `to_dict` has described."""
+        """Return the review that `to_dict` described."""
         record = saved["record"]
         players, steps = tuple(record["players"]), tuple(record["steps"])
         moments = (Moment(**{**moment, "win": moment["win"]["MAX"]}) for moment in saved["moments"])
@@ -123,42 +123,46 @@ class Review:
 
 def review_game(
     record: Record,
-    judge: Judge | None = None,
+    reviewer: Reviewer | None = None,
     game: Game | None = None,
     progress: Progress = lambda share: None,
 ) -> Review:
-    """Review a game, finished or not. `progress` is told the share of the work that is done."""
-    game = game or make(record.game)
-    judge = judge or judge_for(game)
-    states = list(replay(record, game))
+    """Review a game, finished or not. `progress` receives the share done, 0 to 1."""
+    game = game or make_installed(record.game, "the record")
+    reviewer = reviewer or reviewer_for(game)
+    states = list(record.states(game))
     if len(states) < 2:
-        raise RecordError("nothing was played in this game: there is nothing to review")
-    opinions = _opinions(states, judge, progress)
+        raise RecordError("the game has no steps, so there is nothing to review")
+    evaluations = _evaluations(states, reviewer, progress)
     moments = [
-        _roll(before, opinion, step, after) if before.is_chance else _decision(before, opinion, step, after)
-        for before, opinion, step, after in zip(states, opinions, record.steps, states[1:], strict=False)
+        _roll(before, evaluation, step, after)
+        if before.is_chance
+        else _decision(before, evaluation, step, after)
+        for before, evaluation, step, after in zip(
+            states, evaluations, record.steps, states[1:], strict=False
+        )
     ]
-    return Review(record, judge.name, win_probability(opinions[0].value, MAX), tuple(moments))
+    return Review(record, reviewer.name, win_probability(evaluations[0].value, MAX), tuple(moments))
 
 
-def _opinions(states: list[State], judge: Judge, progress: Progress) -> list[Opinion]:
-    """What the judge says of every state but the last; the truth from the end back as far as it is known."""
-    opinions: list[Opinion | None] = [None] * (len(states) - 1)
-    for i in reversed(range(len(opinions))):
-        opinions[i] = judge.exact(states[i])
-        if opinions[i] is None:
+def _evaluations(states: list[State], reviewer: Reviewer, progress: Progress) -> list[Evaluation]:
+    """Evaluate every state but the last: exactly from the end back as far as possible, then by search."""
+    evaluations: list[Evaluation | None] = [None] * (len(states) - 1)
+    for i in reversed(range(len(evaluations))):
+        evaluations[i] = reviewer.exact(states[i])
+        if evaluations[i] is None:
             break
     plies, done = 0, []
-    for i, known in enumerate(opinions):
-        progress(i / len(opinions))
-        done.append(known or judge.opinion(states[i], plies))
+    for i, known in enumerate(evaluations):
+        progress(i / len(evaluations))
+        done.append(known or reviewer.evaluation(states[i], plies))
         plies += not states[i].is_chance
     return done
 
 
-def _roll(before: State, opinion: Opinion, step: str, after: State) -> Moment:
-    values = {text: value for text, _, value in opinion.outcomes}
-    expected = sum(p * value for _, p, value in opinion.outcomes)
+def _roll(before: State, evaluation: Evaluation, step: str, after: State) -> Moment:
+    values = {text: value for text, _, value in evaluation.outcomes}
+    expected = sum(p * value for _, p, value in evaluation.outcomes)
     value = float(after.result) if after.result is not None else values[step.strip()]
     pov = point_of_view(before)
     return Moment(
@@ -167,16 +171,16 @@ def _roll(before: State, opinion: Opinion, step: str, after: State) -> Moment:
         str(before),
         str(after),
         win_probability(value, MAX),
-        opinion.proved,
+        evaluation.proved,
         luck=(value - expected) / 2,
         roller=TURNS[pov],
     )
 
 
-def _decision(before: State, opinion: Opinion, step: str, after: State) -> Moment:
-    moves = {text: (value, proved) for text, value, proved in opinion.moves}
+def _decision(before: State, evaluation: Evaluation, step: str, after: State) -> Moment:
+    moves = {text: (value, proved) for text, value, proved in evaluation.moves}
     value, proved = moves[step.strip()]
-    best, best_value, best_proved = opinion.moves[0]
+    best, best_value, best_proved = evaluation.moves[0]
     if before.to_play * (best_value - value) <= 0:
         best, best_value = step.strip(), value
     if after.result is not None:
@@ -194,28 +198,28 @@ def _decision(before: State, opinion: Opinion, step: str, after: State) -> Momen
     )
 
 
-# The verdict in words.
+# The summary in words.
 
 
 def _ending(review: Review) -> str:
     result = review.record.result
     if result is None:
-        return f"The game was broken off, with {review.final:.0%} for MAX."
-    return "The game was drawn." if result == 0 else f"{NAMES[result]} has won."
+        return f"The game is unfinished; MAX wins {review.final:.0%}."
+    return "The game was drawn." if result == 0 else f"{NAMES[result]} won."
 
 
 def _dice(review: Review) -> str:
     net = review.luck["MAX"] - review.luck["MIN"]
     if all(moment.luck is None for moment in review.moments):
-        return "There was no chance in it."
+        return "The game has no dice."
     if abs(net) < 0.05:
-        return "The dice favoured nobody."
-    return f"The dice favoured {'MAX' if net > 0 else 'MIN'}, by {100 * abs(net):.0f} points."
+        return "The dice were even."
+    return f"The dice favoured {'MAX' if net > 0 else 'MIN'} by {100 * abs(net):.0f} points."
 
 
 def _decisions(review: Review) -> str:
     mine, theirs = review.loss["MAX"], review.loss["MIN"]
-    return f"By its decisions MAX lost {100 * mine:.0f} points, MIN {100 * theirs:.0f}."
+    return f"Mistakes cost MAX {100 * mine:.0f} points and MIN {100 * theirs:.0f}."
 
 
 def _justice(review: Review) -> list[str]:
@@ -226,6 +230,6 @@ def _justice(review: Review) -> list[str]:
     winner = "MAX" if result > 0 else "MIN"
     own = share if result > 0 else 1 - share
     if own < 0.5:
-        return [f"Without luck {winner} would have had {own:.0%}: the dice have decided the game."]
+        return [f"Without luck {winner} would have scored {own:.0%}: the dice decided the game."]
     lucky = ", though the dice helped" if net * result > 0.1 else ""
-    return [f"Without luck {winner} would have had {own:.0%}: it has earned the game{lucky}."]
+    return [f"Without luck {winner} would have scored {own:.0%}: a deserved win{lucky}."]

@@ -1,1 +1,1 @@
-"""Statistics of matches: pure functions, which import nothing of ours."""
+"""Statistics of matches: pure functions without other imports from Dicent."""

@@ -1,4 +1,4 @@
-"""Pearson's chi-square test, and the test of dice that is made of it."""
+"""Pearson's chi-square test, and a test of dice."""
 
 import math
 from collections.abc import Sequence
@@ -9,12 +9,12 @@ LEAST = 5.0  # expected counts below this are too few for the test
 
 @dataclass(frozen=True)
 class DiceTest:
-    """How well the rolls of some games agree with the probabilities of the game."""
+    """A test of rolls against the probabilities of the game."""
 
     rolls: int  # that were tested
     chi_square: float
     freedom: int  # degrees of freedom
-    p: float  # how often fair dice look at least as odd as these
+    p: float  # probability of a statistic at least this large with fair dice
 
 
 def dice_test(groups: Sequence[tuple[Sequence[float], Sequence[int]]]) -> DiceTest | None:
@@ -35,14 +35,14 @@ def dice_test(groups: Sequence[tuple[Sequence[float], Sequence[int]]]) -> DiceTe
 
 
 def chi_square_tail(x: float, freedom: float) -> float:
-    """The probability that a chi-square variable is at least `x`."""
+    """Return the probability that a chi-square variable is at least `x`."""
     if freedom <= 0 or x < 0:
-        raise ValueError(f"chi-square of {x} with {freedom} degrees of freedom")
+        raise ValueError(f"x must be 0 or more, and freedom above 0 (got {x}, {freedom})")
     return _upper_gamma(freedom / 2, x / 2)
 
 
 def _upper_gamma(a: float, x: float) -> float:
-    """The regularised incomplete gamma function Q(a, x)."""
+    """Return the regularised incomplete gamma function Q(a, x)."""
     if x == 0:
         return 1.0
     scale = math.exp(a * math.log(x) - x - math.lgamma(a))

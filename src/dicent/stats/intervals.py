@@ -1,4 +1,4 @@
-"""Intervals that hold: what share of the points a player scores, as far as the games can tell."""
+"""Confidence intervals for a player's score."""
 
 import math
 from collections.abc import Sequence
@@ -9,13 +9,13 @@ PRIOR = 0.25  # the variance of two pairs of even, independent games
 
 
 def wilson(successes: float, n: float, confidence: float = 0.95) -> Interval:
-    """Wilson's interval for a proportion, from `n` independent trials.
+    """Return Wilson's interval for a proportion, from `n` independent trials.
 
     A draw may count as half a success. Its variance is less than that of a win or a loss, so the
     interval is then too wide rather than too narrow.
     """
     if not 0 <= successes <= n:
-        raise ValueError(f"{successes} successes of {n} trials")
+        raise ValueError(f"successes must be from 0 to {n}, the number of trials (got {successes})")
     if n == 0:
         return 0.0, 1.0
     z = quantile(confidence)
@@ -28,12 +28,12 @@ def wilson(successes: float, n: float, confidence: float = 0.95) -> Interval:
 
 
 def pair_interval(pairs: Sequence[float], confidence: float = 0.95) -> Interval:
-    """The interval for a player's share, from its share (0 to 1) of each pair of games.
+    """Return the interval of a player's score, from its share (0 to 1) of each pair of games.
 
-    The two games of a pair have the same start and dice, so they are not independent, but pairs are.
-    Their variance says how many independent games they are worth, and Wilson's interval for so many
-    is the answer. With few pairs, or pairs all alike, the variance is drawn towards that of
-    independent games (by `PRIOR`), so that ten wins in a row do not prove the next.
+    The games of a pair share start and dice, so they are dependent, but pairs are independent. The variance
+    of pairs determines the equivalent number of independent games, for which Wilson's interval is returned.
+    With few or equal pairs, `PRIOR` moves the variance towards that of independent games, so that a short run
+    of wins proves little.
     """
     n = len(pairs)
     if n == 0:
@@ -46,9 +46,9 @@ def pair_interval(pairs: Sequence[float], confidence: float = 0.95) -> Interval:
 
 
 def superiority(pairs: Sequence[float]) -> float:
-    """The likelihood that a player is the better one, from its share (0 to 1) of each pair of games.
+    """Return the likelihood that a player is the better one, from its share of each pair of games.
 
-    It is that of a mean above one half, with the variance of `pair_interval` and no opinion beforehand.
+    This is the probability of a mean above one half, with the variance of `pair_interval` and a flat prior.
     """
     n = len(pairs)
     if n == 0:
@@ -59,7 +59,7 @@ def superiority(pairs: Sequence[float]) -> float:
 
 
 def quantile(confidence: float) -> float:
-    """How many standard deviations a normal variable stays within, with that probability."""
+    """Return the number of standard deviations that cover this probability."""
     if not 0 < confidence < 1:
-        raise ValueError(f"confidence is {confidence}, not between 0 and 1")
+        raise ValueError(f"confidence must be between 0 and 1 (got {confidence})")
     return NormalDist().inv_cdf((1 + confidence) / 2)

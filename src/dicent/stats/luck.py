@@ -1,9 +1,8 @@
-"""Luck adjustment: a score less what the dice have given, which makes its interval narrower.
+"""Luck adjustment: subtract the luck of the dice from a score, which makes its interval narrower.
 
-Luck has mean zero whatever the players do, so that subtracting any fixed multiple of it moves no
-expectation. The multiple that helps most is a regression coefficient. Found from the same pairs it would
-bring a bias; here the even pairs have theirs from the odd ones and the other way round, and pairs
-are independent, so there is none.
+Luck has mean zero for all players, so subtracting a fixed multiple of it does not change the expectation. The
+best multiple is a regression coefficient. Estimated from the same pairs it would cause a bias. Even pairs
+therefore use the coefficient of odd pairs and vice versa; pairs are independent, so there is no bias.
 """
 
 import math
@@ -17,7 +16,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def without_luck(shares: Floats, luck: Floats) -> Floats:
-    """A player's share of each pair of games less its luck in them, both from 0 to 1 for a win."""
+    """Return a player's share of each pair of games minus its luck in them."""
     adjusted = np.array(shares, np.float64)
     for mine, others in ((slice(0, None, 2), slice(1, None, 2)), (slice(1, None, 2), slice(0, None, 2))):
         adjusted[mine] -= _coefficient(shares[others], luck[others]) * luck[mine]
@@ -25,15 +24,15 @@ def without_luck(shares: Floats, luck: Floats) -> Floats:
 
 
 def _coefficient(shares: Floats, luck: Floats) -> float:
-    """How much of a share an amount of luck is worth; drawn towards 1 where there are few pairs."""
+    """Return the regression coefficient of shares on luck, shrunk towards 1 for few pairs."""
     away = shares - shares.mean() if len(shares) else shares
     return float((away @ luck + PRIOR) / (luck @ luck + PRIOR))
 
 
 def mean_interval(values: Floats, confidence: float = 0.95) -> Interval:
-    """The interval for the mean of adjusted shares, which may lie outside 0 to 1.
+    """Return the interval of the mean of adjusted shares, which may lie outside 0 to 1.
 
-    With few pairs their variance is drawn up by `PRIOR`, as in `pair_interval`.
+    `PRIOR` increases the variance of few pairs, as in `pair_interval`.
     """
     n = len(values)
     if n == 0:

@@ -1,4 +1,4 @@
-"""Ratings: Bradley and Terry's model with a term for the first move, over all games of a tournament.
+"""Bradley-Terry ratings with a term for the first move, over all games of a tournament.
 
 The player with the first move wins with the probability 1 / (1 + exp(-(mine - other + first_move))).
 A draw is half a win and half a loss.
@@ -14,8 +14,8 @@ import numpy.typing as npt
 from dicent.stats.intervals import PRIOR, Interval, quantile
 
 Floats = npt.NDArray[np.float64]
-ELO = 400 / math.log(10)  # Elo points to a unit of the model
-VIRTUAL = 0.5  # pairs that count as drawn in each pairing, so that whoever has won all stays finite
+ELO = 400 / math.log(10)  # Elo points per unit of the model
+VIRTUAL = 0.5  # drawn pairs added to each pairing, which keep ratings finite
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Ratings:
     covariance: Floats  # [players + 1, players + 1]  of all of these, in Elo points
 
     def better(self, i: int, j: int) -> float:
-        """The likelihood that player `i` is stronger than `j`."""
+        """Return the likelihood that player `i` is stronger than `j`."""
         c = self.covariance
         variance = c[i, i] + c[j, j] - 2 * c[i, j]
         away = self.elo[i] - self.elo[j]
@@ -52,9 +52,9 @@ def fit_ratings(
     virtual: float = VIRTUAL,
     confidence: float = 0.95,
 ) -> Ratings:
-    """The likeliest ratings, by Newton's method."""
+    """Return the maximum-likelihood ratings, by Newton's method."""
     games = [_Games(pairing, players, virtual) for pairing in pairings if len(pairing.shares)]
-    weak = np.eye(players + 1) * 1e-9  # holds players without games, and the mean, in place
+    weak = np.eye(players + 1) * 1e-9  # regularises players without games, and the mean
     if not first_move:
         weak[players, players] = 1e12
     at = np.zeros(players + 1)
@@ -63,14 +63,14 @@ def fit_ratings(
         for item in games:
             item.add(at, slope, curve)
         step = np.linalg.solve(curve, slope)
-        at += step * min(1.0, 2.0 / max(1e-300, np.abs(step).max()))  # no step out of sight
+        at += step * min(1.0, 2.0 / max(1e-300, np.abs(step).max()))  # limits the step
         if np.abs(step).max() < 1e-10:
             break
     return _ratings(at, _covariance(games, at, curve), quantile(confidence))
 
 
 class _Games:
-    """What the fit needs of a pairing: contrasts, points and how many games, by who had the first move."""
+    """A pairing for the fit: contrasts, points and number of games, by first move."""
 
     def __init__(self, pairing: Pairing, players: int, virtual: float) -> None:
         self.shares = pairing.shares
@@ -83,14 +83,14 @@ class _Games:
         self.points = pairing.shares.sum(axis=0) + virtual / 2
 
     def add(self, at: Floats, slope: Floats, curve: Floats) -> None:
-        """Add the slope of the log likelihood and its curvature, with the sign turned."""
+        """Add the gradient of the log likelihood and its negative Hessian."""
         for contrast, points in zip(self.contrasts, self.points, strict=True):
             p = 1 / (1 + math.exp(-float(contrast @ at)))
             slope += (points - self.n * p) * contrast
             curve += self.n * p * (1 - p) * np.outer(contrast, contrast)
 
     def noise(self, at: Floats) -> Floats:
-        """The variance of the slope.
+        """Return the variance of the gradient.
 
         The games of a pair share their dice: if they tend to be won by the same player, their sum
         says less than two games and their difference more.
@@ -107,7 +107,7 @@ class _Games:
 
 
 def _covariance(games: Sequence[_Games], at: Floats, curve: Floats) -> Floats:
-    """Of ratings with mean zero and the first move: noise between two inverses of the curvature."""
+    """Return the sandwich covariance of the ratings, centred at mean zero, and the first move."""
     players = len(at) - 1
     noise = sum((item.noise(at) for item in games), np.zeros_like(curve))
     centre = np.eye(len(at))

@@ -1,8 +1,8 @@
-"""SPRT: a sequential test that stops a match as soon as it has shown enough.
+"""SPRT: a sequential probability ratio test that ends a match as soon as it is decided.
 
-It weighs two hypotheses about the Elo difference, elo0 and elo1, by their likelihood ratio. Each
-hypothesis stands for the likeliest frequencies of pairs whose mean is the score of that Elo
-difference (the generalised test that fishtest made common).
+It compares two hypotheses about the Elo difference, elo0 and elo1, by their likelihood ratio. Each hypothesis
+is represented by the most likely frequencies of pair scores whose mean is the score of that Elo difference
+(the generalised test of fishtest).
 """
 
 import math
@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from dicent.stats.elo import expected_share
 
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # of a pair of games
-EMPTY = 1e-3  # counted in place of no pairs, so that nothing is impossible
+EMPTY = 1e-3  # count for a score that never occurred, to keep logarithms finite
 
 
 @dataclass(frozen=True)
 class Sprt:
-    """Is the Elo difference `elo0` or less, or `elo1` or more?"""
+    """A test of the Elo difference `elo0` or less against `elo1` or more."""
 
     elo0: float
     elo1: float
@@ -26,28 +26,28 @@ class Sprt:
 
     def __post_init__(self) -> None:
         if not self.elo0 < self.elo1:
-            raise ValueError(f"elo0 must be less than elo1, not {self.elo0} and {self.elo1}")
+            raise ValueError(f"elo0 must be less than elo1 (got {self.elo0} and {self.elo1})")
         if not (0 < self.alpha < 0.5 and 0 < self.beta < 0.5):
-            raise ValueError("alpha and beta lie between 0 and 0.5")
+            raise ValueError(f"alpha and beta must be between 0 and 0.5 (got {self.alpha}, {self.beta})")
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The log-likelihood ratios at which elo0 and elo1 are accepted."""
+        """Return the log-likelihood ratios at which elo0 and elo1 are accepted."""
         return math.log(self.beta / (1 - self.alpha)), math.log((1 - self.beta) / self.alpha)
 
     def decide(self, pairs: Sequence[int]) -> str | None:
-        """Which hypothesis is accepted, "elo0" or "elo1"; None while it is open."""
+        """Return the accepted hypothesis, "elo0" or "elo1", or None."""
         low, high = self.bounds
         ratio = self.ratio(pairs)
         return "elo0" if ratio <= low else "elo1" if ratio >= high else None
 
     def ratio(self, pairs: Sequence[int]) -> float:
-        """The log-likelihood ratio of elo1 to elo0, from the numbers of pairs by their points."""
+        """Return the log-likelihood ratio of elo1 to elo0, from the numbers of pairs by points."""
         return log_likelihood_ratio(pairs, expected_share(self.elo0), expected_share(self.elo1))
 
 
 def log_likelihood_ratio(pairs: Sequence[int], share0: float, share1: float) -> float:
-    """Of a mean share `share1` to `share0`; `pairs` are those with 0, 1/2, 1, 3/2 and 2 points."""
+    """Return the log-likelihood ratio of mean share `share1` to `share0`, given pairs by points."""
     if sum(pairs) == 0:
         return 0.0
     counts = [count or EMPTY for count in pairs]
@@ -58,9 +58,9 @@ def log_likelihood_ratio(pairs: Sequence[int], share0: float, share1: float) -> 
 
 
 def _likeliest(seen: Sequence[float], mean: float) -> list[float]:
-    """The frequencies with that mean under which what was seen is likeliest.
+    """Return the most likely frequencies with that mean, given the observed ones.
 
-    Lagrange's multipliers give p_i = seen_i / (1 + x (share_i - mean)); x is where the mean is right.
+    Lagrange multipliers give p_i = seen_i / (1 + x (share_i - mean)), with x such that the mean is right.
     """
     away = [share - mean for share in SHARES]
 

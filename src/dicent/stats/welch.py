@@ -1,8 +1,8 @@
-"""Welch's interval: for a sum of means over few samples that vary, each kind by a variance of its own.
+"""Welch's interval for a sum of means over few samples with unequal variances.
 
-Trained networks are such samples. Two runs with the same settings and other seeds differ in strength, and
-no number of games between the same networks says by how much. Their own spread does, with Student's
-distribution, since it is known from few of them only.
+Trained networks are such samples. Runs with the same settings and different seeds differ in strength, and no
+number of games between two networks shows by how much. The spread between runs does, with Student's
+distribution because there are few runs.
 """
 
 import math
@@ -17,16 +17,16 @@ STEPS = 20_000  # of the integral behind Student's distribution
 
 
 class Part(NamedTuple):
-    """One mean of the sum, and what it counts."""
+    """One mean of the sum with its coefficient."""
 
     coefficient: float
     values: Sequence[float]  # independent of each other
 
 
 def welch_interval(middle: float, parts: Sequence[Part], confidence: float = 0.95) -> Interval:
-    """The interval around `middle`, which is known up to the spread of these parts.
+    """Return the interval around `middle` for the spread of these parts.
 
-    It is infinite if a part has less than two values: then nothing is known of their spread.
+    It is infinite if a part has fewer than two values, since their spread is unknown.
     """
     variances, degrees = [], []
     for coefficient, values in parts:
@@ -47,12 +47,14 @@ def welch_interval(middle: float, parts: Sequence[Part], confidence: float = 0.9
 
 
 def student_quantile(confidence: float, freedom: float) -> float:
-    """How far a variable of Student's distribution strays from zero at the most, with that probability.
+    """Return the distance from zero that a Student variable stays within, with that probability.
 
-    With t = sqrt(freedom) tan(a) the density becomes a power of cos(a), which is easily summed up.
+    With t = sqrt(freedom) tan(a) the density becomes a power of cos(a), which is easy to integrate.
     """
     if not 0 < confidence < 1 or freedom < 1:
-        raise ValueError(f"confidence {confidence} with {freedom} degrees of freedom")
+        raise ValueError(
+            f"confidence must be between 0 and 1, and freedom 1 or more (got {confidence}, {freedom})"
+        )
     angles = np.linspace(0, math.pi / 2, STEPS + 1)
     density = np.cos(angles) ** (freedom - 1)
     area = np.concatenate([[0.0], np.cumsum(density[1:] + density[:-1])])

@@ -1,1 +1,1 @@
-"""The web application: HTTP for games, the library, reviews and runs; and the pages that use it."""
+"""The web application: an HTTP interface to games, library, reviews and runs, and its pages."""

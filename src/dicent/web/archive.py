@@ -1,58 +1,61 @@
-"""Archive: the library's games as a list, and as text that comes in and goes out."""
+"""List, import, export and delete the games of the library."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
 from fastapi.responses import PlainTextResponse
 
 from dicent.errors import DicentError, RecordError
-from dicent.library.library import Facts, Library
+from dicent.library.library import GameSummary, Library
 from dicent.play.notation import read_games, write_game
 from dicent.play.record import Record
 from dicent.web.positions import game_named
 from dicent.web.problems import DECLARED, ProblemError, about, answers_as
-from dicent.web.schemas import GamePage, Imported, ImportRequest
+from dicent.web.schemas import GamePage, Imported, ImportRequest, Players, Summary
 
 PAGE = 50  # games
-STEPS, NAME = 10_000, 200  # of a game that is brought in; letters of its name and its players'
+STEPS, NAME = 10_000, 200  # limits of an imported game: steps; letters in its name and its players'
 RESULTS: dict[str, int | str | None] = {"": None, "1": 1, "0": 0, "-1": -1, "open": "open"}
 
 
 def read_legal(text: str) -> list[Record]:
-    """The games that a text holds, each of a game that has a name."""
+    """Read the games of a text; every one must be of an installed game."""
     records = read_games(text)
     for number, record in enumerate(records, 1):
         if len(record.steps) > STEPS or len(record.game) > NAME or max(map(len, record.players)) > NAME:
-            raise RecordError(f"game {number} of the text is too long")
+            raise RecordError(
+                f"game {number} is too long: at most {STEPS:,} steps, and {NAME} letters in a name"
+            )
         game_named(record.game)
     return records
 
 
-def summary(facts: Facts) -> dict[str, Any]:
-    """A game in a list."""
+def describe_game(game: GameSummary) -> Summary:
+    """Describe a game of the library for a list."""
     try:
-        title = game_named(facts.game).title
-    except DicentError:
-        title = facts.game
-    return {
-        "id": facts.id,
-        "game": facts.game,
-        "title": title,
-        "players": {"MAX": facts.players[0], "MIN": facts.players[1]},
-        "dice": facts.dice,
-        "result": facts.result,
-        "ended": facts.ended,
-        "created": facts.created,
-        "changed": facts.changed,
-        "length": facts.length,
-        "reviewed": facts.reviewed,
-    }
+        title = game_named(game.game).title
+    except DicentError:  # a game that is not installed here
+        title = game.game
+    first, second = game.players
+    return Summary(
+        id=game.id,
+        game=game.game,
+        title=title,
+        players=Players(MAX=first, MIN=second),
+        dice=game.dice,
+        result=game.result,
+        ended=game.ended,
+        created=game.created,
+        changed=game.changed,
+        length=game.length,
+        reviewed=game.reviewed,
+    )
 
 
 def routes(library: Library) -> APIRouter:
-    """The requests about the library."""
+    """Return the routes about the library."""
     router = APIRouter(prefix="/api", responses=DECLARED)
 
     @router.get("/games")
@@ -63,8 +66,7 @@ def routes(library: Library) -> APIRouter:
         page: Annotated[int, Query(ge=1, le=1_000_000)] = 1,
     ) -> GamePage:
         found, total = library.search(text, game, RESULTS[result], (page - 1) * PAGE, PAGE)
-        listed = [summary(facts) for facts in found]
-        return GamePage.model_validate({"games": listed, "page": page, "pages": max(1, -(-total // PAGE))})
+        return GamePage(games=list(map(describe_game, found)), page=page, pages=max(1, -(-total // PAGE)))
 
     @router.delete("/games/{id}", status_code=204)
     def delete(id: str) -> Response:

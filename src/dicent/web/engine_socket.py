@@ -1,10 +1,9 @@
-"""The engine's protocol over a WebSocket: a message is a query or an answer (docs/protocol.md)."""
+"""Serve the engine's protocol over a WebSocket, one JSON object per message (docs/protocol.md)."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any
 
 from fastapi import FastAPI, WebSocket, WebSocketDisconnect
 
@@ -12,40 +11,40 @@ from dicent import machine
 from dicent.engine import Engine, Workers
 from dicent.web.threads import step_back
 
-SOCKETS = 64  # at once
+SOCKETS = 64  # at the same time
 WAITING = 1000  # answers that a client may leave unread
-ANALYSES = 8  # under way at once
+ANALYSES = 8  # at the same time
 
 
 class PatientWorkers(Workers):
-    """Workers that give way to the threads of moves: somebody waits for those."""
+    """Workers of lower priority than the threads that search for moves."""
 
     def _work(self) -> None:
         step_back()
         super()._work()
 
 
-class _LeftError(Exception):
-    """The client has left, or does not read."""
+class _ClientGoneError(Exception):
+    """The client has gone or does not read."""
 
 
-class _Conversation:
-    """One client: answers come from the engine's threads, and are sent in order."""
+class _Client:
+    """One client. Answers come from the engine's threads and are sent in order."""
 
     def __init__(self, socket: WebSocket, workers: Workers) -> None:
         self.socket = socket
-        self.answers: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self.answers: asyncio.Queue[dict[str, object]] = asyncio.Queue()
         self.loop = asyncio.get_running_loop()
         self.engine = Engine(self.answer, workers, players=False)
 
-    def answer(self, answer: dict[str, Any]) -> None:
-        """Take an answer, from any thread; an error tells the engine that nobody listens."""
+    def answer(self, answer: dict[str, object]) -> None:
+        """Queue an answer, from any thread; an error tells the engine that the client is gone."""
         if self.answers.qsize() >= WAITING:
-            raise _LeftError
+            raise _ClientGoneError
         self.loop.call_soon_threadsafe(self.answers.put_nowait, answer)
 
     async def run(self) -> None:
-        """Talk until the client leaves."""
+        """Handle queries until the client leaves."""
         sender = asyncio.create_task(self._send())
         try:
             while not sender.done():
@@ -65,12 +64,12 @@ class _Conversation:
             while True:
                 answer = await self.answers.get()
                 await self.socket.send_text(json.dumps(answer, ensure_ascii=False))
-        except (WebSocketDisconnect, RuntimeError):  # it has left
+        except (WebSocketDisconnect, RuntimeError):  # the client has gone
             pass
 
 
 def add_socket(app: FastAPI) -> Workers:
-    """Let the application speak the engine's protocol; returns its workers, to be closed in the end."""
+    """Add the engine's WebSocket to the application; return the workers, to be closed at the end."""
     workers = PatientWorkers(max(2, machine.cores()), ANALYSES)
     open_sockets = 0
 
@@ -78,12 +77,12 @@ def add_socket(app: FastAPI) -> Workers:
     async def engine(socket: WebSocket) -> None:
         nonlocal open_sockets
         if open_sockets >= SOCKETS:
-            await socket.close(1013, "too many are connected: try again later")
+            await socket.close(1013, "too many connections; try again later")
             return
         open_sockets += 1
         try:
             await socket.accept()
-            await _Conversation(socket, workers).run()
+            await _Client(socket, workers).run()
         finally:
             open_sockets -= 1
 

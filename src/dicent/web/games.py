@@ -1,4 +1,4 @@
-"""Games: playing them. Each step is in the library before it is answered."""
+"""Play games. Each step is saved in the library before the server answers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import secrets
 import threading
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from fastapi import APIRouter
@@ -18,35 +17,44 @@ from dicent.game import State
 from dicent.game.registry import game_names
 from dicent.kernels.constants import DICE, MAX, MIN
 from dicent.kernels.generator import open_stream, uniform
-from dicent.library.library import Kept, Library
+from dicent.library.library import Library, SavedGame
 from dicent.play.chooser import seeded
 from dicent.play.notation import parse_position
 from dicent.play.player import Player
 from dicent.play.strengths import STRENGTHS, strength_player
-from dicent.review.judge import Judge, judge_for
-from dicent.web.positions import TURNS, apply_text, game_named, position_shape
+from dicent.review.reviewer import Reviewer, reviewer_for
+from dicent.web.positions import TURNS, apply_text, describe_position, game_named
 from dicent.web.problems import DECLARED, ProblemError, about
-from dicent.web.schemas import AtRequest, GameShape, GameStepRequest, Hint, NewGame, ResignRequest
-from dicent.web.threads import Work
+from dicent.web.schemas import (
+    AtRequest,
+    GameStepRequest,
+    Hint,
+    NewGame,
+    PlayedGame,
+    PlayedStep,
+    Players,
+    ResignRequest,
+)
+from dicent.web.threads import SearchThreads
 
 HUMAN = "human"
-TABLES = 1000  # games whose states are remembered
+OPEN_GAMES = 1000  # games whose states are cached
 
 
-class Table:
-    """A game on the board: what the library keeps, and its states. `known` is an earlier look at it."""
+class OpenGame:
+    """A game of the library with its states. `known` is an earlier version, whose states are reused."""
 
-    def __init__(self, kept: Kept, known: Table | None = None) -> None:
-        self.kept = kept
-        self.game = game_named(kept.game)
+    def __init__(self, saved: SavedGame, known: OpenGame | None = None) -> None:
+        self.saved = saved
+        self.game = game_named(saved.game)
         self.states: list[State] = []
         self.texts: list[str] = []  # of the states
         if known is not None:
-            same = _common(kept.steps, known.kept.steps)
+            same = _common(saved.steps, known.saved.steps)
             self.states, self.texts = known.states[: same + 1], known.texts[: same + 1]
         else:
-            self._reach(self.game.parse(kept.start))
-        for step in kept.steps[len(self.states) - 1 :]:
+            self._reach(self.game.parse(saved.start))
+        for step in saved.steps[len(self.states) - 1 :]:
             self._reach(apply_text(self.state, step))
 
     def _reach(self, state: State) -> None:
@@ -55,50 +63,50 @@ class Table:
 
     @property
     def state(self) -> State:
-        """The state that the game has come to."""
+        """Return the current state."""
         return self.states[-1]
 
     def player(self, state: State) -> str | None:
-        """Who decides at a state; None where chance does, or the game is over."""
+        """Return the player to move at a state; None for chance or after the end."""
         if state.result is not None or state.is_chance:
             return None
-        return self.kept.players[0 if state.to_play == MAX else 1]
+        return self.saved.players[0 if state.to_play == MAX else 1]
 
     def is_computers(self, state: State) -> bool:
-        """Is a computer to move?"""
+        """Return whether the computer is to move."""
         return self.player(state) in STRENGTHS
 
     def is_persons(self, state: State) -> bool:
-        """Is a person to move, or to enter what was rolled?"""
+        """Return whether a person is to move or to enter a roll."""
         if state.is_chance:
-            return self.kept.dice == "hand"
+            return self.saved.dice == "hand"
         return state.result is None and not self.is_computers(state)
 
-    def shape(self) -> dict[str, Any]:
-        """The game as an answer."""
-        kept, plies = self.kept, sum(not state.is_chance for state in self.states[:-1])
+    def describe(self) -> PlayedGame:
+        """Describe the game with its position and history."""
+        saved, plies = self.saved, sum(not state.is_chance for state in self.states[:-1])
         history = [
-            {"step": step, "player": TURNS[before.to_play], "position": after}
-            for step, before, after in zip(kept.steps, self.states, self.texts[1:], strict=False)
+            PlayedStep(step=step, player=TURNS[before.to_play], position=after)
+            for step, before, after in zip(saved.steps, self.states, self.texts[1:], strict=False)
         ]
-        return {
-            "id": kept.id,
-            "game": kept.game,
-            "start": kept.start,
-            "steps": list(kept.steps),
-            "players": {"MAX": kept.players[0], "MIN": kept.players[1]},
-            "dice": kept.dice,
-            "result": kept.result,
-            "ended": kept.ended,
-            "created": kept.created,
-            "position": position_shape(self.state, plies),
-            "history": history,
-            "reviewed": kept.reviewed,
-        }
+        return PlayedGame(
+            id=saved.id,
+            game=saved.game,
+            start=saved.start,
+            steps=list(saved.steps),
+            players=Players(MAX=saved.players[0], MIN=saved.players[1]),
+            dice=saved.dice,
+            result=saved.result,
+            ended=saved.ended,
+            created=saved.created,
+            position=describe_position(self.state, plies),
+            history=history,
+            reviewed=saved.reviewed,
+        )
 
 
 def _common(one: tuple[str, ...], other: tuple[str, ...]) -> int:
-    """How many steps two games have in common from the beginning."""
+    """Return the number of first steps that two games share."""
     for i, (a, b) in enumerate(zip(one, other, strict=False)):
         if a != b:
             return i
@@ -106,7 +114,7 @@ def _common(one: tuple[str, ...], other: tuple[str, ...]) -> int:
 
 
 def roll(state: State, seed: int, number: int) -> str:
-    """The outcome of step `number` of a game: nobody gets other dice by taking back or asking again."""
+    """Return the outcome of step `number`; it depends on the seed only, so nobody can reroll."""
     rng = np.empty(2, np.uint64)
     open_stream(rng, seed, number, DICE)
     outcomes, p = zip(*state.outcomes, strict=True)
@@ -115,62 +123,62 @@ def roll(state: State, seed: int, number: int) -> str:
 
 
 class Games:
-    """What can be done with the games of a library."""
+    """The actions on the games of a library."""
 
-    def __init__(self, library: Library, work: Work) -> None:
+    def __init__(self, library: Library, threads: SearchThreads) -> None:
         self.library = library
-        self.work = work
+        self.threads = threads
         self._lock = threading.Lock()
-        self._tables: dict[str, Table] = {}  # the one asked for last at the end
-        self._thinking: dict[tuple[str, int], asyncio.Task[dict[str, Any]]] = {}
+        self._open_games: dict[str, OpenGame] = {}  # the most recently used last
+        self._thinking: dict[tuple[str, int], asyncio.Task[PlayedGame]] = {}
 
-    def table(self, id: str) -> Table:
-        """A game by its id. The library is always asked; states that are known are not worked out again."""
-        table = Table(self.library.get(id), self._tables.get(id))
+    def get(self, id: str) -> OpenGame:
+        """Return a game by its id, always read from the library; known states are reused."""
+        game = OpenGame(self.library.get(id), self._open_games.get(id))
         with self._lock:
-            self._tables.pop(id, None)
-            self._tables[id] = table
-            if len(self._tables) > TABLES:
-                del self._tables[next(iter(self._tables))]
-        return table
+            self._open_games.pop(id, None)
+            self._open_games[id] = game
+            if len(self._open_games) > OPEN_GAMES:
+                del self._open_games[next(iter(self._open_games))]
+        return game
 
-    def begin(self, wanted: NewGame) -> dict[str, Any]:
-        """Begin a game."""
+    def begin(self, wanted: NewGame) -> PlayedGame:
+        """Start a game."""
         with about("game"):
             game = game_named(wanted.game)
         with about("position"):
             text = wanted.position
             state = parse_position(game, text) if text.strip() else game.initial_state()
         if state.result is not None:
-            raise ProblemError(422, "the game is over at this position: begin at another", "position")
+            raise ProblemError(422, "the game is over in this position; choose another", "position")
         for side, player in (("MAX", wanted.players.MAX), ("MIN", wanted.players.MIN)):
             if player != HUMAN:
                 with about(f"players.{side}"):
                     strength_player(player, game)
         players = wanted.players.MAX, wanted.players.MIN
         seed = secrets.randbits(62)
-        return self.table(self.library.add(game.name, str(state), players, wanted.dice, seed)).shape()
+        return self.get(self.library.add(game.name, str(state), players, wanted.dice, seed)).describe()
 
-    def step(self, id: str, at: int, step: str) -> dict[str, Any]:
-        """A person's action, or an outcome of dice that are rolled by hand."""
-        table = self._open(id, at)
-        if table.state.is_chance and table.kept.dice == "rolled":
-            raise ProblemError(422, "the die is to be rolled: ask for a roll", "step")
-        if table.is_computers(table.state):
-            raise ProblemError(422, "the computer is to move: ask for its reply", "step")
-        return self._append(table, step)
+    def step(self, id: str, at: int, step: str) -> PlayedGame:
+        """Play a person's action, or an outcome of real dice."""
+        game = self._open(id, at)
+        if game.state.is_chance and game.saved.dice == "rolled":
+            raise ProblemError(422, "the dice must be rolled first: request a roll", "step")
+        if game.is_computers(game.state):
+            raise ProblemError(422, "the computer is to move: request its reply", "step")
+        return self._append(game, step)
 
-    def roll(self, id: str, at: int) -> dict[str, Any]:
-        """Let chance decide."""
-        table = self._open(id, at)
-        if not table.state.is_chance:
-            raise ProblemError(422, "there is nothing to roll: a player is to move")
-        if table.kept.dice == "hand":
-            raise ProblemError(422, "the dice of this game are rolled by hand: send their outcome as a step")
-        return self._append(table, roll(table.state, table.kept.seed, at))
+    def roll(self, id: str, at: int) -> PlayedGame:
+        """Roll the dice."""
+        game = self._open(id, at)
+        if not game.state.is_chance:
+            raise ProblemError(422, "no roll is due: a player is to move")
+        if game.saved.dice == "hand":
+            raise ProblemError(422, "this game uses real dice: send their outcome as a step")
+        return self._append(game, roll(game.state, game.saved.seed, at))
 
-    async def reply(self, id: str, at: int) -> dict[str, Any]:
-        """The computer's move. Asking again for a move that is made, or thought about, changes nothing."""
+    async def reply(self, id: str, at: int) -> PlayedGame:
+        """Play the computer's move. A repeated request for the same move returns the same answer."""
         task = self._thinking.get((id, at))
         if task is None:
             task = asyncio.create_task(self._reply(id, at))
@@ -178,90 +186,90 @@ class Games:
             task.add_done_callback(lambda task: self._thought(id, at, task))
         return await asyncio.shield(task)
 
-    def _thought(self, id: str, at: int, task: asyncio.Task[dict[str, Any]]) -> None:
+    def _thought(self, id: str, at: int, task: asyncio.Task[PlayedGame]) -> None:
         self._thinking.pop((id, at), None)
         if not task.cancelled():
-            task.exception()  # looked at, even if nobody waits for it any more
+            task.exception()  # retrieve it, even if no client waits
 
-    async def _reply(self, id: str, at: int) -> dict[str, Any]:
-        table = await run_in_threadpool(self.table, id)
-        if at < len(table.kept.steps) and table.is_computers(table.states[at]):
-            return table.shape()
-        self._require(table, at)
-        name = table.player(table.state)
+    async def _reply(self, id: str, at: int) -> PlayedGame:
+        game = await run_in_threadpool(self.get, id)
+        if at < len(game.saved.steps) and game.is_computers(game.states[at]):
+            return game.describe()
+        self._require(game, at)
+        name = game.player(game.state)
         if name not in STRENGTHS:
-            raise ProblemError(422, "no computer is to move here")
-        plies = sum(not state.is_chance for state in table.states[:-1])
+            raise ProblemError(422, "the computer is not to move")
+        plies = sum(not state.is_chance for state in game.states[:-1])
 
         def think() -> str:
-            player = _player(name, table.kept.game)
-            search = seeded(player.search, table.kept.seed ^ at, table.kept.seed)
-            action = search.play(table.state, player.budget, plies)
-            return table.game.format_action(table.state, action)
+            player = _player(name, game.saved.game)
+            search = seeded(player.search, game.saved.seed ^ at, game.saved.seed)
+            action = search.play(game.state, player.budget, plies)
+            return game.game.format_action(game.state, action)
 
-        step = await self.work.move(think)
-        return await run_in_threadpool(self._append, table, step)
+        step = await self.threads.move(think)
+        return await run_in_threadpool(self._append, game, step)
 
-    def take_back(self, id: str, at: int) -> dict[str, Any]:
-        """Back to the last decision of a person; a resignation alone is taken back first.
+    def take_back(self, id: str, at: int) -> PlayedGame:
+        """Take back the last choice of a person, or a resignation.
 
-        Dice that are rolled here stay as they fell. Those of a real board are a person's to enter, and a slip
-        there can be mended.
+        The server's rolls stay. Rolls of real dice are entered by a person and can be corrected.
         """
-        table = self.table(id)
-        if table.kept.length != at:
-            raise _gone_on(table, at)
+        game = self.get(id)
+        if game.saved.length != at:
+            raise _conflict(game, at)
         to = at
-        if table.kept.ended != "resigned":
-            mine = [i for i in range(at) if table.is_persons(table.states[i])]
+        if game.saved.ended != "resigned":
+            mine = [i for i in range(at) if game.is_persons(game.states[i])]
             if not mine:
-                raise ProblemError(422, "there is no move of a person to take back")
+                raise ProblemError(422, "there is no move to take back")
             to = mine[-1]
-        return self._change(table, lambda: self.library.take_back(table.kept, to))
+        return self._change(game, lambda: self.library.take_back(game.saved, to))
 
-    def resign(self, id: str, at: int, side: str) -> dict[str, Any]:
-        """One side gives up."""
-        table = self._open(id, at)
+    def resign(self, id: str, at: int, side: str) -> PlayedGame:
+        """Resign a game."""
+        game = self._open(id, at)
         result = MIN if side == "MAX" else MAX
-        return self._change(table, lambda: self.library.end(table.kept, result, "resigned"))
+        return self._change(game, lambda: self.library.end(game.saved, result, "resigned"))
 
-    async def hint(self, id: str, at: int) -> dict[str, Any]:
-        """What a strong player would do."""
-        table = await run_in_threadpool(self._open, id, at)
-        if not table.state.legal_actions:
-            raise ProblemError(422, "no player is to move here")
-        return await self.work.move(lambda: _judge(table.kept.game).hint(table.state))
+    async def hint(self, id: str, at: int) -> Hint:
+        """Return the best move of a strong search."""
+        game = await run_in_threadpool(self._open, id, at)
+        if not game.state.legal_actions:
+            raise ProblemError(422, "no player is to move")
+        hint = await self.threads.move(lambda: _reviewer(game.saved.game).hint(game.state))
+        return Hint.model_validate(hint)
 
-    def _append(self, table: Table, step: str) -> dict[str, Any]:
+    def _append(self, game: OpenGame, step: str) -> PlayedGame:
         with about("step"):
-            state = apply_text(table.state, step)
+            state = apply_text(game.state, step)
         text, ended = step.strip(), None if state.result is None else "played"
-        return self._change(table, lambda: self.library.append(table.kept, text, state.result, ended))
+        return self._change(game, lambda: self.library.append(game.saved, text, state.result, ended))
 
-    def _change(self, seen: Table, change: Callable[[], None]) -> dict[str, Any]:
+    def _change(self, seen: OpenGame, change: Callable[[], None]) -> PlayedGame:
         try:
             change()
         except ConflictError:
-            raise _gone_on(self.table(seen.kept.id), seen.kept.length) from None
-        return self.table(seen.kept.id).shape()
+            raise _conflict(self.get(seen.saved.id), seen.saved.length) from None
+        return self.get(seen.saved.id).describe()
 
-    def _open(self, id: str, at: int) -> Table:
-        """A game that goes on, and has as many steps as the client knows."""
-        table = self.table(id)
-        self._require(table, at)
-        return table
+    def _open(self, id: str, at: int) -> OpenGame:
+        """Return a running game that has the number of steps the client has seen."""
+        game = self.get(id)
+        self._require(game, at)
+        return game
 
-    def _require(self, table: Table, at: int) -> None:
-        if table.kept.length != at:
-            raise _gone_on(table, at)
-        if table.kept.ended is not None:
+    def _require(self, game: OpenGame, at: int) -> None:
+        if game.saved.length != at:
+            raise _conflict(game, at)
+        if game.saved.ended is not None:
             raise ProblemError(422, "the game is over")
 
 
-def _gone_on(table: Table, at: int) -> ProblemError:
-    length = table.kept.length
-    text = "the game was changed meanwhile" if length == at else f"the game has {length} steps, not {at}"
-    return ProblemError(409, text, "at", game=table.shape())
+def _conflict(game: OpenGame, at: int) -> ProblemError:
+    length = game.saved.length
+    text = "the game has changed" if length == at else f"the game has {length} steps, not {at}"
+    return ProblemError(409, text, "at", game=game.describe().model_dump(by_alias=True))
 
 
 @lru_cache(maxsize=64)
@@ -270,12 +278,12 @@ def _player(name: str, game: str) -> Player:
 
 
 @lru_cache(maxsize=16)
-def _judge(game: str) -> Judge:
-    return judge_for(game_named(game), solved=0)
+def _reviewer(game: str) -> Reviewer:
+    return reviewer_for(game_named(game), solved=0)
 
 
-def think_once() -> None:
-    """A first move of the first game: its native code is ready then, for this process and later ones."""
+def compile_default_game() -> None:
+    """Search one move of the default game, so that its native code is compiled."""
     game = game_named(game_names()[0])
     state = game.initial_state(0)
     while state.is_chance:
@@ -285,39 +293,39 @@ def think_once() -> None:
 
 
 def routes(games: Games) -> APIRouter:
-    """The requests about a game that is played."""
+    """Return the routes about playing."""
     router = APIRouter(prefix="/api/games", responses=DECLARED)
 
     @router.post("", status_code=201)
-    def begin(request: NewGame) -> GameShape:
-        return GameShape.model_validate(games.begin(request))
+    def begin(request: NewGame) -> PlayedGame:
+        return games.begin(request)
 
     @router.get("/{id}")
-    def game(id: str) -> GameShape:
-        return GameShape.model_validate(games.table(id).shape())
+    def game(id: str) -> PlayedGame:
+        return games.get(id).describe()
 
     @router.post("/{id}/steps")
-    def step(id: str, request: GameStepRequest) -> GameShape:
-        return GameShape.model_validate(games.step(id, request.at, request.step))
+    def step(id: str, request: GameStepRequest) -> PlayedGame:
+        return games.step(id, request.at, request.step)
 
     @router.post("/{id}/roll")
-    def roll(id: str, request: AtRequest) -> GameShape:
-        return GameShape.model_validate(games.roll(id, request.at))
+    def roll(id: str, request: AtRequest) -> PlayedGame:
+        return games.roll(id, request.at)
 
     @router.post("/{id}/reply")
-    async def reply(id: str, request: AtRequest) -> GameShape:
-        return GameShape.model_validate(await games.reply(id, request.at))
+    async def reply(id: str, request: AtRequest) -> PlayedGame:
+        return await games.reply(id, request.at)
 
     @router.post("/{id}/take-back")
-    def take_back(id: str, request: AtRequest) -> GameShape:
-        return GameShape.model_validate(games.take_back(id, request.at))
+    def take_back(id: str, request: AtRequest) -> PlayedGame:
+        return games.take_back(id, request.at)
 
     @router.post("/{id}/resign")
-    def resign(id: str, request: ResignRequest) -> GameShape:
-        return GameShape.model_validate(games.resign(id, request.at, request.side))
+    def resign(id: str, request: ResignRequest) -> PlayedGame:
+        return games.resign(id, request.at, request.side)
 
     @router.post("/{id}/hint")
     async def hint(id: str, request: AtRequest) -> Hint:
-        return Hint.model_validate(await games.hint(id, request.at))
+        return await games.hint(id, request.at)
 
     return router

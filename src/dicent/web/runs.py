@@ -13,7 +13,7 @@ from fastapi import APIRouter
 
 from dicent.errors import MissingError
 from dicent.web.problems import DECLARED
-from dicent.web.schemas import RunShape, RunSummary, TournamentShape, TournamentSummary
+from dicent.web.schemas import RunDetails, RunSummary, TournamentDetails, TournamentSummary
 
 MOST = 1000  # runs and tournaments of a folder
 POINTS = 120  # of a curve; each is the mean of its neighbours
@@ -207,15 +207,15 @@ def routes(runs: Runs) -> APIRouter:
         return [RunSummary.model_validate(run) for run in runs.runs()]
 
     @router.get("/runs/{name}")
-    def run(name: str) -> RunShape:
-        return RunShape.model_validate(runs.run(name))
+    def run(name: str) -> RunDetails:
+        return RunDetails.model_validate(runs.run(name))
 
     @router.get("/tournaments")
     def tournaments() -> list[TournamentSummary]:
         return [TournamentSummary.model_validate(each) for each in runs.tournaments()]
 
     @router.get("/tournaments/{name}")
-    def tournament(name: str) -> TournamentShape:
-        return TournamentShape.model_validate(runs.tournament(name))
+    def tournament(name: str) -> TournamentDetails:
+        return TournamentDetails.model_validate(runs.tournament(name))
 
     return router

@@ -1,15 +1,16 @@
-"""Shapes: what requests and answers look like, checked on their way in and described for programs."""
+"""Schemas of requests and answers: FastAPI checks them and describes them in /api/openapi.json."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from dicent.library.library import Dice, Ended, Result
 
 Side = Literal["MAX", "MIN"]
 Turn = Literal["MAX", "MIN", "CHANCE"]
 Cell = tuple[int, int]  # row and column, from the top left
-Outcome = Literal[1, 0, -1]
 
 GameText = Annotated[str, Field(max_length=200, description="The text that names a game.")]
 PositionText = Annotated[str, Field(max_length=2000, description="A position's text; empty: a start.")]
@@ -18,13 +19,13 @@ At = Annotated[int, Field(ge=0, le=1_000_000, description="How many steps the cl
 
 
 class Request(BaseModel):
-    """What clients send: fields that nobody knows are errors."""
+    """The base of requests: unknown fields are errors."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class Problem(BaseModel):
-    """What went wrong, and with which field."""
+    """An error, with the field at fault."""
 
     error: str
     field: str | None
@@ -33,8 +34,8 @@ class Problem(BaseModel):
 # Positions
 
 
-class PieceShape(BaseModel):
-    """A piece on its cell."""
+class Piece(BaseModel):
+    """A piece on a square."""
 
     row: int
     column: int
@@ -42,12 +43,12 @@ class PieceShape(BaseModel):
     owner: Side | None
 
 
-class ViewShape(BaseModel):
-    """What the board looks like."""
+class Board(BaseModel):
+    """The board as it is drawn."""
 
     rows: int
     columns: int
-    pieces: list[PieceShape]
+    pieces: list[Piece]
     die: str
     marked: list[Cell]
     row_names: list[str]
@@ -55,8 +56,8 @@ class ViewShape(BaseModel):
     caption: str
 
 
-class ActionShape(BaseModel):
-    """A legal action, with the cells that it leads from and to where a board shows them."""
+class Action(BaseModel):
+    """A legal action, with the squares it leads from and to if the board shows them."""
 
     model_config = ConfigDict(populate_by_name=True)
     text: str
@@ -64,25 +65,25 @@ class ActionShape(BaseModel):
     to: Cell | None
 
 
-class OutcomeShape(BaseModel):
+class Outcome(BaseModel):
     """An outcome of chance."""
 
     text: str
     p: float
 
 
-class PositionShape(BaseModel):
-    """A position and all that may happen there."""
+class Position(BaseModel):
+    """A position with its legal actions and possible outcomes."""
 
     game: str
     position: str
     to_play: Turn | None
     roller: Side | None  # who moves after the roll, where chance is to play
-    result: Outcome | None
+    result: Result | None
     ply: int
-    view: ViewShape | None
-    actions: list[ActionShape]
-    outcomes: list[OutcomeShape]
+    view: Board | None
+    actions: list[Action]
+    outcomes: list[Outcome]
 
 
 class StepRequest(Request):
@@ -97,30 +98,30 @@ class StepRequest(Request):
 
 
 class Players(BaseModel):
-    """Who plays: "human", a strength, or whoever an imported game names."""
+    """The players: "human", a strength, or the names in an imported game."""
 
     MAX: str
     MIN: str
 
 
 class NewPlayers(Request):
-    """Who is to play: "human" or a strength."""
+    """The players of a new game: "human" or a strength."""
 
     MAX: Annotated[str, Field(max_length=40)]
     MIN: Annotated[str, Field(max_length=40)]
 
 
 class NewGame(Request):
-    """A game to begin."""
+    """A new game."""
 
     game: GameText
     position: PositionText = ""
     players: NewPlayers
-    dice: Literal["rolled", "hand"] = "rolled"
+    dice: Dice = "rolled"
 
 
-class HistoryShape(BaseModel):
-    """A step that was played: who did it, and the position after it."""
+class PlayedStep(BaseModel):
+    """A played step, its player, and the position after it."""
 
     step: str
     player: Turn
@@ -134,58 +135,58 @@ class Summary(BaseModel):
     game: str
     title: str
     players: Players
-    dice: Literal["rolled", "hand"]
-    result: Outcome | None
-    ended: Literal["played", "resigned"] | None
+    dice: Dice
+    result: Result | None
+    ended: Ended | None
     created: str
     changed: str
     length: int
     reviewed: bool
 
 
-class GameShape(BaseModel):
-    """A game of the library with all that a board needs."""
+class PlayedGame(BaseModel):
+    """A game of the library with its position and history."""
 
     id: str
     game: str
     start: str
     steps: list[str]
     players: Players
-    dice: Literal["rolled", "hand"]
-    result: Outcome | None
-    ended: Literal["played", "resigned"] | None
+    dice: Dice
+    result: Result | None
+    ended: Ended | None
     created: str
-    position: PositionShape
-    history: list[HistoryShape]
+    position: Position
+    history: list[PlayedStep]
     reviewed: bool
 
 
 class Conflict(Problem):
-    """The game is not what the client believes; or, without `game`, something else is in the way."""
+    """The game has changed since the client read it; `game` is its current state."""
 
-    game: GameShape | None = None
+    game: PlayedGame | None = None
 
 
 class AtRequest(Request):
-    """Something to do with a game, as far as the client has seen it."""
+    """A request about a game in the state that the client has seen."""
 
     at: At
 
 
 class GameStepRequest(AtRequest):
-    """An action, or an outcome of dice that are rolled by hand."""
+    """An action, or an outcome of real dice."""
 
     step: StepText
 
 
 class ResignRequest(AtRequest):
-    """Who gives up."""
+    """A resignation."""
 
     side: Side
 
 
 class Hint(BaseModel):
-    """What a strong player would do."""
+    """The best move of a strong search."""
 
     action: str
     win: float
@@ -203,13 +204,13 @@ class GamePage(BaseModel):
 
 
 class ImportRequest(Request):
-    """Games as text, in any format that we read."""
+    """Games as text, in any known format."""
 
     text: str
 
 
 class Imported(BaseModel):
-    """The games that were added."""
+    """The ids of the imported games."""
 
     ids: list[str]
 
@@ -218,19 +219,19 @@ class Imported(BaseModel):
 
 
 class ReviewState(BaseModel):
-    """How a review stands."""
+    """The state of a review."""
 
     state: Literal["none", "running", "done", "failed"]
     progress: float
-    review: dict[str, Any] | None
+    review: dict[str, JsonValue] | None
     error: str | None
 
 
 # Information
 
 
-class OptionShape(BaseModel):
-    """A choice that a game offers."""
+class GameOption(BaseModel):
+    """An option of a game."""
 
     name: str
     default: int | str | bool
@@ -244,7 +245,7 @@ class GameInfo(BaseModel):
     name: str
     title: str
     description: str
-    options: list[OptionShape]
+    options: list[GameOption]
     chance: bool
     view: bool
 
@@ -257,7 +258,7 @@ class StrengthInfo(BaseModel):
 
 
 class Info(BaseModel):
-    """What this server offers."""
+    """The games, strengths and formats of this server."""
 
     version: str
     games: list[GameInfo]
@@ -284,7 +285,7 @@ class RunSummary(BaseModel):
 
 
 class Curve(BaseModel):
-    """A series for a plot, over minutes."""
+    """A series of values over minutes."""
 
     group: str  # curves of one group belong in one plot
     name: str
@@ -294,12 +295,12 @@ class Curve(BaseModel):
     y: list[float]
 
 
-class RunShape(RunSummary):
+class RunDetails(RunSummary):
     """A run with its curves and latest games, as records."""
 
-    settings: dict[str, Any]
+    settings: dict[str, JsonValue]
     curves: list[Curve]
-    games: list[dict[str, Any]]
+    games: list[dict[str, JsonValue]]
 
 
 class TournamentSummary(BaseModel):
@@ -312,10 +313,10 @@ class TournamentSummary(BaseModel):
     finished: bool
 
 
-class TournamentShape(TournamentSummary):
-    """A tournament with its ratings, strongest first, and the shares that each had against each."""
+class TournamentDetails(TournamentSummary):
+    """A tournament with its ratings, strongest first, and the score of each player against each other."""
 
     seed: int
-    ratings: list[dict[str, Any]]
-    first_move: dict[str, Any] | None
+    ratings: list[dict[str, JsonValue]]
+    first_move: dict[str, JsonValue] | None
     cross: list[list[float | None]]

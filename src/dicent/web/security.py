@@ -1,14 +1,13 @@
-"""Security: who may ask, how much at once, and what browsers may do with the answers.
+"""Security: check the host, origin, token and size of requests, and set security headers.
 
-Pages of other sites must not reach this server through their visitors' browsers: a host that is not ours
-is refused (a name that somebody has pointed at this machine), and so is an origin that is not the host.
+Pages of other sites must not reach this server through a visitor's browser. The server refuses unknown host
+names, which prevents DNS rebinding, and origins other than the host.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hmac
-from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -16,7 +15,7 @@ from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dicent.web.problems import told
+from dicent.web.problems import error_answer
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 POLICY = (
@@ -32,13 +31,13 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-cache",
 }
-SMALL, LARGE = 1 << 16, 1 << 21  # bytes of a request; of one that brings games
+SMALL, LARGE = 1 << 16, 1 << 21  # maximum bytes of a request, and of an import
 LARGE_PATHS = ("/api/import",)
 SECONDS = 30  # for a request's body to arrive
 
 
 class Security:
-    """What every request and every answer passes."""
+    """Middleware that checks every request and adds headers to every answer."""
 
     def __init__(self, app: ASGIApp, host: str, port: int, token: str | None) -> None:
         self.app = app
@@ -47,7 +46,7 @@ class Security:
         self.cookie = f"dicent-{port}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """See ASGI."""
+        """Handle one request; see the ASGI specification."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
@@ -76,20 +75,20 @@ class Security:
         await self.app(scope, again, send)
 
     def _refused(self, scope: Scope) -> Response | None:
-        """Why a request may not pass, if so."""
+        """Return the error for a request that is refused, else None."""
         headers = Headers(scope=scope)
         host = headers.get("host", "")
         if self.local and _name(host) not in LOOPBACK:
-            return told(403, f"this server is not called {host[:100]!r}: use http://127.0.0.1")
+            return error_answer(403, f"unknown host {host[:100]!r}; use http://127.0.0.1")
         origin = headers.get("origin")
         if origin is not None and _netloc(origin) != host.lower():
-            return told(403, "requests of other sites are refused")
+            return error_answer(403, "requests from other sites are refused")
         if headers.get("sec-fetch-site") in ("cross-site", "same-site") and scope.get("method") != "GET":
-            return told(403, "requests of other sites are refused")
+            return error_answer(403, "requests from other sites are refused")
         return None if self.token is None else self._without_token(scope, headers)
 
     def _without_token(self, scope: Scope, headers: Headers) -> Response | None:
-        """A request needs the token: as a cookie, a bearer, or once in the address, which sets the cookie."""
+        """Check the token in the cookie, the bearer header or the address, which sets the cookie."""
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         if scope["type"] == "http" and scope["method"] == "GET":
             for key, value in query:
@@ -102,14 +101,14 @@ class Security:
         bearer = headers.get("authorization", "").removeprefix("Bearer ")
         if self._is_token(bearer) or self._is_token(_cookie(headers, self.cookie)):
             return None
-        return told(401, "the token is missing: open the address that dicent serve has printed")
+        return error_answer(401, "the token is missing; open the address that `dicent serve` printed")
 
     def _is_token(self, given: str) -> bool:
         return self.token is not None and hmac.compare_digest(given.encode(), self.token.encode())
 
 
 def _name(host: str) -> str:
-    """A host's name without its port."""
+    """Return a host without its port."""
     try:
         return urlsplit(f"//{host}").hostname or ""
     except ValueError:
@@ -117,7 +116,7 @@ def _name(host: str) -> str:
 
 
 def _netloc(origin: str) -> str | None:
-    """An origin's host and port; None where there is none."""
+    """Return the host and port of an origin, or None."""
     try:
         return urlsplit(origin).netloc.lower() or None
     except ValueError:
@@ -125,14 +124,14 @@ def _netloc(origin: str) -> str | None:
 
 
 def _cookie(headers: Headers, name: str) -> str:
-    """A cookie's value. Other programs on this machine have theirs beside it, in any form."""
+    """Return the value of a cookie; cookies of other local programs may be malformed."""
     return cookie_parser(headers.get("cookie", "")).get(name, "")
 
 
 async def _read(scope: Scope, receive: Receive) -> bytes | Response:
-    """The body of a request, or why it is not read to its end."""
+    """Return the body of a request, or an error answer."""
     most = LARGE if scope["path"] in LARGE_PATHS else SMALL
-    too_long = told(413, f"a request has {most:,} bytes at the most")
+    too_long = error_answer(413, f"a request may have at most {most:,} bytes")
     announced = Headers(scope=scope).get("content-length", "0")
     if not announced.isdecimal() or int(announced) > most:
         return too_long
@@ -143,18 +142,18 @@ async def _read(scope: Scope, receive: Receive) -> bytes | Response:
             while more:
                 message = await receive()
                 if message["type"] == "http.disconnect":
-                    return told(400, "the request was broken off")
+                    return error_answer(400, "the request was aborted")
                 parts.append(message.get("body", b""))
                 more = message.get("more_body", False)
                 if sum(map(len, parts)) > most:
                     return too_long
     except TimeoutError:
-        return told(408, "the request took too long to arrive")
+        return error_answer(408, "the request took too long to arrive")
     return b"".join(parts)
 
 
 async def _refuse(answer: Response, scope: Scope, receive: Receive, send: Send) -> None:
-    if scope["type"] == "websocket":  # closed before it is accepted, which browsers see as status 403
+    if scope["type"] == "websocket":  # closed before it is accepted: browsers report status 403
         await receive()
         await send({"type": "websocket.close", "code": 1008, "reason": "refused"})
         return
@@ -162,7 +161,7 @@ async def _refuse(answer: Response, scope: Scope, receive: Receive, send: Send) 
 
 
 def _with_headers(send: Send) -> Send:
-    async def sent(message: Any) -> None:
+    async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             for name, value in HEADERS.items():

@@ -1,4 +1,4 @@
-"""The application put together, and the server that runs it."""
+"""Assemble the application and run its server."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ from dicent.web import archive, games, positions, reviews, runs
 from dicent.web.engine_socket import add_socket
 from dicent.web.problems import add_handlers
 from dicent.web.security import LOOPBACK, Security
-from dicent.web.threads import Work
+from dicent.web.threads import SearchThreads
 
 STATIC = Path(__file__).parent / "static"
 FILE = "games.sqlite"
 PORT = 8420
 EVERYWHERE = ("0.0.0.0", "::")
-SWITCH = 0.0005  # seconds for which a thread may keep others from Python: searches need it rarely
+SWITCH = 0.0005  # seconds between switches of Python threads; searches rarely hold the interpreter
 WS_BYTES = 1 << 16  # of a message on the engine's socket
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Where the server listens and what it keeps."""
+    """Settings of the server."""
 
     folder: Path = field(default_factory=data_folder)  # of the library
     runs: Path = Path("runs")
     host: str = "127.0.0.1"
     port: int = PORT
-    token: str | None = None  # one is made up where the server can be reached from other machines
-    threads: int | None = None  # that think about moves; by default one a core
-    warm: bool = False  # compile what the first game needs while nobody plays yet?
+    token: str | None = None  # generated if other machines can connect
+    threads: int | None = None  # for moves; by default one per core
+    warm: bool = False  # compile the first game at the start
 
     def __post_init__(self) -> None:
         if self.host not in LOOPBACK and self.token is None:
@@ -52,17 +52,17 @@ class Settings:
 
     @property
     def address(self) -> str:
-        """What to open in the browser."""
+        """Return the address to open in the browser."""
         return self._address("127.0.0.1" if self.host in EVERYWHERE else self.host)
 
     @property
     def outside(self) -> str | None:
-        """What others open, where the server listens everywhere and this machine has an address."""
+        """Return the address for other machines, or None."""
         if self.host not in EVERYWHERE:
             return None
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
             try:
-                probe.connect(("192.0.2.1", 9))  # sends nothing, and tells by which address it would
+                probe.connect(("192.0.2.1", 9))  # sends nothing, but selects the local address
             except OSError:
                 return None
             return self._address(probe.getsockname()[0])
@@ -73,15 +73,15 @@ class Settings:
 
 
 def make_app(settings: Settings) -> FastAPI:
-    """The application; its library is opened here."""
-    library, work = Library(settings.folder / FILE), Work(settings.threads)
+    """Return the application, with its library open."""
+    library, threads = Library(settings.folder / FILE), SearchThreads(settings.threads)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         if settings.warm:
-            work.reviews.submit(games.think_once)
+            threads.reviews.submit(games.compile_default_game)
         yield
-        work.close()
+        threads.close()
         workers.close()
         library.close()
 
@@ -90,15 +90,15 @@ def make_app(settings: Settings) -> FastAPI:
         version=dicent.__version__,
         lifespan=lifespan,
         openapi_url="/api/openapi.json",
-        docs_url=None,  # pages that are fetched from elsewhere
+        docs_url=None,  # the default pages load scripts from other sites
         redoc_url=None,
     )
     add_handlers(app)
     workers = add_socket(app)
     app.include_router(positions.routes())
     app.include_router(archive.routes(library))
-    app.include_router(games.routes(games.Games(library, work)))
-    app.include_router(reviews.routes(reviews.Reviews(library, work)))
+    app.include_router(games.routes(games.Games(library, threads)))
+    app.include_router(reviews.routes(reviews.Reviews(library, threads)))
     app.include_router(runs.routes(runs.Runs(settings.runs)))
     _add_pages(app)
     app.add_middleware(Security, host=settings.host, port=settings.port, token=settings.token)
@@ -109,7 +109,9 @@ def _add_pages(app: FastAPI) -> None:
     @app.get("/", include_in_schema=False)
     def page() -> Response:
         if not (STATIC / "index.html").exists():
-            return PlainTextResponse("Dicent is here, without its pages; programs begin at /api/info.\n")
+            return PlainTextResponse(
+                "Dicent is running without its pages; the HTTP interface starts at /api/info.\n"
+            )
         return FileResponse(STATIC / "index.html")
 
     if STATIC.is_dir():
@@ -117,7 +119,7 @@ def _add_pages(app: FastAPI) -> None:
 
 
 def serve(settings: Settings, ready: Callable[[uvicorn.Server], object] = lambda server: None) -> None:
-    """Run the server until it is stopped; `ready` is given it once it answers."""
+    """Run the server until it stops; call `ready` with it once it answers requests."""
     listening = _listen(settings.host, settings.port)
     with listening:
         sys.setswitchinterval(SWITCH)
@@ -134,27 +136,29 @@ def serve(settings: Settings, ready: Callable[[uvicorn.Server], object] = lambda
 
 
 class _Server(uvicorn.Server):
-    """Uvicorn's server, which says when it answers."""
+    """Uvicorn's server with a callback when it is ready."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[uvicorn.Server], object]) -> None:
         super().__init__(config)
         self.ready = ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """See uvicorn."""
+        """Start the server and call `ready`."""
         await super().startup(sockets)
         self.ready(self)
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """A socket that listens, or an error in words."""
+    """Return a listening socket, or raise an error that explains the problem."""
     if not 0 <= port < 1 << 16:
-        raise DicentError(f"{port} is no port: they go up to {(1 << 16) - 1}")
+        raise DicentError(f"port must be from 0 to {(1 << 16) - 1} (got {port})")
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listening = socket.socket(family, kind, protocol)  # without its protocol, answers come 40 ms late
+        listening = socket.socket(
+            family, kind, protocol
+        )  # without the protocol, answers are delayed by 40 ms
     except OSError as error:
-        raise DicentError(f"{host}, port {port}, is no address to listen at: {error}") from error
+        raise DicentError(f"cannot resolve {host}, port {port}: {error}") from error
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
@@ -163,8 +167,8 @@ def _listen(host: str, port: int) -> socket.socket:
         listening.close()
         if error.errno == errno.EADDRINUSE:
             raise DicentError(
-                f"port {port} is taken, perhaps by a Dicent that runs already: stop it, or choose another "
-                f"with --port {port + 1}"
+                f"port {port} is in use, perhaps by another Dicent; stop it, or choose another port, "
+                f"as in --port {port + 1}"
             ) from error
-        raise DicentError(f"{host}, port {port}, cannot be listened at: {error}") from error
+        raise DicentError(f"cannot listen on {host}, port {port}: {error}") from error
     return listening

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from dicent.errors import DicentError, RecordError
 from dicent.game import Game, State
-from dicent.game.registry import make
+from dicent.game.registry import make_installed
 from dicent.games.ewn.squares import die_of, mover_of, stones_of
 from dicent.games.ewn.variant import require_usual
-from dicent.play.record import Record, replay
+from dicent.play.record import Record
 
 
 class Ply(NamedTuple):
@@ -26,9 +26,9 @@ class Ply(NamedTuple):
 
 def plies_of(record: Record, what: str) -> tuple[State, list[Ply]]:
     """Return the position after the set-up and the plies from there; skip a roll without a move."""
-    game = make(record.game)
+    game = make_installed(record.game, "the record")
     require_usual(game, what)
-    states = list(replay(record, game))
+    states = list(record.states(game))
     racing = [
         i for i, state in enumerate(states) if state.is_chance or state.result is not None or die_of(state)
     ]

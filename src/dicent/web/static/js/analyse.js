@@ -114,7 +114,7 @@ export function Analyse({ query }) {
         </label>
         <div class="buttons">
           <button class="quiet">Show</button>
-          <button type="button" class="quiet" disabled=${!position?.view} onClick=${() => setEditing(true)}>Set up by hand</button>
+          <button type="button" class="quiet" disabled=${!position?.view} onClick=${() => setEditing(true)}>Set up board</button>
           <a class="button quiet" href=${`#/analyse?game=${encodeURIComponent(game)}`} onClick=${(/** @type {Event} */ e) => { e.preventDefault(); getStart(game).then((start) => go(start.position)); }}>Start position</a>
         </div>
       </form>
@@ -122,14 +122,14 @@ export function Analyse({ query }) {
       <section class="card" aria-label="Analysis">
         <div class="engine-line">
           <button type="button" class="quiet with-icon" disabled=${!open || (running && done && analysis?.full)} onClick=${() => (running && done ? goOn() : setRunning(!running))}>
-            <${Icon} name=${running && !done ? "stop" : "play"} />${running && !done ? "Stop" : "Go on"}
+            <${Icon} name=${running && !done ? "stop" : "play"} />${running && !done ? "Stop" : "Continue"}
           </button>
-          <select class="analyst" aria-label="Who analyses" value=${analyst} onChange=${(/** @type {any} */ e) => setPlayer(e.currentTarget.value)}>
+          <select class="analyst" aria-label="Engine strength" value=${analyst} onChange=${(/** @type {any} */ e) => setPlayer(e.currentTarget.value)}>
             <option value="">Strongest</option>
             ${(info?.strengths ?? []).map((one) => html`<option value=${one.name}>${one.title || one.name}</option>`)}
           </select>
         </div>
-        <p class="engine-facts">${facts(analysis, open, running && !error)}</p>
+        <p class="engine-status">${facts(analysis, open, running && !error)}</p>
         <${MoveTable} here=${here} analysis=${analysis} pointed=${pointed} onPoint=${setPointed} onStep=${step} />
       </section>
       <${Rolls} here=${here} analysis=${analysis} chosen=${chosen} />
@@ -153,10 +153,10 @@ function turnText(position) {
 /** @param {Analysis|null} analysis @param {boolean} open @param {boolean} running */
 function facts(analysis, open, running) {
   if (!open) return "";
-  if (!analysis) return running ? "Getting ready; the first analysis of a game takes a while." : "";
+  if (!analysis) return running ? "Preparing this game. The first analysis takes longer." : "";
   const parts = [];
   if (analysis.proved) parts.push(analysis.source === "tablebase" ? "exact, from the tablebase" : "exact");
-  else if (analysis.full) parts.push("as far as it goes");
+  else if (analysis.full) parts.push("memory limit reached");
   if (analysis.depth) parts.push(`depth ${analysis.depth}`);
   parts.push(`${count(analysis.nodes)} nodes`, `${analysis.time.toFixed(1)} s`);
   return parts.join(" · ");
@@ -166,14 +166,14 @@ function facts(analysis, open, running) {
 function MoveTable({ here, analysis, pointed, onPoint, onStep }) {
   const moves = analysis?.moves ?? [];
   if (here?.result !== null && here?.result !== undefined) return html`<p class="soft">The game is over.</p>`;
-  if (here?.to_play === "CHANCE") return html`<p class="soft">Choose a roll under the board, or see below what each would bring.</p>`;
+  if (here?.to_play === "CHANCE") return html`<p class="soft">Choose a roll below the board to continue.</p>`;
   const rows = moves.length ? moves : (here?.actions ?? []).map((action) => /** @type {Partial<Move>} */ ({ action: action.text }));
   return html`<div class="table-scroll"><table class="moves-table">
-    <thead><tr><th scope="col">Move</th><th scope="col" class="number">Wins</th><th scope="col" class="number">Loss</th><th scope="col">Likely continuation</th></tr></thead>
+    <thead><tr><th scope="col">Move</th><th scope="col" class="number">Win</th><th scope="col" class="number">Loss</th><th scope="col">Best line</th></tr></thead>
     <tbody onPointerLeave=${() => onPoint(null)}>
       ${rows.map((move, i) => html`<tr key=${move.action} class=${pointed === move.action ? "pointed" : ""} onPointerEnter=${() => onPoint(move.action ?? null)}>
         <td><button type="button" class="link" onFocus=${() => onPoint(move.action ?? null)} onBlur=${() => onPoint(null)} onClick=${() => onStep(move.action ?? "")}>${move.action}</button></td>
-        <td class="number">${known(move.win) ? percent(/** @type {number} */ (move.win), 1) : "–"}${move.proved && html`<abbr class="exact" title="Proved: this value is exact"> exact</abbr>`}</td>
+        <td class="number">${known(move.win) ? percent(/** @type {number} */ (move.win), 1) : "–"}${move.proved && html`<abbr class="exact" title="Proved: the exact value"> exact</abbr>`}</td>
         <td class="number ${i === 0 ? "soft" : ""}">${known(move.loss) ? (i === 0 ? "best" : points(-/** @type {number} */ (move.loss))) : "–"}</td>
         <td class="pv">${(move.pv ?? []).slice(1, 8).join(" ")}</td>
       </tr>`)}
@@ -194,8 +194,8 @@ function Rolls({ here, analysis, chosen }) {
   const after = here?.to_play === "CHANCE" ? "" : ` after ${shown?.action}`;
   const expected = rolls.every((roll) => Number.isFinite(roll.win)) ? rolls.reduce((sum, roll) => sum + roll.p * roll.win, 0) : null;
   return html`<section class="card" aria-label="By roll">
-    <h2>What each roll brings${after}</h2>
-    <p class="help">${expected === null ? "" : html`${COLOUR.MAX} wins with ${percent(expected, 1)} on average. Bars to the right help ${COLOUR.MAX}, to the left ${COLOUR.MIN}.`}</p>
+    <h2>Rolls${after}</h2>
+    <p class="help">${expected === null ? "" : html`On average ${COLOUR.MAX} wins ${percent(expected, 1)}. Bars to the right are good for ${COLOUR.MAX}, to the left for ${COLOUR.MIN}.`}</p>
     <${OutcomeBars} rolls=${rolls} expected=${expected} />
   </section>`;
 }

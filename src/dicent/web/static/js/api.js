@@ -5,7 +5,7 @@ export class ApiError extends Error {
   /** @param {number} status @param {any} body */
   constructor(status, body) {
     const text = body?.error ?? (typeof body?.detail === "string" ? body.detail : null);
-    super(text ?? `The server answered with status ${status}.`);
+    super(text ?? `The server returned error ${status}.`);
     this.status = status;
     this.body = body ?? {};
     /** @type {string|null} */
@@ -16,7 +16,7 @@ export class ApiError extends Error {
 /** No answer at all. */
 export class AwayError extends Error {
   constructor() {
-    super("The server does not answer. Is it still running?");
+    super("No connection to the server. Is it still running?");
   }
 }
 
@@ -65,7 +65,7 @@ async function request(method, path, body, { patient = true, signal, text = fals
       setAway(true);
       if (!patient) throw new AwayError();
       await wait(PATIENCE);
-      if (signal?.aborted) throw new DOMException("not needed any more", "AbortError");
+      if (signal?.aborted) throw new DOMException("the request was cancelled", "AbortError");
       continue;
     }
     setAway(false);

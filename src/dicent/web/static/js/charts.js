@@ -70,7 +70,7 @@ function LuckBars({ moments, width, x, at }) {
   const bar = Math.max(2, Math.min(14, ((width - LEFT - RIGHT) / Math.max(1, moments.length)) * 0.9));
   const sum = lucks.reduce((total, luck) => total + luck, 0);
   return html`<svg class="luck" width=${width} height=${height} role="img"
-    aria-label=${`Luck of each roll; in sum ${points(sum)} for ${COLOUR.MAX}`}>
+    aria-label=${`Luck of each roll; total ${points(sum)} for ${COLOUR.MAX}`}>
     <line class="grid" x1=${LEFT} x2=${width - RIGHT} y1=${middle} y2=${middle} />
     <text x=${LEFT - 7} y=${middle + 4} text-anchor="end">luck</text>
     <line class="here" x1=${x(at)} x2=${x(at)} y1="4" y2=${height - 4} />
@@ -97,7 +97,7 @@ export function OutcomeBars({ rolls, expected }) {
       const side = changes[i] > 0 ? "MAX" : "MIN";
       return html`<li key=${roll.outcome}>
         <${Face} value=${roll.outcome} size="tiny" />
-        <span class="hidden">Roll ${roll.outcome}: ${COLOUR.MAX} wins with ${percent(roll.win, 1)}</span>
+        <span class="hidden">Roll ${roll.outcome}: ${COLOUR.MAX} wins ${percent(roll.win, 1)}</span>
         <span class="roll-track" aria-hidden="true">
           <span class="roll-part ${side}" style=${{ left: `${side === "MAX" ? 50 : 50 - length}%`, width: `${length}%` }}></span>
         </span>
@@ -150,6 +150,6 @@ export function Lines({ curves, xLabel, label, percent: shares = false }) {
       </g>`)}
     </svg>`}
     ${drawn.length > 1 && html`<figcaption class="legend">${drawn.map((curve, i) => html`<span class="series s${i % 6}"><i></i>${curve.name}</span>`)}</figcaption>`}
-    ${all.length === 0 && html`<p class="soft">Nothing was measured yet.</p>`}
+    ${all.length === 0 && html`<p class="soft">No measurements yet.</p>`}
   </figure>`;
 }

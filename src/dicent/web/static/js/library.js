@@ -38,7 +38,7 @@ export function Library() {
     setDoomed(null);
     try {
       await remove(`/api/games/${encodeURIComponent(game.id)}`);
-      announce("The game was deleted.");
+      announce("Game deleted.");
       await load();
     } catch (/** @type {any} */ e) {
       setProblem(e.message);
@@ -60,8 +60,8 @@ export function Library() {
       </select>
     </div>
     <${Message} text=${problem} /><${Message} text=${note} kind="note" onClose=${() => setNote(null)} />
-    ${list && list.games.length === 0 && html`<div class="card empty"><p>${filtered ? "No game fits." : "No game yet."}</p>
-      ${!filtered && html`<div class="buttons centre"><a class="button primary" href="#/play">Play the first one</a></div>`}</div>`}
+    ${list && list.games.length === 0 && html`<div class="card empty"><p>${filtered ? "No games found." : "You have no games yet."}</p>
+      ${!filtered && html`<div class="buttons centre"><a class="button primary" href="#/play">Play a game</a></div>`}</div>`}
     ${list && list.games.length > 0 && html`<ul class="games">${list.games.map((game) => html`<${Row} key=${game.id} game=${game} formats=${formatNames(info)} onDelete=${() => setDoomed(game)}
       onExport=${(/** @type {string} */ format) => exportGame(game.id, format).then(() => setProblem(null), (e) => setProblem(e.message))} />`)}</ul>`}
     ${list && list.pages > 1 && html`<nav class="pages" aria-label="Pages">
@@ -69,10 +69,10 @@ export function Library() {
       <span>Page ${list.page} of ${list.pages}</span>
       <button type="button" class="quiet" disabled=${list.page >= list.pages} onClick=${() => setFilters({ ...filters, page: list.page + 1 })}>Older</button>
     </nav>`}
-    ${doomed && html`<${Confirm} question="Delete this game? It cannot be brought back." yes="Delete" onNo=${() => setDoomed(null)} onYes=${() => drop(doomed)} />`}
+    ${doomed && html`<${Confirm} question="Delete this game? This cannot be undone." yes="Delete" onNo=${() => setDoomed(null)} onYes=${() => drop(doomed)} />`}
     ${importing && html`<${Import} onClose=${() => setImporting(false)} onDone=${(/** @type {number} */ n) => {
       setImporting(false);
-      setNote(n === 1 ? "One game was added." : `${n} games were added.`);
+      setNote(n === 1 ? "Imported 1 game." : `Imported ${n} games.`);
       load();
     }} />`}
   </div>`;
@@ -97,10 +97,10 @@ function Row({ game, formats, onExport, onDelete }) {
     </a>
     <details class="menu" onFocusOut=${(/** @type {any} */ e) => closeMenu(e.currentTarget, e.relatedTarget)}
       onKeyDown=${(/** @type {any} */ e) => e.key === "Escape" && closeMenu(e.currentTarget, null)}>
-      <summary aria-label="More for this game">⋯</summary>
+      <summary aria-label="More actions">⋯</summary>
       <div class="menu-items" onClick=${(/** @type {any} */ e) => closeMenu(e.currentTarget.closest("details"), null)}>
-        ${open && plays && html`<a href=${`#/play/${id}`}>Play on</a>`}
-        <a href=${`#/review/${id}`}>Replay</a>
+        ${open && plays && html`<a href=${`#/play/${id}`}>Continue</a>`}
+        <a href=${`#/review/${id}`}>View</a>
         <a href=${`#/review/${id}?go`}>Review</a>
         ${formats.map((format) => html`<button type="button" key=${format} onClick=${() => onExport(format)}>Export as ${FORMATS[format] ?? format}</button>`)}
         <button type="button" class="delete" onClick=${onDelete}>Delete…</button>
@@ -143,7 +143,7 @@ function Import({ onClose, onDone }) {
   return html`<dialog ref=${dialog} class="import" aria-label="Import games" onCancel=${onClose}>
     <form onSubmit=${bring}>
       <h2>Import games</h2>
-      <p class="help">Records of Dicent, WTN or PGN: paste them, or choose a file.</p>
+      <p class="help">Paste Dicent records, WTN or PGN, or choose a file.</p>
       <label class="hidden" for="import-text">Games</label>
       <textarea id="import-text" class="mono" rows="9" value=${text} spellcheck=${false} onInput=${(/** @type {any} */ e) => setText(e.currentTarget.value)}></textarea>
       <label class="field-label" for="import-file">File<input id="import-file" type="file" onChange=${async (/** @type {any} */ e) => {

@@ -40,7 +40,7 @@ function App() {
       <nav aria-label="Pages">${PAGES.map(([page, text]) => html`<a key=${page} href=${`#/${page}`} aria-current=${page === current ? "page" : undefined}>${text}</a>`)}</nav>
       <${ThemeButton} />
     </header>
-    <div class="away" role="status">${away && html`<span>The server does not answer. Trying again; your game is kept.</span>`}</div>
+    <div class="away" role="status">${away && html`<span>Connection lost. Reconnecting. Your game is saved.</span>`}</div>
     <main id="main" tabindex="-1"><${Page} at=${at} /></main>
     <div id="announcer" class="hidden" aria-live="polite"></div>`;
 }

@@ -42,7 +42,7 @@ export function MoveList({ game, at, onGo, moments = null }) {
       box.scrollTop = here.offsetTop - box.clientHeight / 2;
     }
   }, [at, lines]);
-  if (!lines.length) return html`<ol class="moves" ref=${list}><li class="soft none">No move yet.</li></ol>`;
+  if (!lines.length) return html`<ol class="moves" ref=${list}><li class="soft none">No moves yet.</li></ol>`;
   return html`<ol class="moves" ref=${list} tabindex="0" aria-label="Moves">
     ${lines.map((line) => {
       const here = at === line.at || (at === line.rollAt && line.rollAt > 0);

@@ -12,8 +12,8 @@ import { capital, COLOUR } from "./words.js";
 
 /** Words that say more than a value's own name. @type {Record<string, string>} */
 const MEANING = {
-  random: "dealt at random",
-  mirrored: "mirrored: first places, second mirrors",
+  random: "random",
+  mirrored: "first places, second mirrors",
   alternate: "piece by piece, in turn",
   sequential: "one side after the other",
 };
@@ -111,12 +111,12 @@ export function NewGame() {
       </div>
       ${game.chance &&
       html`<${Choice} legend="Dice" name="dice" value=${dice} onChange=${setDice} choices=${[
-        ["rolled", "Rolled here"],
-        ["hand", "Entered by hand"],
+        ["rolled", "Computer rolls"],
+        ["hand", "Real dice"],
       ]} />`}
       <${Options} game=${game} chosen=${chosen} onChange=${setChosen} />
       <${Message} text=${problem} />
-      <div class="buttons"><button class="primary" disabled=${busy}>Start the game</button></div>
+      <div class="buttons"><button class="primary" disabled=${busy}>Start game</button></div>
     </form>
     <${Preview} text=${text} game=${game} />
   </div>`;

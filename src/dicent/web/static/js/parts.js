@@ -7,7 +7,7 @@ export function Message({ text, kind = "problem", onClose }) {
   return html`<div class="message-place" role=${kind === "problem" ? "alert" : "status"}>
     ${text &&
     html`<div class="message ${kind}"><span>${capital(inColours(text))}</span>
-      ${onClose && html`<button type="button" class="plain" aria-label="Close the message" onClick=${onClose}>×</button>`}
+      ${onClose && html`<button type="button" class="plain" aria-label="Close message" onClick=${onClose}>×</button>`}
     </div>`}
   </div>`;
 }
@@ -27,8 +27,8 @@ export function WinBar({ win, exact = false }) {
   const known = win !== null && Number.isFinite(win);
   const first = known ? /** @type {number} */ (win) : 0.5;
   const text = known
-    ? `${COLOUR.MAX} wins with ${percent(first, 1)}, ${COLOUR.MIN} with ${percent(1 - first, 1)}${exact ? ", exact" : ""}`
-    : "Winning chances are not known yet";
+    ? `Winning chances: ${COLOUR.MAX} ${percent(first, 1)}, ${COLOUR.MIN} ${percent(1 - first, 1)}${exact ? ", exact" : ""}`
+    : "Winning chances unknown";
   return html`<div class="win-bar ${known ? "" : "unknown"}" role="img" aria-label=${text}>
     <span class="win-text MAX">${known ? percent(first, 1) : "–"}</span>
     <div class="win-track"><div class="win-part" style=${{ transform: `scaleX(${first})` }}></div></div>
@@ -79,9 +79,9 @@ export function Stepper({ at, most, onGo }) {
       <${Icon} name=${icon} />
     </button>`;
   return html`<div class="stepper" role="group" aria-label="Steps of the game">
-    ${button("first", "To the start", 0)} ${button("back", "One step back", at - 1)}
+    ${button("first", "Go to the start", 0)} ${button("back", "One step back", at - 1)}
     <span class="step-count">${at} / ${most}</span>
-    ${button("next", "One step on", at + 1)} ${button("last", "To the end", most)}
+    ${button("next", "One step forward", at + 1)} ${button("last", "Go to the end", most)}
   </div>`;
 }
 

@@ -17,7 +17,7 @@ import { COLOUR, percent, playerName, resultText } from "./words.js";
 /** @typedef {import("./types.js").Side} Side */
 /** @typedef {import("./types.js").Arrow} Arrow */
 
-const SLOW = "Getting ready; the first moves of a game may take a while.";
+const SLOW = "Preparing this game. The first move takes longer.";
 
 /** @param {{id: string}} props */
 export function Play({ id }) {
@@ -56,7 +56,7 @@ export function Play({ id }) {
     const answer = await act("hint");
     if (!answer?.action || !game) return;
     const action = findAction(game.position, answer.action);
-    const chance = Number.isFinite(answer.win) ? `: wins with ${percent(answer.win, 1)}` : "";
+    const chance = Number.isFinite(answer.win) ? ` (wins ${percent(answer.win, 1)})` : "";
     const text = `Hint: ${answer.action}${chance}.`;
     setHint({ at: steps, arrow: action?.to ? { from: action.from, to: action.to, kind: "hint" } : null, text });
     announce(text);
@@ -86,9 +86,9 @@ export function Play({ id }) {
         <${TurnDie} game=${game} position=${position} live=${live} roller=${roller} onRoll=${toRoll ? press : null} />
         <div class="turn-words">
           <p class="status">${live ? statusText(game, roller, busy) : over && at === steps ? resultText(game.result, game.ended) : `After step ${at}`}</p>
-          <p class="status-more">${live && hint?.at === steps ? hint.text : over && at === steps ? "" : live ? (slow ? SLOW : helpText(game, roller, mine, rollForMe)) : "Looking back"}</p>
+          <p class="status-more">${live && hint?.at === steps ? hint.text : over && at === steps ? "" : live ? (slow ? SLOW : helpText(game, roller, mine, rollForMe)) : "Earlier position"}</p>
         </div>
-        ${game.dice === "hand" && !over && html`<${Faces} faces=${facesOf(game)} enabled=${live && turn === "CHANCE" && !busy} onChoose=${send} label="What the die shows" />`}
+        ${game.dice === "hand" && !over && html`<${Faces} faces=${facesOf(game)} enabled=${live && turn === "CHANCE" && !busy} onChoose=${send} label="Number on the die" />`}
       </section>
       ${tray && html`<div class=${mine ? "" : "unseen"}>${tray}</div>`}
       ${mine && !tray && html`<${ActionButtons} position=${game.position} onAction=${send} />`}
@@ -160,13 +160,13 @@ function statusText(game, roller, busy) {
 /** @param {Game} game @param {Side|null} roller @param {boolean} mine @param {boolean} rollForMe */
 function helpText(game, roller, mine, rollForMe) {
   if (game.position.to_play === "CHANCE") {
-    if (game.dice === "hand") return "Roll your die and choose what it shows.";
+    if (game.dice === "hand") return "Roll your die, then choose the number.";
     if (!isHuman(game, roller) || rollForMe) return "";
-    return game.position.view ? "Press the die, or Enter on the board." : "Press the die.";
+    return game.position.view ? "Click the die, or press Enter on the board." : "Click the die.";
   }
   if (!mine) return "";
-  if (game.position.actions.some((action) => action.from)) return "Pieces that can move have a ring.";
-  return game.position.actions.some((action) => action.to) ? "Choose a cell with a dot." : "Choose below.";
+  if (game.position.actions.some((action) => action.from)) return "Move a piece with a ring.";
+  return game.position.actions.some((action) => action.to) ? "Choose a square with a dot." : "Choose a move below.";
 }
 
 /** @param {{game: Game, side: Side, busy: string|null, roller: Side|null}} props */

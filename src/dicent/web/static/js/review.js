@@ -59,12 +59,12 @@ export function ReviewPage({ id, query }) {
         ? html`<${Verdict} review=${review} path=${path} />`
         : html`<section class="card" aria-label="Review">
             ${stand?.state === "running"
-              ? html`<p>Looking at every roll and every move…</p>
+              ? html`<p>Analysing every roll and move…</p>
                   <progress max="1" value=${stand.progress} aria-label="Progress of the review"></progress>`
-              : html`<p class="soft">${finished ? "A review finds each roll's luck and each move's loss." : "This game is not finished. A review looks at what was played so far."}</p>
+              : html`<p class="soft">${finished ? "A review shows the luck of each roll and the cost of each move." : "This game is not finished. A review covers the moves so far."}</p>
                   <div class="buttons"><button type="button" class="primary" disabled=${stand === null || !game.steps.length} onClick=${begin}>Review this game</button></div>`}
           </section>`}
-      ${review && html`<section class="card" aria-label="Course of the game">
+      ${review && html`<section class="card" aria-label="Winning chances">
         <h2>${COLOUR.MAX}'s winning chances</h2>
         <${WinCurve} moments=${review.moments} start=${review.start_win?.MAX ?? null} at=${at} onGo=${setAt} mistakes=${review.mistakes.filter((i) => (review.moments[i].loss ?? 0) >= 0.03)} />
       </section>`}
@@ -73,23 +73,23 @@ export function ReviewPage({ id, query }) {
         <${MoveList} game=${game} at=${at} onGo=${setAt} moments=${review?.moments ?? null} /></section>
       <div class="buttons">
         <button type="button" class="quiet" onClick=${() => exportGame(id, "record").catch((e) => setProblem(e.message))}>Export</button>
-        ${!finished && html`<a class="button quiet" href=${`#/play/${id}`}>Play on</a>`}
+        ${!finished && html`<a class="button quiet" href=${`#/play/${id}`}>Continue</a>`}
       </div>
     </div>
   </div>`;
 }
 
 /** @param {{review: Review, path: string}} props */
-const Verdict = ({ review, path }) => html`<section class="card verdict" aria-label="Verdict">
+const Verdict = ({ review, path }) => html`<section class="card verdict" aria-label="Summary">
   <p class="verdict-text">${inColours(review.verdict)}</p>
   <table class="sums">
-    <thead><tr><th scope="col"><span class="hidden">Side</span></th><th scope="col" class="number">Luck</th><th scope="col" class="number">Lost by moves</th></tr></thead>
+    <thead><tr><th scope="col"><span class="hidden">Side</span></th><th scope="col" class="number">Luck</th><th scope="col" class="number">Lost by mistakes</th></tr></thead>
     <tbody>${/** @type {Side[]} */ (["MAX", "MIN"]).map((side) => html`<tr key=${side}>
       <th scope="row"><${Dot} side=${side} />${COLOUR[side]}</th>
       <td class="number">${points(review.luck[side])}</td><td class="number">${points(-review.loss[side])}</td></tr>`)}</tbody>
   </table>
-  <div class="buttons between"><span class="soft">Judged by ${review.judge}</span>
-    <a class="button quiet" href=${`${path}/review.html`} target="_blank" rel="noopener">Report to save or share</a></div>
+  <div class="buttons between"><span class="soft">Analysed by ${review.judge}</span>
+    <a class="button quiet" href=${`${path}/review.html`} target="_blank" rel="noopener">Printable report</a></div>
 </section>`;
 
 const MOST = 8;
@@ -100,7 +100,7 @@ function Mistakes({ review, at, onGo }) {
   const found = review.mistakes.filter((i) => (review.moments[i].loss ?? 0) >= WORTH_SHOWING);
   const shown = all ? found : found.slice(0, MOST);
   return html`<section class="card" aria-label="Mistakes"><h2>Mistakes, largest first</h2>
-    ${found.length === 0 && html`<p class="soft">None that cost half a percent or more.</p>`}
+    ${found.length === 0 && html`<p class="soft">No move lost half a percent or more.</p>`}
     <ol class="mistakes">
       ${shown.map((i) => {
         const moment = review.moments[i];
@@ -109,7 +109,7 @@ function Mistakes({ review, at, onGo }) {
           <span class="loss ${grade(moment.loss ?? 0)}">${points(-(moment.loss ?? 0))}</span><${Dot} side=${moment.player} /><span class="hidden">${COLOUR[moment.player]}</span>
           ${roll ? html`<${Face} value=${roll} size="tiny" />` : html`<span class="face tiny none"></span>`}
           <span class="move-text">${moment.step}</span><span class="soft">better</span><span class="move-text">${moment.best}</span>
-          ${moment.proved && html`<abbr class="exact" title="Proved: this value is exact">exact</abbr>`}
+          ${moment.proved && html`<abbr class="exact" title="Proved: the exact value">exact</abbr>`}
         </button></li>`;
       })}
     </ol>

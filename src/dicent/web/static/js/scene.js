@@ -54,16 +54,16 @@ function comparison(position, moment) {
 function caption(game, review, at) {
   const next = review?.moments[at];
   if (next && (next.loss ?? 0) >= WORTH_SHOWING && next.best && next.best !== next.step) {
-    const share = next.player === "MIN" ? 1 - (next.best_win ?? NaN) : next.best_win ?? NaN; // it is told for the first side
-    const best = Number.isFinite(share) ? ` (wins with ${percent(share, 1)})` : "";
+    const share = next.player === "MIN" ? 1 - (next.best_win ?? NaN) : next.best_win ?? NaN; // best_win is the first side's
+    const best = Number.isFinite(share) ? ` (wins ${percent(share, 1)})` : "";
     return `${COLOUR[next.player]} played ${next.step} and lost ${(100 * (next.loss ?? 0)).toFixed(1)} points. Better: ${next.best}${best}.`;
   }
   const past = at > 0 ? game.history[at - 1] : null;
-  if (!past) return "The start.";
+  if (!past) return "Start position.";
   const moment = review?.moments[at - 1];
   if (past.player === "CHANCE") {
     const luck = moment?.luck;
-    return `The die showed ${past.step}${luck !== null && luck !== undefined ? `: ${points(luck)} for ${COLOUR.MAX}` : ""}.`;
+    return `Rolled ${past.step}${luck !== null && luck !== undefined ? `: ${points(luck)} for ${COLOUR.MAX}` : ""}.`;
   }
   return `${COLOUR[past.player]} played ${past.step}.`;
 }

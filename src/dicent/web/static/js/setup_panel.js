@@ -33,7 +33,7 @@ export function SetUp({ game, position, onDone, onCancel }) {
   }, [text]);
   if (learned && !writer) {
     return html`<div class="page narrow"><h1>Set up a position</h1>
-      <p>The positions of this game can only be typed.</p>
+      <p>Positions of this game can only be entered as text.</p>
       <div class="buttons"><button type="button" class="quiet" onClick=${onCancel}>Back</button></div></div>`;
   }
   if (!writer || !draft) return html`<div class="page narrow"><${Message} text=${error?.message} /></div>`;
@@ -51,22 +51,22 @@ export function SetUp({ game, position, onDone, onCancel }) {
     </div>
     <div class="side">
       <h1>Set up a position</h1>
-      <p class="help">Choose a piece, then a cell. The same piece again takes it off.</p>
+      <p class="help">Choose a piece, then a square. Choose the same square again to remove it.</p>
       <section class="card stack">
         ${palette("MAX")} ${palette("MIN")}
         <div class="buttons">
           <button type="button" class="quiet" aria-pressed=${String(hand === null)} onClick=${() => setHand(null)}>Eraser</button>
-          <button type="button" class="quiet" onClick=${() => setDraft({ ...emptyDraft(writer), mover: draft.mover })}>Clear the board</button>
+          <button type="button" class="quiet" onClick=${() => setDraft({ ...emptyDraft(writer), mover: draft.mover })}>Clear board</button>
         </div>
       </section>
       <${Choice} legend="To play" name="mover" value=${draft.mover} onChange=${(/** @type {string} */ mover) => setDraft({ ...draft, mover })}
         choices=${[["1", html`<${Dot} side="MAX" />${COLOUR.MAX}`], ["2", html`<${Dot} side="MIN" />${COLOUR.MIN}`]]} />
       ${draft.die !== null && html`<div class="labelled"><span class="label">Die</span>
-        <${Faces} faces=${["-", ...writer.faces]} chosen=${draft.die} onChoose=${(/** @type {string} */ die) => setDraft({ ...draft, die })} label="Die; the dash means that it is to be rolled" /></div>`}
-      <label class="field-label" for="draft">Its text<input id="draft" class="mono" readonly value=${text} /></label>
+        <${Faces} faces=${["-", ...writer.faces]} chosen=${draft.die} onChoose=${(/** @type {string} */ die) => setDraft({ ...draft, die })} label="Die; a dash means not rolled yet" /></div>`}
+      <label class="field-label" for="draft">Position text<input id="draft" class="mono" readonly value=${text} /></label>
       <${Message} text=${problem} kind="note" />
       <div class="buttons">
-        <button type="button" class="primary" disabled=${problem !== null} onClick=${() => onDone(text)}>Analyse it</button>
+        <button type="button" class="primary" disabled=${problem !== null} onClick=${() => onDone(text)}>Analyse</button>
         <button type="button" class="quiet" onClick=${onCancel}>Cancel</button>
       </div>
     </div>

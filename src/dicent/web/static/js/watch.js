@@ -44,8 +44,8 @@ export function Watch({ query }) {
   return html`<div class="page watch">
     <h1 class="hidden">Watch</h1>
     <${Message} text=${(runs.error ?? tournaments.error)?.message} />
-    ${nothing && html`<div class="card empty"><p>There is no run and no tournament in the folder that this server looks at.</p>
-      <p class="soft">Begin one with <code>dicent train runs/first --game ewn --minutes 5</code>, and it shows up here.</p></div>`}
+    ${nothing && html`<div class="card empty"><p>No training runs or tournaments yet.</p>
+      <p class="soft">Start one: <code>dicent train runs/first --game ewn --minutes 5</code></p></div>`}
     ${!nothing && html`<nav class="watch-list" aria-label="Runs and tournaments">
       ${allRuns.length > 0 && html`<h2>Runs</h2>`}
       ${allRuns.map((one) => html`<${Entry} key=${one.name} name=${one.name} current=${run === one.name} kind="run" facts=${`${one.game} · ${duration(one.minutes)}`} />`)}
@@ -75,12 +75,12 @@ function RunView({ name }) {
     .map((group) => run.curves.filter((curve) => curve.group === group && curve.x.length));
   /** @type {[string, string][]} */
   const facts = [
-    ["Learned for", duration(run.minutes)], ["Games", count(run.matches)], ["Evaluations", count(run.evaluations)],
-    ["Evaluations a second", run.evaluations_per_second === null ? "–" : count(run.evaluations_per_second)],
+    ["Training time", duration(run.minutes)], ["Games", count(run.matches)], ["Evaluations", count(run.evaluations)],
+    ["Evaluations/s", run.evaluations_per_second === null ? "–" : count(run.evaluations_per_second)],
   ];
   return html`<div class="watch-main">
     <div class="title-line"><p class="status">${run.name}</p><p class="soft">${run.game}${run.search ? ` · ${run.search}` : ""}</p></div>
-    <dl class="facts">${facts.map(([term, text]) => html`<div key=${term}><dt>${term}</dt><dd>${text}</dd></div>`)}</dl>
+    <dl class="run-figures">${facts.map(([term, text]) => html`<div key=${term}><dt>${term}</dt><dd>${text}</dd></div>`)}</dl>
     <div class="plots">${groups.filter((group) => group.length).map((group) => html`<section class="card" key=${group[0].group}>
       <h2>${TITLES[group[0].group] ?? capital(group[0].label)}</h2>
       <${Lines} curves=${group} xLabel="minutes" label=${group[0].label} percent=${group[0].percent} /></section>`)}</div>
@@ -95,7 +95,7 @@ function RunView({ name }) {
 }
 
 /** @type {Record<string, string>} */
-const TITLES = { scores: "Score against fixed players", exact: "Against exact endgames", loss: "Error of the network", evaluations_per_second: "Speed" };
+const TITLES = { scores: "Score against fixed players", exact: "Accuracy in solved positions", loss: "Training loss", evaluations_per_second: "Speed" };
 
 /** A recorded game on the board. @param {{played: Played}} props */
 function Replay({ played }) {
@@ -137,7 +137,7 @@ function TournamentView({ name }) {
         <td class="number">${whole(row.elo)}</td><td class="number soft">${whole(row.interval[0])} to ${whole(row.interval[1])}</td>
         <td class="number">${row.points} / ${row.games}</td></tr>`)}</tbody>
     </table></div></section>
-    <section class="card"><h2>Cross table</h2><p class="help">The share that the player of the row had against that of the column.</p>
+    <section class="card"><h2>Cross table</h2><p class="help">Score of the row player against the column player.</p>
       <div class="table-scroll" tabindex="0" role="region" aria-label="Cross table"><table class="cross">
       <thead><tr><th scope="col">Player</th>${tournament.ratings.map((row, i) => html`<th scope="col" class="number" key=${row.player} title=${row.player}>${i + 1}</th>`)}</tr></thead>
       <tbody>${tournament.cross.map((line, i) => html`<tr key=${i}><th scope="row"><span class="soft">${i + 1}</span> ${tournament.ratings[i]?.player}</th>

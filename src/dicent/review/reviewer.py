@@ -1,9 +1,9 @@
-"""Judge: who says what positions are worth, exactly where that is known, else by a strong search."""
+"""Reviewer: evaluate positions exactly where possible, else with a strong search."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator
@@ -24,20 +24,20 @@ SOLVED = 200_000  # states that an endgame may have to be solved, about half a s
 
 
 @dataclass(frozen=True)
-class Opinion:
-    """What a judge says of a position: expected results, from -1 to 1 for MAX."""
+class Evaluation:
+    """The value of a position, its moves and its outcomes: expected results, -1 to 1 for MAX."""
 
     value: float
-    moves: tuple[tuple[str, float, bool], ...]  # text, value, is it exact; best first
+    moves: tuple[tuple[str, float, bool], ...]  # text, value, whether it is exact; best first
     outcomes: tuple[tuple[str, float, float], ...]  # text, probability, value
     proved: bool
     pv: tuple[str, ...] = ()
 
 
-class Judge:
-    """Tables first, then endgames that are small enough to be solved, then the search.
+class Reviewer:
+    """Looks up the tablebase, then solves small endgames, then searches.
 
-    Without solving it may be asked from many threads.
+    Many threads may use it at the same time if it does not solve endgames.
     """
 
     def __init__(
@@ -56,8 +56,8 @@ class Judge:
         self.tables = tables
         self.solver = Solver(game, solved) if solved else None
 
-    def exact(self, state: State) -> Opinion | None:
-        """The truth, if it is known or can be worked out soon."""
+    def exact(self, state: State) -> Evaluation | None:
+        """Return the exact evaluation, or None if it takes too long."""
         if self.tables is not None and self.tables.covers(state):
             solution = self.tables.probe(state)
         elif self.solver is not None:
@@ -67,10 +67,10 @@ class Judge:
                 return None
         else:
             return None
-        return _opinion(solution.value, solution.moves, solution.outcomes, True, lambda v: v)
+        return _evaluation(solution.value, solution.moves, solution.outcomes, True, lambda v: v)
 
-    def opinion(self, state: State, ply: int = 0) -> Opinion:
-        """What the search says."""
+    def evaluation(self, state: State, ply: int = 0) -> Evaluation:
+        """Return the evaluation of the search."""
         chances = max(1, len(state.outcomes))
         if isinstance(self.search, Uct):
             limit = Limit(evaluations=SIMULATIONS * chances)
@@ -78,20 +78,20 @@ class Judge:
             limit = Limit(depth=DEPTH + state.is_chance)
         found = self.search.analyse(state, limit, ply=ply)
         gain = self.evaluator.gain
-        return _opinion(found.value, found.moves, found.by_outcome, found.proved, gain)
+        return _evaluation(found.value, found.moves, found.by_outcome, found.proved, gain)
 
-    def hint(self, state: State) -> dict[str, Any]:
-        """The best move, for the player to move."""
-        found = self.exact(state) or self.opinion(state)
+    def hint(self, state: State) -> dict[str, object]:
+        """Return the best move of the player to move."""
+        found = self.exact(state) or self.evaluation(state)
         text, value, proved = found.moves[0]
         win = win_probability(value, state.to_play)
         return {"action": text, "win": win, "loss": 0.0, "proved": proved, "pv": list(found.pv)}
 
 
-def judge_for(game: Game, network: str | None = None, solved: int = SOLVED) -> Judge:
-    """The strongest judge of a game: a network's search where one is named or shipped, else random games.
+def reviewer_for(game: Game, network: str | None = None, solved: int = SOLVED) -> Reviewer:
+    """Return the strongest reviewer of a game: a named or shipped network, else random games.
 
-    Endgames of up to `solved` states are solved, with 0 none.
+    It solves endgames of up to `solved` states, none with 0.
     """
     try:
         tables = open_tablebase(game)
@@ -100,22 +100,22 @@ def judge_for(game: Game, network: str | None = None, solved: int = SOLVED) -> J
     chosen = network or shipped(game)
     if chosen is None:
         uct = Uct(seed=1)
-        return Judge(game, uct, f"{SIMULATIONS:,} random games a move", uct.evaluator, tables, solved)
+        return Reviewer(game, uct, f"{SIMULATIONS:,} random games a move", uct.evaluator, tables, solved)
     evaluator: Evaluator = load_network(chosen)
     if tables is not None and evaluator.terminal.name == "gain" and evaluator.gain_map is None:
         evaluator = WithTablebase(evaluator, tables)
     search = Expectiminimax(evaluator)
-    return Judge(game, search, f"{chosen}, {DEPTH} plies ahead", evaluator, tables, solved)
+    return Reviewer(game, search, f"{chosen}, {DEPTH} plies ahead", evaluator, tables, solved)
 
 
-def _opinion(
+def _evaluation(
     value: float,
     moves: tuple[MoveInfo, ...],
     outcomes: tuple[OutcomeInfo, ...],
     proved: bool,
-    gain: Any,
-) -> Opinion:
-    return Opinion(
+    gain: Callable[[float], float],
+) -> Evaluation:
+    return Evaluation(
         gain(value),
         tuple((move.text, gain(move.value), proved or move.proved) for move in moves),
         tuple((outcome.text, outcome.p, gain(outcome.value)) for outcome in outcomes),
