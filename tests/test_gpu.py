@@ -2,6 +2,7 @@
 
 import threading
 import warnings
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import dicent
 from dicent.evaluate.network import Network
 from dicent.game.binding import bind
 from dicent.gpu import step as gpu_step
-from dicent.gpu.network import compile_function, usable_gpu
+from dicent.gpu.device import CudaDevice
 from dicent.kernels import encoding as encoding_kernels
 
 from .learning import examples, learn, learner_on, network, states_of, weights_of
@@ -107,27 +108,54 @@ def test_fractions_are_not_called_whole(tmp_path: Path) -> None:
         dicent.load(file)
 
 
-def test_a_broken_gpu_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object, **__: object) -> None:
+class BrokenDevice(CudaDevice):
+    def is_available(self) -> bool:
+        return True
+
+    def sum_of_ones(self) -> float:
         raise RuntimeError("CUDA error: device-side assert\nmore")
 
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch, "ones", broken)
-    assert usable_gpu() == "the GPU does not work: CUDA error: device-side assert"
+
+class WrongDevice(BrokenDevice):
+    def sum_of_ones(self) -> float:
+        return 63.0
 
 
-def test_many_networks_may_be_compiled_in_any_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch, "compile", lambda function, **_: function)
+class NoDevice(CudaDevice):
+    def is_available(self) -> bool:
+        return False
+
+
+def test_a_broken_gpu_is_reported() -> None:
+    assert BrokenDevice().problem() == "the GPU does not work: CUDA error: device-side assert"
+    assert WrongDevice().problem() == "the GPU does not work: 64 ones add up to 63.0"
+
+
+def test_the_compile_limit_is_set_in_every_thread() -> None:
     found: list[int] = []
-    call = compile_function(lambda: found.append(torch._dynamo.config.recompile_limit))
+    device = CudaDevice(compiler=lambda function, **_: function)
+    call = device.compile(lambda: found.append(torch._dynamo.config.recompile_limit))
     thread = threading.Thread(target=call)
     thread.start()
     thread.join()
     assert found == [256]
 
 
-def test_without_a_gpu_networks_run_on_the_cpu_and_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dicent.gpu.network.usable_gpu", lambda: "there is no GPU that torch can use")
+def test_a_compiler_that_fails_is_replaced_by_the_function_itself() -> None:
+    def compiler(function: Callable[..., object], dynamic: bool | None) -> Callable[..., object]:
+        def fail(*arguments: object) -> object:
+            raise RuntimeError("first line\nno gcc here")
+
+        return fail
+
+    call = CudaDevice(compiler).compile(lambda x: x + 1)
+    with pytest.warns(UserWarning, match="torch cannot compile here, so networks run slower: no gcc here"):
+        assert call(1) == 2
+    assert call(2) == 3
+
+
+def test_without_a_gpu_networks_run_on_the_cpu_with_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dicent.gpu.device.cuda_device", NoDevice)
     game = dicent.make("ewn")
     states = states_of(game, 10)
     with pytest.warns(UserWarning, match="no GPU that torch can use: the network runs on the CPU"):

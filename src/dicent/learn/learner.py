@@ -15,7 +15,8 @@ from torch._utils import _flatten_dense_tensors, _unflatten_dense_tensors
 from dicent.errors import DicentError
 from dicent.game import Game
 from dicent.game.binding import bind
-from dicent.gpu.network import release
+from dicent.gpu.device import Device, as_device
+from dicent.gpu.graphs import release
 from dicent.gpu.step import GpuStep
 from dicent.kernels import encoding as encoding_kernels
 from dicent.learn.dataset import Dataset
@@ -48,16 +49,19 @@ class Learner:
         batch: int = 3000,
         weight_decay: float = 1e-4,
         symmetric: bool = True,
-        device: str = "cpu",
+        device: str | Device = "cpu",
     ) -> None:
-        self.module = module.to(device)
-        self.game, self.batch, self.symmetric, self.device = game, batch, symmetric, device
-        on_gpu = device != "cpu"
-        if on_gpu:
-            self.module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # not in torch's stubs
-        rate = torch.tensor(1e-3, device=device) if on_gpu else 1e-3  # graphs read it where it is
+        self.module, self.game, self.batch, self.symmetric = module, game, batch, symmetric
+        self.gpu = as_device(device)
+        self._move_in()
+        # Graphs read the rate from the GPU's memory.
+        rate = 1e-3 if self.gpu is None else self.gpu.zeros().fill_(1e-3)
         self.optimizer = torch.optim.Adam(
-            self.module.parameters(), lr=rate, weight_decay=weight_decay, fused=True, capturable=on_gpu
+            module.parameters(),
+            lr=rate,
+            weight_decay=weight_decay,
+            fused=True,
+            capturable=self.gpu is not None,
         )
         self._gpu_step: GpuStep | None = None
         self.steps = 0  # of the optimiser
@@ -96,13 +100,36 @@ class Learner:
         self._on_gpu()
 
     def close(self) -> None:
-        """Give back what it has of a GPU; the next phase takes it again."""
+        """Free everything that the learner has on a GPU; the next phase allocates it again."""
+        if self.gpu is None:
+            return
         self._gpu_step = None
-        release()
+        self.optimizer.zero_grad(set_to_none=True)
+        self.gpu.move_out(self.module)
+        self._move_optimizer(lambda tensor: tensor.to("cpu", copy=True))
+        release(self.gpu)
+
+    def _move_in(self) -> None:
+        """Move the module to its device, in the memory layout that is fastest there."""
+        if self.gpu is None:
+            self.module.to("cpu")
+        else:
+            self.gpu.move_in(self.module)
+            self.module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # not in torch's stubs
+
+    def _move_optimizer(self, move: Callable[[Tensor], Tensor]) -> None:
+        """Replace the tensors of the optimizer."""
+        for group in (self.optimizer.defaults, *self.optimizer.param_groups):
+            group["lr"] = move(group["lr"])
+        for state in self.optimizer.state.values():
+            for name, tensor in state.items():
+                state[name] = move(tensor)
 
     def _on_gpu(self) -> GpuStep | None:
-        if self.device != "cpu" and self._gpu_step is None:
-            self._gpu_step = GpuStep(self.module, self.optimizer, self.game, self.batch)
+        if self.gpu is not None and self._gpu_step is None:
+            self._move_in()
+            self._move_optimizer(self.gpu.copy)
+            self._gpu_step = GpuStep(self.module, self.optimizer, self.game, self.batch, self.gpu)
         return self._gpu_step
 
     def _step(self, data: Dataset, kinds: npt.NDArray[np.int64]) -> float:
@@ -129,8 +156,8 @@ class Learner:
     def weights(self) -> dict[str, Tensor]:
         """A copy of the network's weights, which further learning leaves as it is."""
         copies = _copies(self.module.state_dict(keep_vars=True))
-        if self.device != "cpu":
-            torch.cuda.current_stream().synchronize()  # steps have a stream of their own, and would not wait
+        if self.gpu is not None:
+            self.gpu.current_stream().synchronize()  # steps have their own stream and would not wait
         return copies
 
     def save(self) -> dict[str, Tensor]:
@@ -152,8 +179,9 @@ class Learner:
                 _, i, key = name.split(".")
                 state.setdefault(int(i), {})[key] = tensor
         if self._gpu_step is not None:
-            kept = [{name: t.to(self.device) for name, t in state[i].items()} for i in sorted(state)]
-            self._gpu_step.restore([p.detach().clone() for p in self.module.parameters()], kept)
+            assert self.gpu is not None
+            memory = [{name: self.gpu.copy(t) for name, t in state[i].items()} for i in sorted(state)]
+            self._gpu_step.restore([p.detach().clone() for p in self.module.parameters()], memory)
         else:
             self.optimizer.load_state_dict({**self.optimizer.state_dict(), "state": state})
         self.steps, self.states = saved["count"].tolist()

@@ -23,7 +23,7 @@ from dicent import machine
 from dicent.errors import DicentError
 from dicent.evaluate.network import Network
 from dicent.evaluate.network_file import find_network
-from dicent.gpu.network import choose_device
+from dicent.gpu.device import choose_device
 from dicent.kernels import self_play as self_play_kernels
 from dicent.learn import checkpoint, components
 from dicent.learn.components import Numbers, Own, Threads
