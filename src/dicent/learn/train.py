@@ -167,6 +167,7 @@ class Training:
     def close(self) -> None:
         """End the threads, give torch its own back, and the GPU its memory."""
         self._learner_thread.shutdown()
+        self.learning = None  # its result holds weights on the GPU
         self.groups.close()
         torch.set_num_threads(self._torch_threads)
         self.evaluator.close()
