@@ -2,7 +2,7 @@
 
 The first figures are the processor's throughput without a network: these searches give all states one value.
 
-    python benchmarks/gpu_self_play.py OUT --seconds 40 --sizes 16384 more:at_once=32768,groups=8,duplication=1e-9
+    python benchmarks/gpu_self_play.py OUT --seconds 40 --sizes 16384 more:at_once=32768,groups=8
 
 A case is a name, a colon and settings that differ from the preset `gpu`, or from `preset=NAME`; `seconds` may
 be among them. A duplication of almost nothing leaves learning out.

@@ -29,6 +29,13 @@ class NetworkFileError(DicentError):
     """A file that holds no network, or a damaged one."""
 
 
+class MissingTorchError(DicentError):
+    """Torch is not installed, and a network is to be evaluated or trained."""
+
+    def __init__(self) -> None:
+        super().__init__("networks need torch: pip install 'dicent[learn]'")
+
+
 class PlayerError(DicentError):
     """A text that describes no player, or a player that cannot play the game."""
 

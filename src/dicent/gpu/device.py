@@ -13,10 +13,14 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar, cast
 
-import torch
-from torch import Tensor, nn
+from dicent.errors import DicentError, MissingTorchError
 
-from dicent.errors import DicentError
+try:
+    import torch
+    from torch import Tensor, nn
+except ModuleNotFoundError:
+    raise MissingTorchError from None
+
 from dicent.gpu.graphs import Event, Graph, Stream, Streams
 
 DEVICES = ("auto", "cpu", "cuda")

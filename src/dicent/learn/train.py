@@ -17,10 +17,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from dicent import machine
-from dicent.errors import DicentError
+from dicent.errors import DicentError, MissingTorchError
+
+try:
+    import torch
+except ModuleNotFoundError:
+    raise MissingTorchError from None
+
 from dicent.evaluate.network import Network
 from dicent.evaluate.network_file import find_network
 from dicent.gpu.device import choose_device

@@ -7,7 +7,7 @@ from typing import Any
 
 from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator
-from dicent.evaluate.network_file import load_network, shipped
+from dicent.evaluate.network_file import load_network, usable_shipped
 from dicent.exact.ewn_tables import Tables, open_tables
 from dicent.exact.solver import Solver
 from dicent.exact.with_tables import WithTables
@@ -97,7 +97,7 @@ def judge_for(game: Game, network: str | None = None, solved: int = SOLVED) -> J
         tables = open_tables(game)
     except DicentError:
         tables = None
-    chosen = network or shipped(game)
+    chosen = network or usable_shipped(game)
     if chosen is None:
         uct = Uct(seed=1)
         return Judge(game, uct, f"{SIMULATIONS:,} random games a move", uct.evaluator, tables, solved)
