@@ -13,7 +13,7 @@ from rich.markup import escape
 
 from dicent.cli.shared import app
 from dicent.errors import DicentError
-from dicent.exact.table_file import home_folder
+from dicent.files import data_folder
 
 
 @app.command
@@ -48,7 +48,7 @@ def serve(
         ) from error
     if threads is not None and threads < 1:
         raise DicentError(f"--threads is {threads}, it must be 1 or more")
-    place = Path(folder).expanduser() if folder else home_folder()
+    place = Path(folder).expanduser() if folder else data_folder()
     settings = Settings(place, Path(runs), host, port, threads=threads, warm=True)
     console = Console(highlight=False)
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # batches are small, threads would wait for each other

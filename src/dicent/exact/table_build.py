@@ -8,7 +8,6 @@ done. When all are, the file gets its header and its own name.
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -23,7 +22,7 @@ from dicent.errors import TableFileError
 from dicent.exact.ewn_index import EwnIndex, Fill, Part, new_position
 from dicent.exact.ewn_tables import Tables, built, facts_of, open_tables
 from dicent.exact.table_file import FORMAT, HEADER, WIDTH, Bytes, Facts, header, read_values, tables_folder
-from dicent.files import lock
+from dicent.files import allocate, lock, sync
 from dicent.game import Game
 from dicent.game.binding import Bound, bind
 from dicent.kernels import endgame as endgame_kernels
@@ -127,8 +126,7 @@ class _Build:
             self.done = set(lines[1:])
         else:
             self.list.unlink(missing_ok=True)
-            with open(self.path, "wb") as file:
-                os.posix_fallocate(file.fileno(), 0, size)  # fails now if there is no room, not later
+            allocate(self.path, size)  # fails now if there is no room, not later
         self.data = np.memmap(self.path, np.uint8, "r+", HEADER)
         if not self.done:
             self._take_over()
@@ -156,8 +154,7 @@ class _Build:
     def _finish(self) -> None:
         with open(self.path, "r+b") as file:
             file.write(header(self.facts, self.data))
-            file.flush()
-            os.fsync(file.fileno())
+            sync(file)
         self.path.replace(self.place / self.facts.name)
         self.list.unlink(missing_ok=True)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ import numpy.typing as npt
 
 from dicent import machine
 from dicent.errors import TableFileError
+from dicent.files import data_folder
 
 MAGIC = b"dicent endgame table\n"
 FORMAT = 1
@@ -45,17 +45,9 @@ class Facts:
         return f"{self.game}, {board}, up to {self.pieces} pieces"
 
 
-def home_folder() -> Path:
-    """Where tables are kept: DICENT_HOME, or the user's data folder."""
-    if chosen := os.environ.get("DICENT_HOME"):
-        return Path(chosen)
-    base = os.environ.get("XDG_DATA_HOME")
-    return (Path(base) if base else Path.home() / ".local" / "share") / "dicent"
-
-
 def tables_folder(folder: Path | None = None) -> Path:
     """The folder of the tables."""
-    return home_folder() / "tables" if folder is None else folder
+    return data_folder() / "tables" if folder is None else folder
 
 
 def checksum(facts: Facts, data: Bytes) -> str:

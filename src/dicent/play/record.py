@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from dicent.errors import DicentError, RecordError
-from dicent.files import lock
+from dicent.files import Lock, lock
 from dicent.game import Game, State
 from dicent.game.registry import make
 
@@ -114,7 +114,7 @@ def read_records(path: str | Path) -> Iterator[Record]:
         raise RecordError(f"{path} cannot be read: {error}") from error
 
 
-def hold_records(path: str | Path) -> IO[str]:
+def hold_records(path: str | Path) -> Lock:
     """The file, which no other match adds to until what is returned is closed."""
     try:
         return lock(

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from dicent import machine
 from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator
 from dicent.evaluate.network import Network, shared_out
-from dicent.files import lock, write_atomically
+from dicent.files import Lock, lock, write_atomically
 from dicent.game import Game
 from dicent.play.match import game_of_match, play_match
 from dicent.play.player import Player, as_player
@@ -256,7 +256,7 @@ def _check(names: tuple[str, ...], games: int) -> None:
         raise DicentError(f"games come in pairs with sides swapped: give an even number, not {games}")
 
 
-def _open(folder: Path) -> IO[str]:
+def _open(folder: Path) -> Lock:
     """The folder of a tournament for this process alone, until what is returned is closed."""
     try:
         for part in (folder, folder / "games", folder / "matches"):

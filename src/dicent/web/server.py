@@ -18,7 +18,7 @@ from starlette.staticfiles import StaticFiles
 
 import dicent
 from dicent.errors import DicentError
-from dicent.exact.table_file import home_folder
+from dicent.files import data_folder
 from dicent.library.library import Library
 from dicent.web import archive, games, positions, reviews, runs
 from dicent.web.engine_socket import add_socket
@@ -38,7 +38,7 @@ WS_BYTES = 1 << 16  # of a message on the engine's socket
 class Settings:
     """Where the server listens and what it keeps."""
 
-    folder: Path = field(default_factory=home_folder)  # of the library
+    folder: Path = field(default_factory=data_folder)  # of the library
     runs: Path = Path("runs")
     host: str = "127.0.0.1"
     port: int = PORT
