@@ -79,5 +79,5 @@ $(READY): pyproject.toml constraints.txt
 		{ echo "Dicent needs Python 3.11 or later; choose one with: make PYTHON=python3.12"; exit 1; }
 	@$(PYTHON) -m venv --clear $(VENV) || \
 		{ echo "This Python cannot make virtual environments; on Debian: apt-get install python3-venv"; exit 1; }
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,openspiel,web]"
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,learn,openspiel,web]"
 	@touch $@

@@ -1,9 +1,9 @@
-"""How fast the paper's network is on a GPU by itself, in millions of states a second.
+"""Measure the paper's network on a GPU by itself, in millions of states per second.
 
     python benchmarks/gpu_network.py
 
-The inputs are on the GPU already, but for the last column, which is the network as self-play uses it: planes
-from pinned memory, values back, two batches at once.
+The inputs are already on the GPU. The last column is the network as self-play uses it: planes come from
+pinned memory, values go back, and two batches are in progress at once.
 """
 
 import copy
@@ -15,14 +15,14 @@ import torch
 
 import dicent
 from dicent.evaluate.network import Network
-from dicent.gpu.network import LAST, SIZES, _judge
+from dicent.gpu.network import LAST, SIZES, _evaluate
 
 SECONDS = 1.0
 PADDED = {name: getattr(dicent.preset("gpu"), name) for name in ("width", "hidden_width")}
 
 
 def speed(step, states, seconds=SECONDS):
-    """States a second, where `step` judges so many."""
+    """Return states per second; `step` evaluates so many."""
     for _ in range(3):
         step()
     torch.cuda.synchronize()
@@ -36,7 +36,7 @@ def speed(step, states, seconds=SECONDS):
 
 
 def as_graph(function, module, planes):
-    """One call of a function, recorded."""
+    """Record one call of a function."""
     stream, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
     with torch.no_grad(), torch.cuda.stream(stream):
         for _ in range(3):
@@ -47,16 +47,16 @@ def as_graph(function, module, planes):
     return graph.replay
 
 
-def for_a_size(module, planes):  # a function of its own: what is compiled belongs to the code
-    return _judge(module, planes)
+def for_a_size(module, planes):  # a separate function: torch caches compiled code by the function's code
+    return _evaluate(module, planes, torch.float16)
 
 
 def for_all_sizes(module, planes):
-    return _judge(module, planes)
+    return _evaluate(module, planes, torch.float16)
 
 
 def bare(game, size, module, function):
-    """The compiled network, recorded, with batches of `size`."""
+    """Measure the compiled and recorded network with batches of `size`."""
     planes = torch.randint(0, 2, (size, *game.input_shape), dtype=torch.uint8, device="cuda")
     if function is for_all_sizes:
         torch._dynamo.maybe_mark_dynamic(planes, 0)
@@ -66,7 +66,7 @@ def bare(game, size, module, function):
 
 
 def staged(network, game, size):
-    """The same with copies there and back, by two stages in turn."""
+    """Measure the same with copies to the GPU and back, in two alternating stages."""
     gpu = network.on_gpu(game)
     stages = gpu.stages[:2]
     done = [None, None]
@@ -81,7 +81,7 @@ def staged(network, game, size):
 
 
 def ceilings(game, sizes=SIZES):
-    """The bare network's speed for each size of batch; all ways beside each other are printed."""
+    """Return the bare network's speed by batch size; print all variants side by side."""
     module = dicent.ResidualNetwork(game.input_shape, seen_by_mover=game.seen_by_mover, **PADDED)
     network = Network(copy.deepcopy(module), "cuda", compiled=True)
     states = np.stack([game.initial_state(seed).cells for seed in range(512)])

@@ -1,8 +1,8 @@
-"""How well self-play and learning fill a GPU, in one run: evaluations a second beside the bare network's.
+"""Measure how well self-play and learning fill a GPU: evaluations per second against the bare network's.
 
-What the processor could do without a network is measured first, by searches that judge all states alike.
+The first figures are the processor's throughput without a network: these searches give all states one value.
 
-    python benchmarks/gpu_self_play.py OUT --seconds 40 more:at_once=32768,groups=8,duplication=1e-9
+    python benchmarks/gpu_self_play.py OUT --seconds 40 --sizes 16384 more:at_once=32768,groups=8
 
 A case is a name, a colon and settings that differ from the preset `gpu`, or from `preset=NAME`; `seconds` may
 be among them. A duplication of almost nothing leaves learning out.
@@ -11,7 +11,6 @@ be among them. A duplication of almost nothing leaves learning out.
 import argparse
 import itertools
 import json
-import os
 import time
 from collections import defaultdict
 from pathlib import Path
@@ -21,6 +20,7 @@ from gpu_network import ceilings
 from sweep import parse
 
 import dicent
+from dicent import machine
 from dicent.gpu.batches import Batches
 from dicent.gpu.network import SIZES, GpuStage
 from dicent.learn.groups import SideBySide
@@ -38,14 +38,14 @@ WARM_UP = 0.4  # of the time, not counted: the first matches all begin at once
 
 
 class Alike(dicent.Evaluator):
-    """Judges all states alike."""
+    """Gives all states the same value."""
 
     def evaluate(self, game, states):
         return np.zeros(len(states))
 
 
 def searching(game, threads, seconds=3.0):
-    """Evaluations a second of self-play that needs no network."""
+    """Return evaluations per second of self-play without a network."""
     search, limit = dicent.Descent(Alike()), dicent.Limit(evaluations=150)
     few, *plays = (
         SelfPlay(search, game, size, limit, Ordinal(), itertools.count(i, 1 + threads))
@@ -105,7 +105,7 @@ def counted(spent):
 
 
 def self_play(folder, seconds, spent, **settings):
-    """Evaluations, matches and states learned a second, once all is under way."""
+    """Return evaluations, games and states learned per second, after the warm-up."""
     base = dicent.preset(str(settings.pop("preset", "gpu")))
     config = base.replace(**{"minutes": seconds / 60, "measurements": 0, "save_matches": False} | settings)
     seen = []
@@ -128,15 +128,24 @@ def self_play(folder, seconds, spent, **settings):
     }
 
 
-def main():
-    parser = argparse.ArgumentParser()
+def sizes(text):
+    """Parse batch sizes, separated by commas: a list of arguments would swallow the cases that follow."""
+    return tuple(int(size) for size in text.split(","))
+
+
+def arguments(words=None):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("out", type=Path)
     parser.add_argument("--seconds", type=float, default=12.0)
-    parser.add_argument("--sizes", type=int, nargs="*", default=SIZES)
+    parser.add_argument("--sizes", type=sizes, default=SIZES, help="of batches, like 4096,16384")
     parser.add_argument("cases", nargs="*", default=CASES)
-    given = parser.parse_intermixed_args()
+    return parser.parse_intermixed_args(words)
+
+
+def main():
+    given = arguments()
     game = dicent.make("ewn")
-    for threads in (1, max(1, (os.cpu_count() or 1) - 2)):
+    for threads in (1, max(1, machine.cores() - 2)):
         rate = searching(game, threads)
         print(f"searches without a network, {threads} threads: {rate / 1e6:.2f} M evaluations/s", flush=True)
     ceiling = max(ceilings(game, given.sizes).values())

@@ -73,7 +73,7 @@ class Pretended(dicent.Evaluator):
 
     def evaluate(self, game, states):
         states = np.ascontiguousarray(states)
-        return self.batches.judge(len(states), lambda a, b, planes: self.encode(states[a:b], planes))[0]
+        return self.batches.evaluate(len(states), lambda a, b, planes: self.encode(states[a:b], planes))[0]
 
 
 def speed(game, at_once, number, seconds):

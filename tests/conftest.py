@@ -1,15 +1,18 @@
+import contextlib
 import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-import torch
 
 import dicent.games
-from dicent.learn import preflight
 
-torch.set_num_threads(1)  # tests run side by side, and threads that wait for each other are slow then
+with contextlib.suppress(ModuleNotFoundError):  # tests without networks do not need it
+    import torch
+
+    torch.set_num_threads(1)  # tests run side by side, and threads that wait for each other are slow then
+
 GAMES = Path(dicent.games.__file__).parent
 Edit = Callable[..., Path]
 
@@ -59,7 +62,7 @@ def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def quick_preflight(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs look only for a moment at how fast the machine is."""
-    monkeypatch.setattr(preflight, "SECONDS", 0.001)
+    monkeypatch.setattr("dicent.learn.preflight.SECONDS", 0.001)
 
 
 @pytest.fixture

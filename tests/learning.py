@@ -9,6 +9,7 @@ from dicent.learn.dataset import Dataset, values_only
 from dicent.learn.learner import Learner
 
 BATCH = 128
+EWN = dicent.make("ewn")
 
 
 def states_of(game: dicent.Game, count: int) -> np.ndarray:
@@ -46,8 +47,7 @@ def examples(num_actions: int, count: int = 500) -> Dataset:
 
 
 def learner_on(device: str, num_actions: int) -> Learner:
-    game = dicent.make("ewn")
-    return Learner(network(game, num_actions=num_actions), game, batch=BATCH, device=device)
+    return Learner(network(EWN, num_actions=num_actions), EWN, batch=BATCH, device=device)
 
 
 def weights_of(learner: Learner) -> np.ndarray:

@@ -1,37 +1,37 @@
-"""A pretended GPU, which is the CPU: graphs are played back at once, in single precision."""
+"""A pretended GPU: a device on the CPU that replays graphs at once, in single precision.
+
+It counts what it has handed out, and holds memory for each stream, as cuBLAS does.
+"""
 
 import contextlib
 import threading
+import weakref
 from collections import Counter
-from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
-import pytest
 import torch
 from torch import Tensor, nn
 
-from dicent.gpu import network as gpu
-from dicent.gpu import step as gpu_step
+from dicent.gpu.graphs import Streams
 from dicent.learn.learner import Learner
 
-from .learning import BATCH, learner_on
+from .learning import BATCH, EWN, network
+
+R = TypeVar("R")
+STREAMS = 32  # of a priority; torch hands out the same ones again after these
+CAPTURING = "operation not permitted when stream is capturing"
+ERRORS = [torch.cuda.OutOfMemoryError("none left"), RuntimeError("CUDA error: out of memory")]
 
 
 class Stream:
-    """One of 32, like torch's: whoever wants more is given the same again."""
-
-    made: ClassVar[Counter[int]] = Counter()  # by priority
-    recording: ClassVar[set[tuple[int, int]]] = set()
-    here = threading.local()
-
-    def __init__(self, priority: int = 0) -> None:
-        self.cuda_stream = (priority, Stream.made[priority] % 32)
-        Stream.made[priority] += 1
+    def __init__(self, device: "PretendedDevice", number: int) -> None:
+        self.device, self.cuda_stream = device, number
 
     def check(self) -> None:
-        """What is asked of a stream on which something is recorded fails."""
-        if self.cuda_stream in Stream.recording:
-            raise RuntimeError("operation not permitted when stream is capturing")
+        """Fail if a graph is being recorded on this stream."""
+        if self.cuda_stream in self.device.recorded:
+            raise RuntimeError(CAPTURING)
 
     def synchronize(self) -> None:
         self.check()
@@ -44,116 +44,158 @@ class Stream:
         self.check()
 
 
-DEFAULT = Stream()
-
-
-def current_stream() -> Stream:
-    found: Stream = getattr(Stream.here, "stream", DEFAULT)
-    return found
-
-
-@contextlib.contextmanager
-def in_stream(stream: Stream) -> Iterator[None]:
-    before, Stream.here.stream = current_stream(), stream
-    try:
-        yield
-    finally:
-        Stream.here.stream = before
-
-
-def wait_for_all() -> None:
-    if Stream.recording:
-        raise RuntimeError("operation not permitted when stream is capturing")
-
-
 class Event:
-    """Everything is done when it is asked for, so there is nothing to wait for."""
+    """Work is done as soon as it is sent, so nothing waits."""
 
-    def __init__(self, blocking: bool = False) -> None:
-        pass
+    def __init__(self, device: "PretendedDevice") -> None:
+        self.device = device
 
     def record(self) -> None:
-        current_stream().check()
+        self.device.current_stream().check()
 
     def synchronize(self) -> None:
         pass
 
 
 class Graph:
-    """Does what was recorded."""
-
-    replays = 0
-    work: Callable[[], object]
+    def __init__(self, device: "PretendedDevice", work: Callable[[], object]) -> None:
+        self.device, self.work = device, work
 
     def replay(self) -> None:
-        current_stream().check()
-        Graph.replays += 1
+        self.device.current_stream().check()
+        self.device.replays += 1
         self.work()
 
 
-def record(graph: Graph, work: Callable[[], object], pool: object) -> None:
-    stream = current_stream()
-    stream.check()
-    Stream.recording.add(stream.cuda_stream)
-    graph.work = work
-    Stream.recording.remove(stream.cuda_stream)
+class PretendedDevice:
+    """Implements `dicent.gpu.device.Device`.
+
+    `before_recording` is called while a stream is captured. `fail` lets recordings end in an error.
+    """
+
+    name = "cuda"
+    evaluation_type = torch.float32
+    learning_type = torch.float32
+
+    def __init__(self) -> None:
+        self.recording = threading.RLock()
+        self.streams = Streams(self.make_stream, self.in_stream)
+        self.made: Counter[int] = Counter()  # streams, by priority
+        self.recorded: set[int] = set()  # streams on which a graph is recorded
+        self.workspaces: set[int] = set()  # streams for which a library holds memory
+        self.replays = 0
+        self.before_recording: Callable[[], object] = lambda: None
+        self.on_empty_cache: Callable[[], object] = lambda: None
+        self._default, self._here = Stream(self, 0), threading.local()
+        self._handed_out: list[tuple[str, weakref.ref[object]]] = []
+        self._failures, self._error = 0, RuntimeError()
+
+    # What tests ask
+
+    def held(self) -> Counter[str]:
+        """Count what is still alive of everything that the device handed out."""
+        found = Counter(kind for kind, reference in self._handed_out if reference() is not None)
+        return found + Counter({"workspace": len(self.workspaces)})
+
+    def fail(self, error: RuntimeError, times: int) -> None:
+        """Let so many of the next recordings end in an error."""
+        self._failures, self._error = times, error
+
+    def _count(self, kind: str, thing: R) -> R:
+        self._handed_out.append((kind, weakref.ref(thing)))
+        return thing
+
+    def _forget(self, thing: object) -> None:
+        self._handed_out = [pair for pair in self._handed_out if pair[1]() is not thing]
+
+    # The interface
+
+    def problem(self) -> str:
+        return ""
+
+    def move_in(self, module: nn.Module) -> None:
+        self.move_out(module)
+        for parameter in module.parameters():
+            self._count("weights", parameter)
+
+    def move_out(self, module: nn.Module) -> None:
+        for parameter in module.parameters():
+            self._forget(parameter)
+
+    def copy(self, tensor: Tensor) -> Tensor:
+        return self._count("tensor", tensor.clone())
+
+    def zeros(self, *shape: int) -> Tensor:
+        return self._count("tensor", torch.zeros(shape))
+
+    def pinned_zeros(self, shape: Sequence[int], dtype: torch.dtype) -> Tensor:
+        return self._count("pinned", torch.zeros(*shape, dtype=dtype))
+
+    def make_stream(self, priority: int) -> Stream:
+        number = 1 + self.made[priority] % STREAMS - 100 * priority
+        self.made[priority] += 1
+        return Stream(self, number)
+
+    def current_stream(self) -> Stream:
+        found: Stream = getattr(self._here, "stream", self._default)
+        return found
+
+    @contextlib.contextmanager
+    def in_stream(self, stream: Stream) -> Iterator[None]:
+        before, self._here.stream = self.current_stream(), stream
+        try:
+            yield
+        finally:
+            self._here.stream = before
+
+    def event(self) -> Event:
+        return Event(self)
+
+    def graph_pool(self) -> object:
+        return None
+
+    def record(self, work: Callable[[], object], pool: object) -> Graph:
+        stream = self.current_stream()
+        stream.check()
+        self.workspaces.add(stream.cuda_stream)
+        self.recorded.add(stream.cuda_stream)
+        try:
+            self.before_recording()
+            graph = self._count("graph", Graph(self, work))
+        finally:
+            self.recorded.remove(stream.cuda_stream)
+        if self._failures:
+            self._failures -= 1
+            raise type(self._error)(*self._error.args)  # a fresh one, whose traceback dies with it
+        return graph
+
+    def live_graphs(self) -> int:
+        return self.held()["graph"]
+
+    def compile(self, function: Callable[..., R], dynamic: bool | None = None) -> Callable[..., R]:
+        return function
+
+    def synchronize(self) -> None:
+        if self.recorded:
+            raise RuntimeError(CAPTURING)
+
+    def clear_workspaces(self) -> None:
+        assert self.live_graphs() == 0
+        self.workspaces.clear()
+
+    def empty_cache(self) -> None:
+        self.synchronize()
+        self.on_empty_cache()
+
+    def memory(self) -> int:
+        return self.held().total()
+
+    def is_out_of_memory(self, error: BaseException) -> bool:
+        return isinstance(error, torch.cuda.OutOfMemoryError) or "out of memory" in str(error)
 
 
-def pretend(patch: pytest.MonkeyPatch) -> None:
-    """Let whatever goes to a GPU stay here."""
-    moved, zeros, empty = Tensor.to, torch.zeros, torch.empty
-
-    def to(self: Tensor, where: Any, *more: Any, **how: Any) -> Tensor:
-        if where == "cuda":
-            return self.clone()
-        return moved(self, torch.float32 if where is torch.bfloat16 else where, *more, **how)
-
-    def here(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
-        def call(*shape: Any, pin_memory: bool = False, device: str = "cpu", **how: Any) -> Tensor:
-            return make(*shape, **how)
-
-        return call
-
-    patch.setattr(Tensor, "to", to)
-    patch.setattr(Tensor, "half", Tensor.float)
-    patch.setattr(nn.Module, "half", nn.Module.float)
-    patch.setattr(torch, "zeros", here(zeros))
-    patch.setattr(torch, "empty", here(empty))
-    patch.setattr(torch, "autocast", lambda *_: contextlib.nullcontext())
-    pretences = {"stream": in_stream, "current_stream": current_stream}
-    for name, pretence in {"CUDAGraph": Graph, "Stream": Stream, "Event": Event, **pretences}.items():
-        patch.setattr(torch.cuda, name, pretence)
-    patch.setattr(torch.cuda, "graph_pool_handle", lambda: None)
-    for name in ("synchronize", "empty_cache"):
-        patch.setattr(torch.cuda, name, wait_for_all)
-    patch.setattr(torch.cuda, "is_initialized", lambda: True)
-    patch.setattr(Graph, "replays", 0)
-    for module in (gpu, gpu_step):
-        patch.setattr(module, "compile_function", lambda function, **_: function)
-        patch.setattr(module, "record", record)
-
-
-def pretending(num_actions: int) -> Learner:
-    """A learner that takes its steps on the pretended GPU."""
-    learner = learner_on("cpu", num_actions)
-    learner.optimizer = torch.optim.Adam(
-        learner.module.parameters(), lr=torch.tensor(1e-3), weight_decay=1e-4, foreach=False
-    )
-    learner._gpu_step = gpu_step.GpuStep(learner.module, learner.optimizer, learner.game, BATCH)
+def learner_with(device: PretendedDevice, num_actions: int) -> Learner:
+    """Return a learner that has recorded its steps on the pretended GPU."""
+    learner = Learner(network(EWN, num_actions=num_actions), EWN, batch=BATCH, device=device)
+    learner._on_gpu()
     return learner
-
-
-def without_memory(patch: pytest.MonkeyPatch, module: Any, error: RuntimeError, times: int) -> None:
-    """The module's recording ends in an error so many times, after whatever came before it."""
-    record, left = module.record, [times]
-
-    def fail(graph: Any, work: Any, pool: Any) -> None:
-        record(graph, work, pool)
-        if left[0]:
-            left[0] -= 1
-            raise error
-
-    patch.setattr(module, "record", fail)
-
-
-ERRORS = [torch.cuda.OutOfMemoryError("none left"), RuntimeError("CUDA error: out of memory")]

@@ -1,8 +1,6 @@
-"""Batches that many threads share: everybody gets their own answers, and no stage is ever lost."""
+"""Batches that many threads share: every thread gets its own answers, and no stage is lost."""
 
-import gc
 import threading
-import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -10,11 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-import dicent
 from dicent import DicentError
-from dicent.evaluate.network import Network
 from dicent.gpu.batches import Batches
 from dicent.gpu.network import SIZES, GpuNetwork
+
+from .pretended_cuda import PretendedDevice
 
 WAIT = 60  # seconds after which a test counts as stuck
 
@@ -29,7 +27,7 @@ class Done:
 
 
 class Stage:
-    """Stands for a device: the value of a state is twice what its plane says, and it has one logit."""
+    """A device: the value of a state is twice the number in its plane, and its one logit three times."""
 
     def __init__(self, rows: int, room: int = 10**9) -> None:
         self.planes = np.zeros((rows, 1, 1, 1))
@@ -55,13 +53,13 @@ class Stage:
         return Done(work)
 
 
-def judge(batches: Batches, numbers: np.ndarray) -> None:
-    """Ask for some numbers, and look at the answer."""
+def evaluate(batches: Batches, numbers: np.ndarray) -> None:
+    """Evaluate some numbers and check the answer."""
 
     def write(first: int, last: int, planes: np.ndarray) -> None:
         planes[:, 0, 0, 0] = numbers[first:last]
 
-    values, logits = batches.judge(len(numbers), write)
+    values, logits = batches.evaluate(len(numbers), write)
     assert (values == 2 * numbers).all()
     assert logits is None or (logits[:, 0] == 3 * numbers).all()
 
@@ -75,7 +73,7 @@ def test_every_thread_gets_its_own_answers(most_asked: int) -> None:
         rng, asked = np.random.default_rng(seed), 0
         for _ in range(40):
             numbers = rng.integers(0, 1000, rng.integers(0, most_asked + 1)).astype(float)
-            judge(batches, numbers)
+            evaluate(batches, numbers)
             asked += len(numbers)
         return asked
 
@@ -89,12 +87,12 @@ def test_every_thread_gets_its_own_answers(most_asked: int) -> None:
     assert len(batches.free) + (batches.open is not None) == 3
 
 
-def test_states_that_come_while_the_device_is_busy_go_together() -> None:
+def test_states_that_arrive_while_the_device_is_busy_share_a_batch() -> None:
     stages, busy = [Stage(64) for _ in range(3)], threading.Event()
     batches = Batches(stages)
     with ThreadPoolExecutor(9) as pool:
         waiting = pool.submit(batches.call, lambda: busy.wait(WAIT))
-        asks = [pool.submit(judge, batches, np.full(3, i)) for i in range(8)]
+        asks = [pool.submit(evaluate, batches, np.full(3, i)) for i in range(8)]
         while batches.open is None or batches.open.count < 24 or batches.open.writers:
             threading.Event().wait(0.001)
         busy.set()
@@ -104,14 +102,14 @@ def test_states_that_come_while_the_device_is_busy_go_together() -> None:
     assert [count for stage in stages for count in stage.sent] == [24]
 
 
-def test_what_goes_wrong_is_told_and_no_stage_is_lost() -> None:
+def test_errors_reach_the_caller_and_lose_no_stage() -> None:
     stages = [Stage(8), Stage(8)]
     batches = Batches(stages)
     for stage in stages:
         stage.failing = 10**9
     for _ in range(4):
         with pytest.raises(RuntimeError, match="the device is gone"):
-            judge(batches, np.arange(5))
+            evaluate(batches, np.arange(5))
     for stage in stages:
         stage.failing = 0
 
@@ -120,11 +118,11 @@ def test_what_goes_wrong_is_told_and_no_stage_is_lost() -> None:
 
     for _ in range(5):
         with pytest.raises(KeyboardInterrupt):
-            batches.judge(5, broken)
+            batches.evaluate(5, broken)
     with pytest.raises(ZeroDivisionError):
         batches.call(lambda: 1 // 0)
     with ThreadPoolExecutor(1) as pool:
-        pool.submit(judge, batches, np.arange(50)).result(WAIT)
+        pool.submit(evaluate, batches, np.arange(50)).result(WAIT)
 
 
 def breaking_at(place: int) -> Callable[[int, int, np.ndarray], None]:
@@ -135,8 +133,8 @@ def breaking_at(place: int) -> Callable[[int, int, np.ndarray], None]:
     return write
 
 
-def test_batches_that_nobody_wants_any_more_make_room() -> None:
-    """Threads give up what they have asked for, wherever it is."""
+def test_abandoned_batches_free_their_stages() -> None:
+    """Threads abandon their states at every stage of the evaluation."""
     stages = [Stage(4) for _ in range(3)]
     batches = Batches(stages)
 
@@ -144,8 +142,8 @@ def test_batches_that_nobody_wants_any_more_make_room() -> None:
         rng = np.random.default_rng(seed)
         for _ in range(30):
             with pytest.raises(ZeroDivisionError):
-                batches.judge(10, breaking_at(rng.integers(0, 10)))
-            judge(batches, rng.integers(0, 1000, 10).astype(float))
+                batches.evaluate(10, breaking_at(rng.integers(0, 10)))
+            evaluate(batches, rng.integers(0, 1000, 10).astype(float))
 
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(ask, range(6), timeout=WAIT))
@@ -153,43 +151,24 @@ def test_batches_that_nobody_wants_any_more_make_room() -> None:
     assert len(batches.free) + (batches.open is not None) == 3
 
 
-def test_a_network_that_is_closed_keeps_nothing_of_the_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[weakref.ref[Gpu]] = []
-
-    def make(*_: object) -> Gpu:
-        gpu = Gpu(room=100)
-        made.append(weakref.ref(gpu))
-        return gpu
-
-    monkeypatch.setattr("dicent.gpu.network.GpuNetwork", make)
-    game = dicent.make("dice-nim")
-    network = Network(dicent.DenseNetwork(game.input_shape, hidden=8))
-    network.device = "cuda"  # as it were
-    for _ in range(2):
-        network.on_gpu(game)
-        network.close()
-        gc.collect()
-        assert made[-1]() is None
-    assert len(made) == 2
-
-
-class Gpu(GpuNetwork):
-    """One whose memory ends somewhere."""
+class SmallGpu(GpuNetwork):
+    """A GPU network whose memory ends at a batch of `room` states."""
 
     def __init__(self, room: int) -> None:
+        self.device = PretendedDevice()
         self.batches = Batches([Stage(SIZES[-1], room) for _ in range(2)])
         self.encode = lambda states, planes: np.copyto(planes[:, 0, 0, 0], states[:, 0])
 
 
-def test_out_of_memory_halves_the_batch_and_goes_on() -> None:
-    gpu, states = Gpu(room=5000), np.arange(40_000)[:, None]
+def test_out_of_memory_halves_the_batches() -> None:
+    gpu, states = SmallGpu(room=5000), np.arange(40_000)[:, None]
     for _ in range(2):
         values, _ = gpu.forward(states)
         assert (values == 2 * states[:, 0]).all()
     assert gpu.batches.most == 4096
 
 
-def test_a_gpu_without_any_room_is_told() -> None:
-    gpu = Gpu(room=10)
+def test_a_gpu_without_any_room_is_an_error() -> None:
+    gpu = SmallGpu(room=10)
     with pytest.raises(DicentError, match="no memory left: use device=cpu"):
         gpu.forward(np.arange(100)[:, None])

@@ -1,14 +1,15 @@
-"""A network as a GPU is asked for it, on a pretended one: what it says, of how many states at once.
+"""A network on a pretended GPU: its values, its batch sizes, and the memory it gives back.
 
-What a GPU makes of it is in `test_gpu.py`.
+`test_gpu.py` has the tests on a real one.
 """
 
+import contextlib
 import gc
 import threading
-import time
 import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -18,28 +19,35 @@ import torch
 import dicent
 from dicent import DicentError
 from dicent.evaluate.network import Network
+from dicent.gpu import device as gpu_device
 from dicent.gpu import network as gpu
+from dicent.gpu.device import Device
 from dicent.gpu.network import GpuNetwork, GpuStage
 
-from .learning import network, states_of
-from .pretended_cuda import ERRORS, Graph, Stream, pretend, pretending, without_memory
+from .learning import EWN, network, states_of
+from .pretended_cuda import ERRORS, PretendedDevice, Stream, learner_with
 
-EWN = dicent.make("ewn")
 T = TypeVar("T")
 
 
-@pytest.fixture(autouse=True)
-def pretended(monkeypatch: pytest.MonkeyPatch) -> None:
-    pretend(monkeypatch)
+@pytest.fixture
+def device() -> PretendedDevice:
+    return PretendedDevice()
 
 
 @pytest.fixture
-def twin() -> GpuNetwork:
-    return GpuNetwork(network(EWN), EWN, compiled=False)
+def twin(device: PretendedDevice) -> GpuNetwork:
+    return GpuNetwork(network(EWN), EWN, device)
+
+
+def test_the_pretended_device_has_the_interface_of_a_real_one(device: PretendedDevice) -> None:
+    wanted = {name for name in vars(Device) if not name.startswith("_")} | set(Device.__annotations__)
+    assert {name for name in wanted if not hasattr(device, name)} == set()
+    assert {name for name in wanted if not hasattr(gpu_device.CudaDevice(), name)} == set()
 
 
 def sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Of the graphs that are asked for from now on."""
+    """Collect the sizes of the graphs that are used from now on."""
     found, graph = [], GpuStage.graph
 
     def note(self: GpuStage, size: int) -> object:
@@ -54,15 +62,19 @@ def sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 @pytest.mark.parametrize(
     ("count", "asked"), [(1, [64]), (64, [64]), (65, [256]), (1500, [2048]), (20_000, [16384, 4096])]
 )
-def test_it_says_what_a_cpu_says(
-    num_actions: int, count: int, asked: list[int], monkeypatch: pytest.MonkeyPatch
+def test_values_equal_those_of_a_cpu(
+    device: PretendedDevice,
+    num_actions: int,
+    count: int,
+    asked: list[int],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     states = np.resize(states_of(EWN, 1000), (count, EWN.state_size))
     module = network(EWN, num_actions=num_actions)
-    twin, found = GpuNetwork(module, EWN, compiled=False), sizes(monkeypatch)
+    twin, found = GpuNetwork(module, EWN, device), sizes(monkeypatch)
     values, logits = twin.forward(states)
     assert sorted(found) == sorted(asked)
-    assert Graph.replays == len(asked)
+    assert device.replays == len(asked)
     assert values == pytest.approx(Network(module).evaluate(EWN, states), abs=1e-5)
     if num_actions:
         expected = Network(module).evaluate_with_policy(EWN, states)[1]
@@ -71,7 +83,7 @@ def test_it_says_what_a_cpu_says(
         assert logits is None
 
 
-def test_other_weights_are_taken_over(twin: GpuNetwork) -> None:
+def test_load_replaces_the_weights(twin: GpuNetwork) -> None:
     states = states_of(EWN, 10)
     before = twin.forward(states)[0]
     with torch.no_grad():
@@ -83,72 +95,93 @@ def test_other_weights_are_taken_over(twin: GpuNetwork) -> None:
     assert not np.allclose(twin.forward(states)[0], before, atol=1e-3)
 
 
-def test_whoever_is_done_gives_the_memory_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Graphs leave theirs to nobody, and a network would keep its graphs until garbage is collected."""
-    states, learner = states_of(EWN, 10), pretending(0)
-    judge = Network(learner.module)
-    judge.device = "cuda"
-    expected = judge.evaluate(EWN, states)
-    mine: list[weakref.ref[object]] = [weakref.ref(judge._on_gpu[EWN]), weakref.ref(learner._gpu_step)]
+def test_close_frees_graphs_before_the_cache_is_emptied(device: PretendedDevice) -> None:
+    """Torch does not reuse memory held by graphs, and networks are in reference cycles."""
+    states, learner = states_of(EWN, 10), learner_with(device, 0)
+    evaluator = Network(network(EWN), device)
+    expected = evaluator.evaluate(EWN, states)
+    ours: list[weakref.ref[object]] = [weakref.ref(evaluator._on_gpu[EWN]), weakref.ref(learner._gpu_step)]
     left: list[int] = []
-    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: left.append(sum(r() is not None for r in mine)))
+    device.on_empty_cache = lambda: left.append(sum(reference() is not None for reference in ours))
     gc.disable()
     try:
-        judge.close()
+        evaluator.close()
         learner.close()
     finally:
         gc.enable()
     assert left == [1, 0]
-    assert np.array_equal(judge.evaluate(EWN, states), expected)
+    assert not device.held()
+    assert np.array_equal(evaluator.evaluate(EWN, states), expected)
 
 
-def test_whoever_records_on_a_stream_keeps_others_out(
-    twin: GpuNetwork, monkeypatch: pytest.MonkeyPatch
+def test_workspaces_stay_as_long_as_graphs_live(device: PretendedDevice) -> None:
+    """Graphs keep addresses inside the workspaces."""
+    states = states_of(EWN, 10)
+    first, other = (Network(network(EWN), device) for _ in range(2))
+    expected = [n.evaluate(EWN, states) for n in (first, other)][1]
+    first.close()
+    assert device.held()["workspace"] > 0
+    assert np.array_equal(other.evaluate(EWN, states), expected)
+    other.close()
+    assert not device.held()
+
+
+def test_networks_that_follow_each_other_use_the_same_streams(device: PretendedDevice) -> None:
+    """Libraries hold memory for every stream they have met."""
+    for _ in range(3):
+        Network(network(EWN), device).evaluate(EWN, states_of(EWN, 10))
+        gc.collect()
+    assert device.made == {0: 1, -1: gpu.STAGES}
+
+
+def test_a_recording_keeps_other_threads_off_its_stream(
+    device: PretendedDevice, twin: GpuNetwork, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Torch has 32 streams, so of many networks some record while others judge on the same stream."""
+    """Torch has 32 streams, so some of many networks record on a stream that others evaluate on."""
     states = states_of(EWN, 10)
     expected = twin.forward(states)[0]
     for _ in range(28):
-        torch.cuda.Stream(priority=-1)
-    other = GpuNetwork(network(EWN), EWN, compiled=False)
+        device.make_stream(-1)
+    other = GpuNetwork(network(EWN), EWN, device)
     assert {s.stream.lock for s in other.stages} == {s.stream.lock for s in twin.stages}
-    values = while_recording(monkeypatch, lambda: other.forward(states), lambda: twin.forward(states))
+    values = while_recording(device, lambda: other.forward(states), lambda: twin.forward(states))
     assert np.array_equal(values[0], expected)
-    monkeypatch.setattr("dicent.gpu.network.SIZES", (32, *gpu.SIZES))  # another graph is to be recorded
-    while_recording(monkeypatch, lambda: other.forward(states), twin.load)
+    monkeypatch.setattr("dicent.gpu.network.SIZES", (32, *gpu.SIZES))  # another graph must be recorded
+    while_recording(device, lambda: other.forward(states), twin.load)
 
 
 @pytest.mark.parametrize("priority", [0, -1])
-def test_whoever_learns_keeps_others_out(
-    twin: GpuNetwork, priority: int, monkeypatch: pytest.MonkeyPatch
+def test_a_learner_keeps_other_threads_off_its_stream(
+    device: PretendedDevice, twin: GpuNetwork, priority: int
 ) -> None:
-    """A learner records on the stream by which a network takes over weights; or restores meanwhile."""
-    while Stream.made[0] % 32 != twin.loads.stream.cuda_stream[1]:
-        torch.cuda.Stream()
+    """A learner records on the stream by which a network loads weights, or restores during a recording."""
+    stream = twin.loads.stream
+    assert isinstance(stream, Stream)
+    while device.made[0] % 32 != stream.cuda_stream - 1:
+        device.make_stream(0)
     if priority == 0:
-        while_recording(monkeypatch, lambda: pretending(0), twin.load)
+        while_recording(device, lambda: learner_with(device, 0), twin.load)
         return
-    learner = pretending(0)
+    learner = learner_with(device, 0)
     data = learner.save()
-    while_recording(monkeypatch, lambda: twin.forward(states_of(EWN, 10)), lambda: learner.load(data))
+    while_recording(device, lambda: twin.forward(states_of(EWN, 10)), lambda: learner.load(data))
 
 
-def while_recording(patch: pytest.MonkeyPatch, record: Callable[[], T], meanwhile: Callable[[], T]) -> T:
-    """What `meanwhile` returns, which begins while `record` records a graph."""
+def while_recording(device: PretendedDevice, record: Callable[[], object], meanwhile: Callable[[], T]) -> T:
+    """Return the result of `meanwhile`, which begins while `record` records a graph."""
     recording, go_on = threading.Event(), threading.Event()
 
-    class Slow(Graph):
-        def __setattr__(self, name: str, value: object) -> None:
-            recording.set()
-            go_on.wait(10)
-            super().__setattr__(name, value)
+    def wait() -> None:
+        recording.set()
+        go_on.wait(60)
 
-    patch.setattr(torch.cuda, "CUDAGraph", Slow)
+    device.before_recording = wait
     with ThreadPoolExecutor(2) as threads:
         first = threads.submit(record)
-        assert recording.wait(10)
+        assert recording.wait(60)
         second = threads.submit(meanwhile)
-        time.sleep(0.05)  # for it to come to the stream
+        with contextlib.suppress(TimeoutError):
+            second.exception(0.05)  # time enough to fail, were the stream not locked
         go_on.set()
         first.result()
         return second.result()
@@ -156,25 +189,61 @@ def while_recording(patch: pytest.MonkeyPatch, record: Callable[[], T], meanwhil
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
 @pytest.mark.parametrize(("times", "most"), [(1, 8192), (3, 2048)])
-def test_without_memory_fewer_states_are_judged_at_once(
-    twin: GpuNetwork, error: RuntimeError, times: int, most: int, monkeypatch: pytest.MonkeyPatch
+def test_short_memory_makes_batches_smaller(
+    device: PretendedDevice, twin: GpuNetwork, error: RuntimeError, times: int, most: int
 ) -> None:
-    without_memory(monkeypatch, gpu, error, times)
+    device.fail(error, times)
     states = states_of(EWN, 1500)
     values = twin.forward(states)[0]
     assert values == pytest.approx(Network(twin.module).evaluate(EWN, states), abs=1e-5)
     assert twin.batches.most == most
 
 
-def test_a_gpu_without_any_memory_is_told(twin: GpuNetwork, monkeypatch: pytest.MonkeyPatch) -> None:
-    without_memory(monkeypatch, gpu, ERRORS[0], 1000)
+def test_a_gpu_without_any_memory_is_an_error(device: PretendedDevice, twin: GpuNetwork) -> None:
+    device.fail(ERRORS[0], 1000)
     with pytest.raises(DicentError, match="no memory left: use device=cpu"):
         twin.forward(states_of(EWN, 50))
 
 
-def test_other_errors_are_not_taken_for_a_lack_of_memory(
-    twin: GpuNetwork, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    without_memory(monkeypatch, gpu, RuntimeError("CUDA error: misaligned address"), 1)
+def test_other_errors_are_raised(device: PretendedDevice, twin: GpuNetwork) -> None:
+    device.fail(RuntimeError("CUDA error: misaligned address"), 1)
     with pytest.raises(RuntimeError, match="misaligned"):
         twin.forward(states_of(EWN, 100))
+
+
+@pytest.mark.usefixtures("quick_preflight")
+def test_runs_that_follow_each_other_leave_nothing_on_the_gpu(
+    device: PretendedDevice, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dicent.gpu.device.cuda_device", lambda: device)
+    monkeypatch.setattr("dicent.gpu.network.SIZES", (64, 256))
+    config = dicent.preset("gpu").replace(
+        game="dice-nim", matches=24, at_once=8, groups=2, matches_per_update=8, ladder_games=2, batch=64
+    )
+    config = config.replace(network="dense", hidden=8, layers=1, evaluations_per_move=10)
+    seen = []
+    for i in range(3):
+        dicent.train(config, tmp_path / str(i), warn=lambda text: None)
+        gc.collect()
+        assert not device.held()
+        seen.append(device.replays)
+    assert 0 < seen[0] < seen[1] < seen[2]
+    assert device.made == {0: 2, -1: gpu.STAGES}  # a network's, and the learner's
+
+
+def test_a_run_that_fails_leaves_nothing_on_the_gpu(
+    device: PretendedDevice, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The error is handled elsewhere, and its traceback refers to the run."""
+    monkeypatch.setattr("dicent.gpu.device.cuda_device", lambda: device)
+    monkeypatch.setattr("dicent.gpu.network.SIZES", (64, 256))
+    config = dicent.preset("gpu").replace(game="dice-nim", matches=24, at_once=8, groups=2, batch=64)
+    config = config.replace(network="dense", hidden=8, layers=1, evaluations_per_move=10)
+
+    def fail(status: object) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError) as error:
+        dicent.train(config, tmp_path, watch=fail, warn=lambda text: None)
+    assert error.value.__traceback__ is not None
+    assert not device.held()

@@ -1,6 +1,6 @@
-"""Steps of learning as a GPU is asked for them, on a pretended one: what they learn, in how many calls.
+"""Learning steps on a pretended GPU: the weights they give, and in how many calls.
 
-What a GPU makes of them is in `test_gpu.py`.
+`test_gpu.py` has the tests on a real one.
 """
 
 import numpy as np
@@ -11,38 +11,38 @@ from dicent.gpu import step as gpu_step
 from dicent.gpu.step import GpuStep
 
 from .learning import BATCH, examples, learn, learner_on, weights_of
-from .pretended_cuda import ERRORS, Graph, pretend, pretending, without_memory
+from .pretended_cuda import ERRORS, PretendedDevice, learner_with
 
 
-@pytest.fixture(autouse=True)
-def pretended(monkeypatch: pytest.MonkeyPatch) -> None:
-    pretend(monkeypatch)
+@pytest.fixture
+def device() -> PretendedDevice:
+    return PretendedDevice()
 
 
 @pytest.mark.parametrize("num_actions", [0, 18])
 @pytest.mark.parametrize(("several", "calls"), [(1, 7), (2, 4), (3, 4), (4, 3), (16, 3)])
-def test_steps_are_those_of_a_cpu_however_many_go_in_a_call(
-    num_actions: int, several: int, calls: int, monkeypatch: pytest.MonkeyPatch
+def test_steps_equal_those_of_a_cpu_for_any_number_of_steps_in_a_call(
+    device: PretendedDevice, num_actions: int, several: int, calls: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of the seven steps of a phase."""
+    """A phase has seven steps here."""
     monkeypatch.setattr(gpu_step, "STEPS", several)
     data = examples(num_actions, 7 * BATCH - 100)
-    ours, cpu = pretending(num_actions), learner_on("cpu", num_actions)
+    ours, cpu = learner_with(device, num_actions), learner_on("cpu", num_actions)
     before = weights_of(ours)
     assert learn(ours, data) == pytest.approx(learn(cpu, data), rel=2e-3)  # its means are over batches
     assert weights_of(ours) == pytest.approx(weights_of(cpu), abs=1e-5)
     assert np.abs(weights_of(ours) - before).max() > 0.01
     assert ours.steps == cpu.steps == 35
-    assert Graph.replays == 5 * calls
+    assert device.replays == 5 * calls
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
 @pytest.mark.parametrize(("times", "several", "piece"), [(1, 1, BATCH), (2, 1, BATCH // 2)])
-def test_without_memory_a_call_does_less_and_learns_the_same(
-    error: RuntimeError, times: int, several: int, piece: int, monkeypatch: pytest.MonkeyPatch
+def test_short_memory_makes_calls_smaller_and_learns_the_same(
+    device: PretendedDevice, error: RuntimeError, times: int, several: int, piece: int
 ) -> None:
-    without_memory(monkeypatch, gpu_step, error, times)
-    data, ours, cpu = examples(18), pretending(18), learner_on("cpu", 18)
+    device.fail(error, times)
+    data, ours, cpu = examples(18), learner_with(device, 18), learner_on("cpu", 18)
     assert ours._gpu_step is not None
     assert (ours._gpu_step.several, ours._gpu_step.piece) == (several, piece)
     assert np.array_equal(weights_of(ours), weights_of(cpu))
@@ -50,24 +50,44 @@ def test_without_memory_a_call_does_less_and_learns_the_same(
     assert weights_of(ours) == pytest.approx(weights_of(cpu), abs=1e-5)
 
 
-def test_a_gpu_without_any_memory_is_told_and_nothing_has_changed(monkeypatch: pytest.MonkeyPatch) -> None:
-    without_memory(monkeypatch, gpu_step, ERRORS[0], 100)
+def test_memory_of_a_failed_recording_is_free_before_the_next(device: PretendedDevice) -> None:
+    """The error must be gone when memory is released, since it refers to what was recorded so far."""
+    found: list[dict[str, int]] = []
+    device.on_empty_cache = lambda: found.append(dict(device.held()))
+    device.fail(ERRORS[0], 2)
+    learner_with(device, 0)
+    assert len(found) == 2
+    for held in found:
+        assert set(held) == {"weights", "tensor"}  # no graph, no pinned memory
+
+
+def test_a_gpu_without_any_memory_is_an_error_and_changes_no_weight(device: PretendedDevice) -> None:
+    device.fail(ERRORS[0], 100)
     learner = learner_on("cpu", 0)
     before = weights_of(learner)
     with pytest.raises(DicentError, match="no memory left for learning"):
-        GpuStep(learner.module, learner.optimizer, learner.game, BATCH)
+        GpuStep(learner.module, learner.optimizer, learner.game, BATCH, device)
     assert np.array_equal(weights_of(learner), before)
 
 
-def test_other_errors_are_not_taken_for_a_lack_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    without_memory(monkeypatch, gpu_step, RuntimeError("CUDA error: misaligned address"), 1)
+def test_other_errors_are_raised(device: PretendedDevice) -> None:
+    device.fail(RuntimeError("CUDA error: misaligned address"), 1)
     with pytest.raises(RuntimeError, match="misaligned"):
-        pretending(0)
+        learner_with(device, 0)
 
 
-def test_it_goes_on_from_what_was_saved() -> None:
-    data, first, other = examples(18), pretending(18), pretending(18)
+def test_a_learner_resumes_from_what_another_saved(device: PretendedDevice) -> None:
+    data, first, other = examples(18), learner_with(device, 18), learner_with(device, 18)
     learn(first, data)
     other.load(first.save())
     assert learn(other, data) == pytest.approx(learn(first, data), rel=1e-6)
+    assert weights_of(other) == pytest.approx(weights_of(first), abs=1e-6)
+
+
+def test_a_learner_learns_the_same_after_it_was_closed(device: PretendedDevice) -> None:
+    data, first, other = examples(18), learner_with(device, 18), learner_with(device, 18)
+    for _ in range(2):
+        losses = learn(first, data, 2)
+        assert learn(other, data, 2) == pytest.approx(losses, rel=1e-6)
+        other.close()
     assert weights_of(other) == pytest.approx(weights_of(first), abs=1e-6)

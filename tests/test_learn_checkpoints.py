@@ -111,7 +111,7 @@ def test_a_kill_inside_a_checkpoint_leaves_the_one_before(
         patch.setattr(Path, "rename", counted(Path.rename))
         patch.setattr(run_folder, "write_atomically", counted(run_folder.write_atomically))
         patch.setattr(shutil, "rmtree", counted(shutil.rmtree))
-        patch.setattr(run_folder, "_sync", counted(run_folder._sync))
+        patch.setattr(run_folder, "sync_folder", counted(run_folder.sync_folder))
         folder = RunFolder(tmp_path, warn=pytest.fail)
         try:
             folder.save(Checkpoint({"count": 2}, files), 5, 1)

@@ -1,6 +1,5 @@
 """Tablebase files: damaged, foreign and old ones, interrupted builds, folders."""
 
-import fcntl
 import json
 import shutil
 from pathlib import Path
@@ -11,7 +10,7 @@ import pytest
 import dicent
 from dicent import DicentError, TablebaseFileError
 from dicent.exact.tablebase import BuildProgress, list_tablebases
-from dicent.files import data_folder
+from dicent.files import lock
 from dicent.games.ewn.tablebase.file import HEADER, MAGIC
 
 pytestmark = pytest.mark.usefixtures("uncompiled")
@@ -174,10 +173,9 @@ def test_a_damaged_smaller_table_is_not_taken_over(game: dicent.Game, file: Path
 
 
 def test_one_process_builds_at_a_time(game: dicent.Game, tmp_path: Path) -> None:
-    with open(tmp_path / ".ewn-3x3-3-official-2.table.lock", "w") as other:
-        fcntl.flock(other, fcntl.LOCK_EX)
-        with pytest.raises(DicentError, match="another process is building"):
-            dicent.build_tablebase(game, 2, tmp_path)
+    held = lock(tmp_path / ".ewn-3x3-3-official-2.table.lock", "busy")
+    with held, pytest.raises(DicentError, match="another process is building"):
+        dicent.build_tablebase(game, 2, tmp_path)
     assert dicent.build_tablebase(game, 2, tmp_path).pieces == 2
 
 
@@ -199,14 +197,3 @@ def test_only_what_is_sure_is_written_as_sure() -> None:
         written = read(data, 0)
         assert written == pytest.approx(value, abs=kernel.UNIT)
         assert (written in (0, 1)) == (value in (0, 1))
-
-
-def test_the_home_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("DICENT_HOME", str(tmp_path / "own"))
-    assert data_folder() == tmp_path / "own"
-    monkeypatch.delenv("DICENT_HOME")
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    assert data_folder() == tmp_path / "data" / "dicent"
-    monkeypatch.delenv("XDG_DATA_HOME")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert data_folder() == tmp_path / ".local" / "share" / "dicent"

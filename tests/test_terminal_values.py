@@ -426,7 +426,7 @@ def test_foreign_and_damaged_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(NetworkFileError, match="does not exist"):
         load_network(tmp_path / "missing")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(NetworkFileError, match="is an empty run"):
+    with pytest.raises(NetworkFileError, match="holds no network"):
         load_network(tmp_path / "empty")
 
 

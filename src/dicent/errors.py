@@ -29,6 +29,13 @@ class NetworkFileError(DicentError):
     """A file is not a network, or is damaged."""
 
 
+class MissingTorchError(DicentError):
+    """Torch is not installed, and a network is to be evaluated or trained."""
+
+    def __init__(self) -> None:
+        super().__init__("networks need torch: pip install 'dicent[learn]'")
+
+
 class PlayerError(DicentError):
     """A text does not describe a player, or the player cannot play the game."""
 

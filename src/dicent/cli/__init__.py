@@ -22,7 +22,7 @@ from dicent.cli import terminal_play as terminal_play
 from dicent.cli import tournament as tournament
 from dicent.cli import web as web
 from dicent.cli.shared import app
-from dicent.errors import DicentError
+from dicent.errors import DicentError, MissingTorchError
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -49,6 +49,11 @@ def _guarded(command: Callable[[], object]) -> int:
             command()
     except DicentError as error:
         console.print(f"[bold red]error:[/] {escape(str(error))}")
+        return 1
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        console.print(f"[bold red]error:[/] {escape(str(MissingTorchError()))}")
         return 1
     except KeyboardInterrupt:
         console.print("interrupted")

@@ -7,7 +7,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     import torch
 
     from dicent.evaluate.network_file import Description
+    from dicent.gpu.device import Device
     from dicent.gpu.network import GpuNetwork
 
+Logits = npt.NDArray[np.float32]
 
 SMALLEST = 32  # states that are worth a thread
 
@@ -32,11 +34,12 @@ SMALLEST = 32  # states that are worth a thread
 class Network(PolicyEvaluator):
     """A torch module that maps planes [B, C, H, W] to values [B], or to values and logits [B, A].
 
-    It runs in float32 on a CPU and in half precision on a GPU. On a CPU a batch is shared out evenly to
-    `threads`, each of which judges up to `largest` states at once; torch's own threads are another thing. On
-    a GPU `compiled` takes a quarter of a minute, and makes it about twice as fast; the states of several
-    threads that ask at once are judged together, in batches for which there is memory. `device` is cpu, cuda,
-    or auto; without a GPU that works it is the CPU.
+    `device` is cpu, cuda, auto or a device object. A network runs in float32 on a CPU and in half precision
+    on a GPU; it falls back to the CPU if there is no GPU that works.
+
+    On a CPU `threads` share a batch evenly, and each evaluates up to `largest` states at once. On a GPU the
+    states of several threads are evaluated together, in batches that fit into memory. `compiled` costs a
+    quarter of a minute there and about doubles the throughput.
     """
 
     description: Description | None = None  # of a network that comes from a file
@@ -44,13 +47,17 @@ class Network(PolicyEvaluator):
     def __init__(
         self,
         module: torch.nn.Module,
-        device: str = "cpu",
+        device: str | Device = "cpu",
         largest: int = 16384,
         threads: int = 1,
         compiled: bool = False,
     ) -> None:
-        self.device = "cpu" if device == "cpu" else _usable(device)
-        self.module = module.to(self.device).eval()
+        self.gpu = None if device == "cpu" else _usable(device)
+        self.module = module.eval()
+        if self.gpu is None:
+            module.to("cpu")
+        else:
+            self.gpu.move_in(module)
         self.largest = largest
         self.threads = threads
         self.compiled = compiled
@@ -61,12 +68,17 @@ class Network(PolicyEvaluator):
         self._lock = threading.Lock()
 
     @property
+    def device(self) -> str:
+        """The name of the device that evaluates: cpu or cuda."""
+        return "cpu" if self.gpu is None else self.gpu.name
+
+    @property
     def has_policy(self) -> bool:
-        """Does it say which actions look good? Then it has learned decisions, and no chance states."""
+        """Whether the network has a policy; it has then learned decisions and no chance states."""
         return getattr(self.module, "policy", None) is not None
 
     def shown(self, game: Game) -> Game:
-        """The game in the way that the network has learned to see it, where there are several."""
+        """Return the game with the encoding that the network has learned, if there are several."""
         if game not in self._shown:
             self._shown[game] = self._fitting(game)
         return self._shown[game]
@@ -78,46 +90,46 @@ class Network(PolicyEvaluator):
         for way in ways_to_show(game):
             if wanted in (None, way.input_shape):
                 return way
-        raise DicentError(
-            f"this network is for planes of shape {wanted}, and {game.name} has {game.input_shape}"
-        )
+        raise DicentError(f"this network needs planes of shape {wanted}; {game.name} has {game.input_shape}")
 
     def load(self, weights: dict[str, torch.Tensor]) -> None:
-        """Take over other weights."""
+        """Replace the weights."""
         self.module.load_state_dict(weights)
         for twin in self._on_gpu.values():
             twin.load()
 
     def prepare(self, game: Game) -> None:
-        """Compile whatever a GPU will need for a game, so that the first evaluation does not wait for it."""
-        if self.device != "cpu":
+        """Compile everything that a GPU needs for a game, so that the first evaluation need not wait."""
+        if self.gpu is not None:
             self.on_gpu(self.shown(game)).prepare()
 
     def close(self) -> None:
-        """Give back what it has of a GPU; the next evaluation takes it again."""
+        """Free everything that the network has on a GPU; the next evaluation allocates it again."""
+        if self.gpu is None:
+            return
+        from dicent.gpu.graphs import release
+
         with self._lock:
             self._on_gpu.clear()
-        if self.device != "cpu":
-            from dicent.gpu.network import release
-
-            release()
+            self.gpu.move_out(self.module)
+        release(self.gpu)
 
     def evaluate(self, game: Game, states: Cells) -> Values:
-        """The values [B] of states [B, S]."""
+        """Return the values [B] of states [B, S]."""
         return self._forward(game, states)[0]
 
     def evaluate_with_policy(self, game: Game, states: Cells) -> tuple[Values, npt.NDArray[np.float32]]:
-        """Values [B] and the logits [B, A] of all actions."""
+        """Return the values [B], and the logits [B, A] of all actions."""
         values, logits = self._forward(game, states)
         if logits is None:
             raise DicentError("this network has no policy; build it with num_actions")
         return values, logits
 
-    def _forward(self, game: Game, states: Cells) -> tuple[Values, Any]:
+    def _forward(self, game: Game, states: Cells) -> tuple[Values, Logits | None]:
         game = self.shown(game)
-        if self.device != "cpu":
+        if self.gpu is not None:
             return self.on_gpu(game).forward(states)
-        shares = self.threads  # once: it may change meanwhile
+        shares = self.threads  # read once: another thread may change it
         size = min(self.largest, max(SMALLEST, -(-len(states) // shares)))
         parts = [states[first : first + size] for first in range(0, len(states), size)]
         if len(parts) == 1 or shares == 1:
@@ -130,10 +142,10 @@ class Network(PolicyEvaluator):
             return answers[0]
         if not answers:
             return np.empty(0, np.float64), None
-        logits = None if answers[0][1] is None else np.concatenate([logits for _, logits in answers])
-        return np.concatenate([values for values, _ in answers]), logits
+        logits = [logits for _, logits in answers if logits is not None]
+        return np.concatenate([values for values, _ in answers]), np.concatenate(logits) if logits else None
 
-    def _forward_part(self, game: Game, states: Cells) -> tuple[Values, Any]:
+    def _forward_part(self, game: Game, states: Cells) -> tuple[Values, Logits | None]:
         import torch
 
         planes = np.empty((len(states), *game.input_shape), np.float32)
@@ -145,32 +157,36 @@ class Network(PolicyEvaluator):
         return value.numpy().astype(np.float64), logits
 
     def on_gpu(self, game: Game) -> GpuNetwork:
-        """What judges the states of a game on a GPU."""
+        """Return the copy of the network on the GPU that evaluates the states of a game."""
+        assert self.gpu is not None, "this network is on the CPU"
         with self._lock:
             if game not in self._on_gpu:
                 from dicent.gpu.network import GpuNetwork
 
-                self._on_gpu[game] = GpuNetwork(self.module, game, self.compiled)
-        return self._on_gpu[game]
+                self.gpu.move_in(self.module)
+                self._on_gpu[game] = GpuNetwork(self.module, game, self.gpu, self.compiled)
+            return self._on_gpu[game]
 
 
-def _usable(device: str) -> str:
-    """The device, or the CPU where it cannot be had."""
-    from dicent.gpu.network import choose_device  # which takes its time to import
+def _usable(device: str | Device) -> Device | None:
+    """Return the device, or None for the CPU if the device does not work."""
+    from dicent.gpu.device import as_device, choose_device  # slow to import
 
-    found, wrong = choose_device(device)
-    if wrong:
-        warnings.warn(f"{wrong}: the network runs on the CPU, slower", stacklevel=3)
-    return found
+    if not isinstance(device, str):
+        return device
+    found, problem = choose_device(device)
+    if problem:
+        warnings.warn(f"{problem}: the network runs on the CPU, slower", stacklevel=3)
+    return as_device(found)
 
 
 @contextlib.contextmanager
 def shared_out(networks: Sequence[Network], threads: int) -> Iterator[None]:
-    """Inside this context the batches of networks on a CPU are shared out to `threads` of ours.
+    """Inside this context `threads` of our own share the batches of networks on a CPU.
 
-    Torch's own threads wait for each other at every layer, which takes long where cores are busy.
+    Torch's threads wait for each other at every layer, which is slow on busy cores.
     """
-    mine = [network for network in networks if network.device == "cpu"]
+    mine = [network for network in networks if network.gpu is None]
     if not mine:
         yield
         return
@@ -189,13 +205,13 @@ def shared_out(networks: Sequence[Network], threads: int) -> Iterator[None]:
 
 
 class Function(Evaluator):
-    """A plain function as an evaluator: it takes the planes [B, C, H, W] and returns values [B]."""
+    """A function as an evaluator: it takes planes [B, C, H, W] and returns values [B]."""
 
     def __init__(self, function: Callable[[npt.NDArray[np.float32]], npt.ArrayLike]) -> None:
         self.function = function
 
     def evaluate(self, game: Game, states: Cells) -> Values:
-        """The values [B] of states [B, S]."""
+        """Return the values [B] of states [B, S]."""
         planes = np.empty((len(states), *game.input_shape), np.float32)
         bind(game).kernel(encoding_kernels.encode_batch)(np.ascontiguousarray(states), planes)
         return np.asarray(self.function(planes), np.float64)

@@ -7,7 +7,6 @@ sources, so that a debugger shows the author's file.
 """
 
 import contextlib
-import fcntl
 import hashlib
 import importlib
 import importlib.util
@@ -30,6 +29,7 @@ import numpy as np
 
 from dicent import kernels
 from dicent.errors import GameError
+from dicent.files import cache_folder, locked
 from dicent.game.contract import Rules, execute
 from dicent.game.game import Game
 from dicent.game.game_kernels import GameKernel, game_kernels
@@ -114,14 +114,6 @@ def _bind(game: Game, compiled: bool) -> Bound:
         )
         return Bound(game, _load(f"dicent_uncached_{digest}", SOURCES, rules, compiled=True), None)
     return Bound(game, _load(f"dicent_native_{digest}", folder, rules, compiled=True), folder)
-
-
-def cache_folder() -> Path:
-    """Return the folder of native code: DICENT_CACHE, or the user's cache folder."""
-    if chosen := os.environ.get("DICENT_CACHE"):
-        return Path(chosen)
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "dicent"
 
 
 def fingerprint(rules: Rules) -> str:
@@ -239,12 +231,11 @@ def _fill(module: ModuleType, rules: Rules, package: str) -> None:
 
 @contextlib.contextmanager
 def _locked(folder: Path | None) -> Iterator[None]:
-    """Hold the folder's lock, if there is a folder and its file system has locks."""
+    """Hold the folder's lock, if there is a folder and it can be locked."""
     with contextlib.ExitStack() as stack:
         if folder is not None:
             with contextlib.suppress(OSError):
-                file = stack.enter_context(open(folder / ".lock", "w"))
-                fcntl.flock(file, fcntl.LOCK_EX)
+                stack.enter_context(locked(folder / ".lock"))
         yield
 
 

@@ -1,1 +1,1 @@
-"""Networks on a GPU: batches, CUDA graphs, the compiled network, the learning step."""
+"""Networks on a GPU: the device, CUDA graphs, batches, the compiled network, the learning step."""

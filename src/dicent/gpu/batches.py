@@ -1,9 +1,9 @@
-"""Batches: the states of many threads, judged together by one device.
+"""Batches: the states of many threads, evaluated together by one device.
 
-A thread takes rows of the batch that is open, writes its states there, and waits for their values. A batch
-goes to the device as soon as that has room for it: a full one, or else whatever has come together, so that
-batches grow while the device is busy and no row of a full one stays empty. It is sent by the thread that
-wrote its last row, or by one that was told that an earlier batch is done: nobody must wake up for it.
+A thread takes rows of the open batch, writes its states there, and waits for their values. A batch goes to
+the device as soon as the device has room: a full one first, else the open one as it is. Batches therefore
+grow while the device is busy. The thread that wrote the last row sends a batch, or a thread that learned
+that an earlier batch is done; no thread must wake up only to send.
 """
 
 from __future__ import annotations
@@ -12,34 +12,36 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-IN_FLIGHT = 2  # batches: one is judged, one waits on the device
+IN_FLIGHT = 2  # batches: one is evaluated, one waits on the device
 
-Write = Callable[[int, int, npt.NDArray[Any]], object]
+Planes = npt.NDArray[np.generic]
+Values = npt.NDArray[np.float32]
+Write = Callable[[int, int, Planes], object]
 T = TypeVar("T")
 Answer = tuple[npt.NDArray[np.float64], npt.NDArray[np.float32] | None]
 
 
 class Done(Protocol):
-    """Tells when something is done."""
+    """The end of a batch's evaluation."""
 
     def synchronize(self) -> None:
-        """Wait until it is."""
+        """Wait for it."""
 
 
 class Stage(Protocol):
-    """Memory for a batch, and the device that judges what is in it."""
+    """Memory for a batch, and the device that evaluates its content."""
 
-    planes: npt.NDArray[Any]  # [n, C, H, W]
-    values: npt.NDArray[np.float32]  # [n]
-    logits: npt.NDArray[np.float32] | None  # [n, A]
+    planes: Planes  # [n, C, H, W]
+    values: Values  # [n]
+    logits: Values | None  # [n, A]
 
     def send(self, count: int) -> Done:
-        """Begin to judge the first `count` rows."""
+        """Begin to evaluate the first `count` rows."""
 
 
 class Batch:
@@ -48,17 +50,17 @@ class Batch:
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
         self.count = 0  # rows taken
-        self.writers = 0  # threads that are not ready to send
-        self.readers = 0  # threads that want values
+        self.writers = 0  # threads that still write
+        self.readers = 0  # threads that wait for values
         self.sent = threading.Event()
         self.done: Done | None = None
-        self.landed = False  # somebody knows that it is done
+        self.landed = False  # a thread has seen that the evaluation is done
         self.error: BaseException | None = None
 
 
 @dataclass(frozen=True)
-class Share:
-    """The rows of a batch that are one thread's, from `row` on: its states from `first` on."""
+class Rows:
+    """The rows that one thread has in a batch, from `row`; they hold its states from `first`."""
 
     batch: Batch
     row: int
@@ -75,48 +77,48 @@ class Batches:
         self.open: Batch | None = None
         self.full: deque[Batch] = deque()
         self.flying = 0  # batches on the device
-        self.turn = threading.Lock()  # held by who sends
-        self.lock = threading.Lock()  # of all the rest
+        self.turn = threading.Lock()  # held by the thread that sends
+        self.lock = threading.Lock()  # of all other attributes
         self.room = threading.Condition(self.lock)  # there is a free stage
 
-    def call(self, chore: Callable[[], T]) -> T:
-        """Do something between two batches; returns what that returns."""
+    def call(self, function: Callable[[], T]) -> T:
+        """Call a function between two batches and return its result."""
         try:
             with self.turn:
-                return chore()
+                return function()
         finally:
             self._send_ready()
 
-    def judge(self, count: int, write: Write) -> Answer:
-        """Values and logits of `count` states; `write(first, last, planes)` encodes some of them."""
+    def evaluate(self, count: int, write: Write) -> Answer:
+        """Return values and logits of `count` states; `write(first, last, planes)` encodes some of them."""
         values, logits = np.empty(count), None
-        shares: deque[Share] = deque()
+        waiting: deque[Rows] = deque()
         first = 0
         try:
-            while first < count or shares:
-                share = self._take(first, count - first, wait=not shares) if first < count else None
-                if share is not None:
-                    shares.append(share)
-                    self._write(share, write)
-                    first += share.count
+            while first < count or waiting:
+                rows = self._take(first, count - first, wait=not waiting) if first < count else None
+                if rows is not None:
+                    waiting.append(rows)
+                    self._write(rows, write)
+                    first += rows.count
                     continue
-                share = shares.popleft()
-                some, more = self._read(share)
-                rows = slice(share.first, share.first + share.count)
-                values[rows] = some
+                rows = waiting.popleft()
+                some, more = self._read(rows)
+                states = slice(rows.first, rows.first + rows.count)
+                values[states] = some
                 if more is not None:
                     logits = np.empty((count, more.shape[1]), np.float32) if logits is None else logits
-                    logits[rows] = more
+                    logits[states] = more
         except BaseException:
-            for share in shares:  # nobody will read them
-                self._leave(share.batch)
+            for rows in waiting:  # nobody will read them
+                self._leave(rows.batch)
             raise
         return values, logits
 
-    def _take(self, first: int, count: int, wait: bool) -> Share | None:
-        """Rows for up to `count` states; None where all stages are in use, and the caller is not to wait."""
+    def _take(self, first: int, count: int, wait: bool) -> Rows | None:
+        """Return rows for up to `count` states; None if all stages are in use and `wait` is false."""
         with self.lock:
-            if self.open is not None and self.open.count >= self.most:  # which may have become less
+            if self.open is not None and self.open.count >= self.most:  # `most` may have become less
                 self._shut()
             while self.open is None:
                 if self.free:
@@ -126,31 +128,34 @@ class Batches:
                 else:
                     return None
             batch = self.open
-            share = Share(batch, batch.count, first, min(count, self.most - batch.count))
-            batch.count += share.count
+            rows = Rows(batch, batch.count, first, min(count, self.most - batch.count))
+            batch.count += rows.count
             batch.writers += 1
             batch.readers += 1
             if batch.count >= self.most:
                 self._shut()
-        return share
+        return rows
 
     def _shut(self) -> None:
-        """Let nobody else into the batch that is open."""
+        """Close the open batch to further rows."""
         assert self.open is not None
         self.full.append(self.open)
         self.open = None
 
-    def _write(self, share: Share, write: Write) -> None:
+    def _write(self, rows: Rows, write: Write) -> None:
         try:
-            planes = share.batch.stage.planes[share.row : share.row + share.count]
-            write(share.first, share.first + share.count, planes)
+            planes = rows.batch.stage.planes[rows.row : rows.row + rows.count]
+            write(rows.first, rows.first + rows.count, planes)
         finally:
             with self.lock:
-                share.batch.writers -= 1
+                rows.batch.writers -= 1
             self._send_ready()
 
     def _send_ready(self) -> None:
-        """Send what is ready while the device has room, unless another thread is at it: that looks again."""
+        """Send ready batches while the device has room.
+
+        If another thread is already sending, this one returns: the other rechecks the queue.
+        """
         while self._is_ready() and self.turn.acquire(blocking=False):
             try:
                 with self.lock:
@@ -161,13 +166,13 @@ class Batches:
                 self.turn.release()
 
     def _is_ready(self) -> bool:
-        """Could a batch be sent? One that is not full waits for those who are writing."""
+        """Return whether a batch can be sent; the open one waits for its writers."""
         with self.lock:
             first = self.full[0] if self.full else self.open
             return first is not None and first.writers == 0 and self.flying < IN_FLIGHT
 
     def _next(self) -> Batch | None:
-        """The next batch to send, which counts as sent."""
+        """Remove the next batch from the queue, count it as sent and return it."""
         if not self.full and self.open is not None and self.open.writers == 0:
             self._shut()
         if not self.full or self.full[0].writers or self.flying >= IN_FLIGHT:
@@ -190,9 +195,9 @@ class Batches:
             if abandoned:
                 self._recycle(batch)
 
-    def _read(self, share: Share) -> tuple[Any, Any]:
-        """The values and logits of a share, once they are there."""
-        batch, rows = share.batch, slice(share.row, share.row + share.count)
+    def _read(self, rows: Rows) -> tuple[Values, Values | None]:
+        """Wait for the values and logits of some rows and return them."""
+        batch, places = rows.batch, slice(rows.row, rows.row + rows.count)
         try:
             batch.sent.wait()
             if batch.error is not None:
@@ -202,18 +207,18 @@ class Batches:
             self._land(batch)
             self._send_ready()
             logits = batch.stage.logits
-            return batch.stage.values[rows].copy(), None if logits is None else logits[rows].copy()
+            return batch.stage.values[places].copy(), None if logits is None else logits[places].copy()
         finally:
             self._leave(batch)
 
     def _land(self, batch: Batch) -> None:
-        """A batch is done, which the first of its threads tells."""
+        """Note that a batch is done; only the first call for a batch counts."""
         with self.lock:
             self.flying -= not batch.landed
             batch.landed = True
 
     def _leave(self, batch: Batch) -> None:
-        """One thread fewer wants to read a batch."""
+        """Note that one thread fewer reads a batch."""
         with self.lock:
             batch.readers -= 1
             last = batch.readers == 0 and batch.sent.is_set()
@@ -221,7 +226,7 @@ class Batches:
             self._recycle(batch)
 
     def _recycle(self, batch: Batch) -> None:
-        """Nobody wants to read a batch any more: its stage is free once the device is."""
+        """Free the stage of a batch without readers, once the device is done with it."""
         if batch.done is not None and not batch.landed:
             batch.done.synchronize()
             self._land(batch)

@@ -11,16 +11,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import Any
 
 from dicent.errors import DicentError
-from dicent.files import lock, write_atomically
+from dicent.files import Lock, lock, sync_folder, write_atomically
 from dicent.game.registry import require_installed
 from dicent.learn.config import BUDGETS, Config, read_config
 
@@ -42,7 +41,7 @@ class RunFolder:
     def __init__(self, path: str | Path, warn: Callable[[str], object] = print) -> None:
         self.path = Path(path)
         self.warn = warn
-        self._lock: IO[str] | None = None
+        self._lock: Lock | None = None
 
     def __enter__(self) -> RunFolder:
         if self.path.exists() and not self.path.is_dir():
@@ -103,7 +102,7 @@ class RunFolder:
     def append(self, name: str, line: str) -> None:
         """Add a line to a file of the run."""
         try:
-            with open(self.path / name, "a") as file:
+            with open(self.path / name, "a", encoding="utf-8") as file:
                 file.write(line + "\n")
         except OSError as error:
             raise DicentError(
@@ -147,7 +146,7 @@ class RunFolder:
             for name, content in {**checkpoint.files, STATE: json.dumps(state, indent=1).encode()}.items():
                 write_atomically(temporary / name, content)
             temporary.rename(final)
-            _sync(home)
+            sync_folder(home)
         except OSError as error:
             shutil.rmtree(temporary, ignore_errors=True)
             raise DicentError(
@@ -188,12 +187,3 @@ def _read_checkpoint(folder: Path, warn: Callable[[str], object]) -> Checkpoint:
 
 def _checksum(content: bytes) -> str:
     return hashlib.blake2b(content, digest_size=16).hexdigest()
-
-
-def _sync(folder: Path) -> None:
-    """Make a rename last through a loss of power."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -1,4 +1,4 @@
-"""Ctrl-C and requests to end, heard between two turns of a run."""
+"""Ctrl-C and requests to end, delivered between two steps of a run."""
 
 from __future__ import annotations
 
@@ -7,20 +7,22 @@ import signal
 import threading
 from collections.abc import Iterator
 
+from dicent import machine
+
 
 @contextlib.contextmanager
 def stop_signals() -> Iterator[list[int]]:
-    """Collects Ctrl-C and requests to end, so that a run stops between two turns; the second one acts."""
+    """Collect Ctrl-C and requests to end inside a context; a second one acts as usual."""
     stop: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return
 
-    def heard(number: int, frame: object) -> None:
+    def receive(number: int, frame: object) -> None:
         stop.append(number)
         restore()
 
-    before = {number: signal.signal(number, heard) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, receive) for number in machine.ending_signals()}
 
     def restore() -> None:
         for number, handler in before.items():

@@ -17,13 +17,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from dicent import machine
-from dicent.errors import DicentError
+from dicent.errors import DicentError, MissingTorchError
+
+try:
+    import torch
+except ModuleNotFoundError:
+    raise MissingTorchError from None
+
 from dicent.evaluate.network import Network
 from dicent.evaluate.network_file import find_network
-from dicent.gpu.network import choose_device
+from dicent.gpu.device import choose_device
 from dicent.kernels import self_play as self_play_kernels
 from dicent.learn import checkpoint, components
 from dicent.learn.components import Numbers, Own, Threads
@@ -167,6 +172,7 @@ class Training:
     def close(self) -> None:
         """End the threads, give torch its own back, and the GPU its memory."""
         self._learner_thread.shutdown()
+        self.learning = None  # its result holds weights on the GPU
         self.groups.close()
         torch.set_num_threads(self._torch_threads)
         self.evaluator.close()

@@ -3,10 +3,14 @@
 import json
 from typing import Any
 
-import torch
-from torch import nn
+from dicent.errors import DicentError, MissingTorchError
 
-from dicent.errors import DicentError
+try:
+    import torch
+    from torch import nn
+except ModuleNotFoundError:
+    raise MissingTorchError from None
+
 from dicent.nets.dense import DenseNetwork
 from dicent.nets.residual import ResidualNetwork
 

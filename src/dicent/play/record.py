@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import IO, Any, BinaryIO
+from typing import Any, BinaryIO
 
 from dicent.errors import DicentError, RecordError
-from dicent.files import lock
+from dicent.files import Lock, lock
 from dicent.game import Game, State
 from dicent.game.registry import make_installed
 
@@ -122,8 +122,8 @@ def read_records(path: str | Path) -> Iterator[Record]:
         raise RecordError(f"{path} cannot be read: {error}") from error
 
 
-def hold_records(path: str | Path) -> IO[str]:
-    """Lock a record file for this match until the returned file is closed."""
+def hold_records(path: str | Path) -> Lock:
+    """Lock a record file for this match until the returned lock is closed."""
     try:
         return lock(Path(path), f"another process writes to {path}; choose another file, or wait")
     except OSError as error:

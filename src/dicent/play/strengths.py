@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dicent.errors import PlayerError
-from dicent.evaluate.network_file import shipped
+from dicent.evaluate.network_file import usable_shipped
 from dicent.game import Game, State
 from dicent.kernels.constants import CHOICE
 from dicent.kernels.generator import open_stream, uniform
@@ -83,7 +83,7 @@ def strength_player(name: str, game: Game) -> Player:
         hint = f"did you mean {close[0]}? " if close else ""
         raise PlayerError(f"there is no strength {name!r}; {hint}strengths: {', '.join(_STRENGTHS)}")
     strength = _STRENGTHS[name]
-    network = shipped(game)
+    network = usable_shipped(game)
     text = strength.without if network is None else strength.with_network.format(net=network)
     player = parse_player(text)
     if strength.careless:

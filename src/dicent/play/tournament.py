@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from dicent import machine
 from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator
 from dicent.evaluate.network import Network, shared_out
-from dicent.files import lock, write_atomically
+from dicent.files import Lock, lock, write_atomically
 from dicent.game import Game
 from dicent.play.match import game_of_match, play_match
 from dicent.play.player import Player, as_player
@@ -258,8 +258,8 @@ def _check(names: tuple[str, ...], games: int) -> None:
         )
 
 
-def _open(folder: Path) -> IO[str]:
-    """Lock the folder of a tournament until the returned file is closed."""
+def _open(folder: Path) -> Lock:
+    """Lock the folder of a tournament until the returned lock is closed."""
     try:
         for part in (folder, folder / "games", folder / "matches"):
             part.mkdir(exist_ok=True, parents=True)

@@ -24,7 +24,7 @@ from dicent.errors import DicentError
 from dicent.evaluate.network import Network
 from dicent.evaluate.network_file import load_network
 from dicent.files import lock, write_atomically
-from dicent.gpu.network import choose_device
+from dicent.gpu.device import choose_device
 from dicent.learn.run_folder import OPTIONAL, STATE
 from dicent.learn.status import Status
 from dicent.learn.train import train

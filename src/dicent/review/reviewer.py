@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator
-from dicent.evaluate.network_file import load_network, shipped
+from dicent.evaluate.network_file import load_network, usable_shipped
 from dicent.exact.solver import Solver
 from dicent.exact.tablebase import Tablebase, open_tablebase
 from dicent.exact.with_tablebase import WithTablebase
@@ -97,7 +97,7 @@ def reviewer_for(game: Game, network: str | None = None, solved: int = SOLVED) -
         tables = open_tablebase(game)
     except DicentError:
         tables = None
-    chosen = network or shipped(game)
+    chosen = network or usable_shipped(game)
     if chosen is None:
         uct = Uct(seed=1)
         return Reviewer(game, uct, f"{SIMULATIONS:,} random games a move", uct.evaluator, tables, solved)

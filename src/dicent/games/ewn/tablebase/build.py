@@ -8,7 +8,6 @@ that are done. When all are, the file gets its header and its final name.
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from concurrent.futures import CancelledError, ThreadPoolExecutor, as_completed
@@ -18,7 +17,7 @@ import numpy as np
 from dicent import machine
 from dicent.errors import TablebaseFileError
 from dicent.exact.tablebase import BuildProgress, BuildSettings
-from dicent.files import lock
+from dicent.files import allocate, lock, sync
 from dicent.game import Game
 from dicent.game.binding import Bound, bind
 from dicent.games.ewn.tablebase import kernel
@@ -112,8 +111,7 @@ class _Build:
             self.done = set(lines[1:])
         else:
             self.list.unlink(missing_ok=True)
-            with open(self.path, "wb") as file:
-                os.posix_fallocate(file.fileno(), 0, size)  # fails now if there is no room, not later
+            allocate(self.path, size)  # fails now if there is no room, not later
         self.data = np.memmap(self.path, np.uint8, "r+", HEADER)
         if not self.done:
             self._take_over()
@@ -141,8 +139,7 @@ class _Build:
     def _finish(self) -> None:
         with open(self.path, "r+b") as file:
             file.write(header(self.contents, self.data))
-            file.flush()
-            os.fsync(file.fileno())
+            sync(file)
         self.path.replace(self.folder / self.contents.name)
         self.list.unlink(missing_ok=True)
 
