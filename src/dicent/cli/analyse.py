@@ -71,8 +71,9 @@ def _analyses(
 ) -> Iterator[dict[str, Any]]:
     """What is found, more and more of it."""
     from dicent.engine.answers import analysis_facts
-    from dicent.engine.session import core, warm_up
+    from dicent.engine.session import warm_up
     from dicent.engine.tables import with_tables
+    from dicent.search.tree_search import core
 
     search = with_tables(core(player.search), state)
     warm_up(search, state)

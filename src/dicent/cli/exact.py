@@ -169,10 +169,10 @@ def _judged(text: str) -> tuple[dict[str, tuple[Evaluator | dicent.Search, dicen
         judged[f"greedy:{text}"] = dicent.Greedy(network), None
         return judged, learned
     player = dicent.parse_player(text)
-    evaluator: Evaluator | None = getattr(player.search, "evaluator", None)
+    evaluator = player.search.evaluator
     if evaluator is not None:
         judged["its evaluator, by itself"] = evaluator, None
-        if not isinstance(player.search, dicent.Greedy):
+        if player.search.fixed_depth != 1:
             judged["its evaluator, one ply ahead"] = dicent.Greedy(evaluator), None
     judged[player.name] = player.search, player.limit
     return judged, player.game

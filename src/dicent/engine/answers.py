@@ -6,12 +6,10 @@ import math
 from typing import Any
 
 import dicent
-from dicent.engine.session import core
-from dicent.engine.tables import LookUp
 from dicent.game.game import NAMES
 from dicent.game.registry import game_names, make
 from dicent.search.analysis import Analysis, MoveInfo, OutcomeInfo, point_of_view, win_probability
-from dicent.search.tree_search import Search
+from dicent.search.tree_search import Search, core
 
 PROTOCOL = 1
 
@@ -32,7 +30,7 @@ def analysis_facts(analysis: Analysis, search: Search, seconds: float) -> dict[s
         "evaluations": analysis.evaluations,
         "time": round(seconds, 6),
         "full": analysis.full,
-        "source": "table" if isinstance(search, LookUp) else "search",
+        "source": search.source,
         "moves": [view.move(move, best) for move in analysis.moves],
         "by_outcome": [view.outcome(info) for info in analysis.by_outcome],
     }

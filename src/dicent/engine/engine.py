@@ -12,17 +12,14 @@ from typing import Any
 from dicent.engine.answers import analysis_facts, games_facts, version_facts
 from dicent.engine.players import default_player, find_game, find_player
 from dicent.engine.query import GUESTS, Id, Query, QueryError, Terms, read_query
-from dicent.engine.session import Growth, core, warm_up, without_time
+from dicent.engine.session import Growth, warm_up, without_time
 from dicent.engine.tables import with_tables
 from dicent.engine.workers import Job, Workers
 from dicent.errors import DicentError
 from dicent.game import State
-from dicent.play.chooser import seeded
 from dicent.play.player import Player
-from dicent.search.expectiminimax import Expectiminimax
 from dicent.search.limit import Limit
-from dicent.search.puct import Puct
-from dicent.search.tree_search import Search, TreeSearch
+from dicent.search.tree_search import core
 
 Answer = Callable[[dict[str, Any]], object]
 
@@ -205,8 +202,8 @@ class _Move(_Search):
                 raise QueryError(f"nobody is to move here. {self.state.describe_legal()}", "position")
             search = player.search
             if self.query.seed is not None:
-                search = seeded(search, self.query.seed, self.query.seed)
-            if not _plays_what_is_best(search):
+                search = search.with_seeds(self.query.seed, self.query.seed)
+            if not search.plays_best:
                 return self._answer(search.play(self.state, limit, self.query.ply))
             if limit.time is not None:
                 warm_up(search, self.state)
@@ -258,7 +255,7 @@ class _Analysis(_Search):
         player, limit = self._begin()
         query, search = self.query, core(player.search)
         if query.seed is not None:
-            search = seeded(search, query.seed, query.seed)
+            search = search.with_seeds(query.seed, query.seed)
         search = with_tables(search, self.state)
         warm_up(search, self.state)
         self.deadline = None if limit.time is None else time.perf_counter() + limit.time
@@ -274,15 +271,6 @@ class _Analysis(_Search):
         assert self.growth is not None
         assert self.growth.last is not None
         return analysis_facts(self.growth.last, self.growth.search, self.growth.seconds)
-
-
-def _plays_what_is_best(search: Search) -> bool:
-    """Is its move that of its analysis? Programs and careless players choose theirs in another way."""
-    if isinstance(search, Puct):
-        return search.temperature == 0
-    if isinstance(search, Expectiminimax):
-        return True
-    return type(search).play in (Search.play, TreeSearch.play)
 
 
 @contextlib.contextmanager

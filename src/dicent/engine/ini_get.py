@@ -13,7 +13,6 @@ from dicent.engine.lines import read_lines
 from dicent.engine.players import default_player, find_player
 from dicent.errors import DicentError
 from dicent.game.registry import make
-from dicent.play.chooser import seeded
 from dicent.play.ewn_squares import stones_of
 from dicent.play.ini_get import COLOURS, read_get, style_of, write_move
 
@@ -80,7 +79,7 @@ class IniGetEngine:
         state, style = read_get(words, self.game)
         if not state.legal_actions:
             raise DicentError(f"nobody is to move here. {state.describe_legal()}")
-        search = seeded(self.player.search, secrets.randbits(62), secrets.randbits(62))
+        search = self.player.search.with_seeds(secrets.randbits(62), secrets.randbits(62))
         return write_move(self.game.format_action(state, search.play(state, self.limit)), style)
 
 

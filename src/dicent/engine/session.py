@@ -14,7 +14,7 @@ from dicent.evaluate.network import Network
 from dicent.game import State
 from dicent.search.analysis import Analysis
 from dicent.search.limit import Limit
-from dicent.search.tree_search import Search, TreeSearch
+from dicent.search.tree_search import Search
 
 SLICE = 0.05  # seconds that a search goes on before others have their turn
 
@@ -85,19 +85,12 @@ class Kept:
         return found[1] if found is not None and found[0] == key else None
 
 
-def core(search: Search) -> Search:
-    """The search that does the work, inside those that only lead it."""
-    while isinstance(inner := getattr(search, "inner", None), Search):
-        search = inner
-    return search
-
-
 def warm_up(search: Search, state: State) -> None:
     """Compile what a search needs before its clock is started."""
-    evaluator = getattr(search, "evaluator", None)
+    evaluator = search.evaluator
     shown = evaluator.shown(state.game) if isinstance(evaluator, Network) else state.game
     kind = state.game, shown, type(search), type(evaluator)
-    if kind in _warm or not isinstance(search, TreeSearch) or state.result is not None:
+    if kind in _warm or not search.native or state.result is not None:
         return
     for _ in search.stream(state, Limit(evaluations=1, depth=1), None, float("inf")):
         pass
@@ -112,7 +105,7 @@ def without_time(search: Search, limit: Limit, nodes: int) -> Limit:
 
     Searches that do not pause when asked keep theirs.
     """
-    if limit.time is None or not isinstance(search, TreeSearch) or getattr(search, "prune", False):
+    if limit.time is None or not search.pausable:
         return limit
     if limit.nodes is None and limit.evaluations is None and limit.depth is None:
         return Limit(nodes=nodes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,12 +13,13 @@ from dicent.exact.with_tables import WithTables
 from dicent.game import Game, State
 from dicent.search.analysis import Analysis, MoveInfo, OutcomeInfo
 from dicent.search.limit import Limit
-from dicent.search.simple import Greedy
-from dicent.search.tree_search import Search, TreeSearch
+from dicent.search.tree_search import Search
 
 
 class LookUp(Search):
     """The exact values of a position that the tables have."""
+
+    source = "table"
 
     def __init__(self, tables: Tables) -> None:
         self.tables = tables
@@ -48,16 +48,12 @@ def with_tables(search: Search, state: State) -> Search:
         return search
     if tables.covers(state):
         return LookUp(tables)
-    evaluator = getattr(search, "evaluator", None)
-    if not isinstance(search, TreeSearch | Greedy) or not isinstance(evaluator, Network):
+    evaluator = search.evaluator
+    if not search.replaces_evaluator or not isinstance(evaluator, Network):
         return search
     if evaluator.terminal.name != "gain" or evaluator.gain_map is not None:
         return search
-    search = copy.copy(search)
-    search.evaluator = WithTables(evaluator, tables)
-    if hasattr(search, "policy"):
-        search.policy = search.evaluator
-    return search
+    return search.with_evaluator(WithTables(evaluator, tables))
 
 
 def _tables(game: Game) -> Tables | None:

@@ -29,6 +29,9 @@ class OpenSpielMcts(Search):
     known. There the first move is the other side's, so it sees our boards turned by 180 degrees.
     """
 
+    needs_limit = False
+    needs_history = True
+
     def __init__(self, simulations: int = 1000, exploration: float = 1.4) -> None:
         if importlib.util.find_spec("pyspiel") is None:
             raise PlayerError("openspiel-mcts needs OpenSpiel: pip install open_spiel")

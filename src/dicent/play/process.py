@@ -35,6 +35,8 @@ class Process(Search):
     that names the program: a score with games lost by accident would say nothing about how well it plays.
     """
 
+    needs_limit = False
+
     def __init__(self, command: str, timeout: float = 60.0, protocol: str = JSON, seed: int = 0) -> None:
         try:
             self.command = shlex.split(command)

@@ -72,7 +72,7 @@ class Judge:
     def opinion(self, state: State, ply: int = 0) -> Opinion:
         """What the search says."""
         chances = max(1, len(state.outcomes))
-        if isinstance(self.search, Uct):
+        if self.search.ranks_by_visits:
             limit = Limit(evaluations=SIMULATIONS * chances)
         else:
             limit = Limit(depth=DEPTH + state.is_chance)

@@ -20,7 +20,6 @@ from dicent.kernels.constants import DICE, MAX, MIN
 from dicent.kernels.generator import open_stream, uniform
 from dicent.library.library import Kept, Library
 from dicent.notation import parse_position
-from dicent.play.chooser import seeded
 from dicent.play.player import Player
 from dicent.play.strengths import STRENGTHS, strength_player
 from dicent.review.judge import Judge, judge_for
@@ -195,7 +194,7 @@ class Games:
 
         def think() -> str:
             player = _player(name, table.kept.game)
-            search = seeded(player.search, table.kept.seed ^ at, table.kept.seed)
+            search = player.search.with_seeds(table.kept.seed ^ at, table.kept.seed)
             action = search.play(table.state, player.budget, plies)
             return table.game.format_action(table.state, action)
 
