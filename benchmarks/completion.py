@@ -54,7 +54,7 @@ def errors(states: list[dicent.State], exact: list[float], completion: bool) -> 
         for target in ITERATIONS:
             for m in range(len(states)):
                 while group.searches.iterations[m] < target and group.searches.status[m] == 1:
-                    search.advance(group, m, m + 1, group.works[0], 20)
+                    group.kernels.advance(group.tree, group.searches, m, m + 1, group.scratches[0], 20)
             group.settle()
             values = [float(group.tree.value[m, group.searches.root[m]]) for m in range(len(states))]
             row.append(float(np.mean(np.abs(np.array(values) - np.array(exact)))))

@@ -322,11 +322,11 @@ def noise_of(alpha: float, moves: int = 1, compiled: bool = False, noise: float 
     group = Group(fixed(noise=noise, alpha=alpha), CONNECT_FOUR, 3, compiled=compiled)
     for m, seed in enumerate((1, 2, 1)):
         group.begin(m, COLUMNS, Limit(evaluations=2), seed)
-    seen = [group.extra.noise.copy()]
+    seen = [group.kernels.arrays()["noise"].copy()]
     for _ in range(moves - 1):
         cells = np.array([COLUMNS.cells] * 3)
         group.begin_many(np.arange(3), cells, np.zeros(3, np.int64), Limit(evaluations=2), keep=False)
-        seen.append(group.extra.noise.copy())
+        seen.append(group.kernels.arrays()["noise"].copy())
     return np.array(seen)
 
 

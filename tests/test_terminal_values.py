@@ -283,16 +283,12 @@ def test_a_win_sooner_is_preferred() -> None:
             assert search.analyse(NIM.parse("3 1 3"), Limit(nodes=2000)).moves[0].text == "3"
 
 
-def test_pruning_does_not_change_what_is_found() -> None:
+def test_pruning_refuses_terminal_values_beyond_the_result() -> None:
+    """Pruning relies on values from -1 to 1."""
     evaluator = dicent.RandomEvaluator(1)
     evaluator.terminal = DEPTH
-    state = NIM.parse("5 1 -")
-    plain, pruned = (
-        Expectiminimax(evaluator, prune=prune).analyse(state, Limit(depth=20), ply=1)
-        for prune in (False, True)
-    )
-    assert plain.value == pytest.approx(best_play(DEPTH)(state, 1))
-    assert pruned.value == pytest.approx(plain.value)
+    with pytest.raises(dicent.DicentError, match=r"prune needs the terminal value gain \(got depth\)"):
+        Expectiminimax(evaluator, prune=True)
 
 
 @pytest.mark.parametrize("wrapper", [Cached, Symmetric])

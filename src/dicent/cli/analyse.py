@@ -74,8 +74,9 @@ def _analyses(
 ) -> Iterator[AnalysisJson]:
     """Yield the analysis at every update of the search."""
     from dicent.engine.answers import analysis_json
-    from dicent.engine.session import inner_search, warm_up
+    from dicent.engine.session import warm_up
     from dicent.engine.tablebase import with_tablebase
+    from dicent.search.tree_search import inner_search
 
     search = with_tablebase(inner_search(player.search), state)
     warm_up(search, state)

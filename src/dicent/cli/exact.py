@@ -174,10 +174,10 @@ def _measured(
         measured[f"greedy:{text}"] = dicent.Greedy(network), None
         return measured, learned
     player = dicent.parse_player(text)
-    evaluator: Evaluator | None = getattr(player.search, "evaluator", None)
+    evaluator = player.search.evaluator
     if evaluator is not None:
         measured["its evaluator, by itself"] = evaluator, None
-        if not isinstance(player.search, dicent.Greedy):
+        if player.search.fixed_depth != 1:
             measured["its evaluator, one ply ahead"] = dicent.Greedy(evaluator), None
     measured[player.name] = player.search, player.limit
     return measured, player.game

@@ -196,10 +196,8 @@ class TerminalGame:
 
     def _reply(self) -> None:
         """Play the move of the computer."""
-        from dicent.play.chooser import seeded
-
         ply = sum(not state.is_chance for state in self.states[:-1])
-        search = seeded(self.computer.search, self.rng.getrandbits(62), self.rng.getrandbits(62))
+        search = self.computer.search.with_seeds(self.rng.getrandbits(62), self.rng.getrandbits(62))
         with self.console.status("thinking"):
             action = search.play(self.state, self.computer.budget, ply)
         text = self.game.format_action(self.state, action)

@@ -6,12 +6,10 @@ import math
 from typing import TypedDict
 
 import dicent
-from dicent.engine.session import inner_search
-from dicent.engine.tablebase import LookUp
 from dicent.game.game import NAMES
 from dicent.game.registry import game_names, make
 from dicent.search.analysis import Analysis, MoveInfo, OutcomeInfo, point_of_view, win_probability
-from dicent.search.tree_search import Search
+from dicent.search.tree_search import Search, inner_search
 
 PROTOCOL = 1
 
@@ -72,7 +70,7 @@ def analysis_json(analysis: Analysis, search: Search, seconds: float) -> Analysi
         "evaluations": analysis.evaluations,
         "time": round(seconds, 6),
         "full": analysis.full,
-        "source": "tablebase" if isinstance(search, LookUp) else "search",
+        "source": search.source,
         "moves": [view.move(move, best) for move in analysis.moves],
         "by_outcome": [view.outcome(info) for info in analysis.by_outcome],
     }
@@ -83,7 +81,7 @@ class _View:
 
     def __init__(self, player: int, search: Search) -> None:
         self.player = player
-        self.evaluator = getattr(inner_search(search), "evaluator", None)
+        self.evaluator = inner_search(search).evaluator
 
     def move(self, move: MoveInfo, best: float) -> MoveJson:
         return {

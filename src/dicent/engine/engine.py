@@ -11,17 +11,14 @@ from collections.abc import Callable, Iterator
 from dicent.engine.answers import AnalysisJson, analysis_json, games_json, version_json
 from dicent.engine.players import default_player, find_game, find_player
 from dicent.engine.query import GUESTS, Id, Query, QueryError, Terms, read_query
-from dicent.engine.session import Session, inner_search, warm_up, without_time
+from dicent.engine.session import Session, warm_up, without_time
 from dicent.engine.tablebase import with_tablebase
 from dicent.engine.workers import Job, Workers
 from dicent.errors import DicentError
 from dicent.game import State
-from dicent.play.chooser import seeded
 from dicent.play.player import Player
-from dicent.search.expectiminimax import Expectiminimax
 from dicent.search.limit import Limit
-from dicent.search.puct import Puct
-from dicent.search.tree_search import Search, TreeSearch
+from dicent.search.tree_search import inner_search
 
 Answer = Callable[[dict[str, object]], object]
 
@@ -215,8 +212,8 @@ class _Move(_Search):
                 )
             search = player.search
             if self.query.seed is not None:
-                search = seeded(search, self.query.seed, self.query.seed)
-            if not _plays_best_move(search):
+                search = search.with_seeds(self.query.seed, self.query.seed)
+            if not search.plays_best:
                 return self._answer(search.play(self.state, limit, self.query.ply))
             if limit.time is not None:
                 warm_up(search, self.state)
@@ -270,7 +267,7 @@ class _Analysis(_Search):
         player, limit = self._begin()
         query, search = self.query, inner_search(player.search)
         if query.seed is not None:
-            search = seeded(search, query.seed, query.seed)
+            search = search.with_seeds(query.seed, query.seed)
         search = with_tablebase(search, self.state)
         warm_up(search, self.state)
         self.deadline = None if limit.time is None else time.perf_counter() + limit.time
@@ -286,15 +283,6 @@ class _Analysis(_Search):
         assert self.session is not None
         assert self.session.last is not None
         return analysis_json(self.session.last, self.session.search, self.session.seconds)
-
-
-def _plays_best_move(search: Search) -> bool:
-    """Return whether the search plays the best move of its analysis; some players choose differently."""
-    if isinstance(search, Puct):
-        return search.temperature == 0
-    if isinstance(search, Expectiminimax):
-        return True
-    return type(search).play in (Search.play, TreeSearch.play)
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ from dicent.evaluate.network import Network
 from dicent.game import State
 from dicent.search.analysis import Analysis
 from dicent.search.limit import Limit
-from dicent.search.tree_search import Search, TreeSearch
+from dicent.search.tree_search import Search
 
 SLICE = 0.05  # seconds of one time slice
 
@@ -82,19 +82,12 @@ class SessionCache:
         return found[1] if found is not None and found[0] == key else None
 
 
-def inner_search(search: Search) -> Search:
-    """Return the search inside all wrappers."""
-    while isinstance(inner := getattr(search, "inner", None), Search):
-        search = inner
-    return search
-
-
 def warm_up(search: Search, state: State) -> None:
     """Compile the kernels of a search before its clock starts."""
-    evaluator = getattr(search, "evaluator", None)
+    evaluator = search.evaluator
     shown = evaluator.shown(state.game) if isinstance(evaluator, Network) else state.game
     kind = state.game, shown, type(search), type(evaluator)
-    if kind in _warm or not isinstance(search, TreeSearch) or state.result is not None:
+    if kind in _warm or not search.native or state.result is not None:
         return
     for _ in search.stream(state, Limit(evaluations=1, depth=1), None, float("inf")):
         pass
@@ -109,7 +102,7 @@ def without_time(search: Search, limit: Limit, nodes: int) -> Limit:
 
     Searches that cannot be paused keep their time limit.
     """
-    if limit.time is None or not isinstance(search, TreeSearch) or getattr(search, "prune", False):
+    if limit.time is None or not search.pausable:
         return limit
     if limit.nodes is None and limit.evaluations is None and limit.depth is None:
         return Limit(nodes=nodes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,12 +13,13 @@ from dicent.exact.with_tablebase import WithTablebase
 from dicent.game import Game, State
 from dicent.search.analysis import Analysis, MoveInfo, OutcomeInfo
 from dicent.search.limit import Limit
-from dicent.search.simple import Greedy
-from dicent.search.tree_search import Search, TreeSearch
+from dicent.search.tree_search import Search
 
 
 class LookUp(Search):
     """Looks positions up in a tablebase instead of searching."""
+
+    source = "tablebase"
 
     def __init__(self, tablebase: Tablebase) -> None:
         self.tablebase = tablebase
@@ -48,16 +48,12 @@ def with_tablebase(search: Search, state: State) -> Search:
         return search
     if tablebase.covers(state):
         return LookUp(tablebase)
-    evaluator = getattr(search, "evaluator", None)
-    if not isinstance(search, TreeSearch | Greedy) or not isinstance(evaluator, Network):
+    evaluator = search.evaluator
+    if not search.replaces_evaluator or not isinstance(evaluator, Network):
         return search
     if evaluator.terminal.name != "gain" or evaluator.gain_map is not None:
         return search
-    search = copy.copy(search)
-    search.evaluator = WithTablebase(evaluator, tablebase)
-    if hasattr(search, "policy"):
-        search.policy = search.evaluator
-    return search
+    return search.with_evaluator(WithTablebase(evaluator, tablebase))
 
 
 def _largest(game: Game) -> Tablebase | None:

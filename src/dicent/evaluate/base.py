@@ -1,47 +1,68 @@
-"""Evaluator: the judge f_theta of states that go on. It is asked for many at once, never for one."""
+"""Evaluator: f_theta, the values of unfinished states. It evaluates states in batches, never one by one."""
 
 from abc import ABC, abstractmethod
 
 import numpy as np
 import numpy.typing as npt
 
+from dicent.errors import DicentError
 from dicent.evaluate.terminal_value import GAIN, GainMap, TerminalValue
 from dicent.game import Cells, Game
 from dicent.kernels.values import OUTSIDE
 
 Values = npt.NDArray[np.float64]
 Marks = npt.NDArray[np.bool_]
+Logits = npt.NDArray[np.float32]
 
 
 class Evaluator(ABC):
     """Values of states for MAX, in batches."""
 
-    # Kind, seed and number of games, for evaluators that kernels can run by themselves.
+    # Kind, seed and number of games, for evaluators that kernels run themselves.
     native: tuple[int, int, int] = (OUTSIDE, 0, 0)
-    # What finished games are worth beside these values: every search with this evaluator uses it.
+    # The values of finished games that go with these values: every search with this evaluator uses it.
     terminal: TerminalValue = GAIN
-    gain_map: GainMap | None = None  # from its values to expected results, where they are no gains
+    gain_map: GainMap | None = None  # from its values to expected results, where values are not gains
 
     def gain(self, value: float) -> float:
-        """The expected result, from -1 to 1 for MAX, behind a value."""
+        """Return the expected result, from -1 to 1 for MAX, behind a value."""
         return value if self.gain_map is None else self.gain_map(value)
 
     def gains(self, values: Values) -> Values:
-        """The same for many values."""
+        """Return the expected results behind many values."""
         return values if self.gain_map is None else np.array([self.gain_map(v) for v in values.tolist()])
 
     @abstractmethod
     def evaluate(self, game: Game, states: Cells) -> Values:
-        """The values [B] of states [B, S], none of them finished."""
+        """Return the values [B] of states [B, S], none of them finished."""
 
     def evaluate_marked(self, game: Game, states: Cells) -> tuple[Values, Marks | None]:
-        """The values, and which of them are exact; None where the evaluator knows of none."""
+        """Return the values, and which of them are exact; None if none is."""
         return self.evaluate(game, states), None
+
+    @property
+    def marks(self) -> bool:
+        """Whether `evaluate_marked` may mark values as exact."""
+        return type(self).evaluate_marked is not Evaluator.evaluate_marked
+
+    @property
+    def offers_policy(self) -> bool:
+        """Whether `evaluate_with_policy` may be called; a network without a policy still raises there."""
+        return False
+
+    def evaluate_with_policy(self, game: Game, states: Cells) -> tuple[Values, Logits]:
+        """Return the values [B] and the logits [B, A] of all actions."""
+        raise DicentError(f"{type(self).__name__} has no policy")
 
 
 class PolicyEvaluator(Evaluator):
     """An evaluator that also says which actions look good."""
 
+    @property
+    def offers_policy(self) -> bool:
+        """See `Evaluator.offers_policy`."""
+        return True
+
     @abstractmethod
-    def evaluate_with_policy(self, game: Game, states: Cells) -> tuple[Values, npt.NDArray[np.float32]]:
-        """Values [B] and the logits [B, A] of all actions."""
+    def evaluate_with_policy(self, game: Game, states: Cells) -> tuple[Values, Logits]:
+        """See `Evaluator.evaluate_with_policy`."""

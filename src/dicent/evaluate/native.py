@@ -1,4 +1,4 @@
-"""Evaluators that need no network: kernels run them by themselves, at native speed."""
+"""Evaluators without a network: kernels run them at native speed."""
 
 import numpy as np
 
@@ -12,10 +12,10 @@ from dicent.kernels.values import CONSTANT, RANDOM, ROLLOUT
 
 
 class NativeEvaluator(Evaluator):
-    """What the three below share."""
+    """The base of the evaluators below."""
 
     def evaluate(self, game: Game, states: Cells) -> Values:
-        """The values [B] of states [B, S]."""
+        """Return the values [B] of states [B, S]."""
         values = np.empty(len(states), np.float64)
         bound = bind(game)
         bound.kernel(values_kernels.leaf_values)(
@@ -25,7 +25,7 @@ class NativeEvaluator(Evaluator):
 
 
 class ConstantEvaluator(NativeEvaluator):
-    """Every state is worth 0: for measuring a search by itself."""
+    """The value 0 for every state: for measuring a search by itself."""
 
     native = (CONSTANT, 0, 0)
 
@@ -38,9 +38,9 @@ class RandomEvaluator(NativeEvaluator):
 
 
 class Rollout(NativeEvaluator):
-    """The mean result of random games from the state; which ones depends on state and seed."""
+    """The mean result of `games` random games, which depend on the state and the seed only."""
 
     def __init__(self, games: int = 1, seed: int = 0) -> None:
         if games < 1:
-            raise DicentError(f"Rollout(games={games}): at least one game is needed")
+            raise DicentError(f"Rollout needs at least one game (got games={games})")
         self.native = (ROLLOUT, seed % 2**63, games)

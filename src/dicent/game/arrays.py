@@ -1,21 +1,19 @@
-"""Stores: the arrays that kernels work in, made in Python since kernels allocate nothing."""
-
-from typing import Any
+"""The arrays that kernels work in. Python makes them, since kernels allocate nothing."""
 
 import numpy as np
 
 from dicent.game.binding import Bound
 from dicent.game.rollouts import MAX_STEPS
-from dicent.kernels import searches as searches_kernels
-from dicent.kernels import self_play as self_play_kernels
-from dicent.kernels import tree as tree_kernels
+from dicent.kernels.searches import Searches
+from dicent.kernels.self_play import Games
+from dicent.kernels.tree import Scratch, Tree, rehash
 
 
-def new_scratch(bound: Bound) -> Any:
-    """Memory for one thread."""
+def new_scratch(bound: Bound) -> Scratch:
+    """Make the scratch memory of one thread."""
     game = bound.game
     actions, outcomes = game.num_actions, max(1, game.num_outcomes)
-    return tree_kernels.Scratch(
+    return Scratch(
         state=game.empty_cells(),
         actions=np.empty(actions, np.int64),
         p=np.empty(outcomes, np.float64),
@@ -27,11 +25,11 @@ def new_scratch(bound: Bound) -> Any:
     )
 
 
-def new_tree(bound: Bound, matches: int, nodes: int) -> Any:
-    """Empty trees of up to `nodes` nodes each.
+def new_tree(bound: Bound, size: int, nodes: int) -> Tree:
+    """Make `size` empty trees of up to `nodes` nodes each.
 
-    What belongs to one node lies together, and so for edges: a search that comes back to a tree, among
-    thousands, then waits for memory a few times and not dozens of times.
+    The fields of a node are adjacent in memory, and so are those of an edge. A search that returns to one of
+    thousands of trees then waits for memory a few times and not dozens of times.
     """
     game = bound.game
     edges = 3 * nodes
@@ -51,23 +49,23 @@ def new_tree(bound: Bound, matches: int, nodes: int) -> Any:
     edge = np.dtype(
         [("p", np.float64), ("child", np.int32), ("choice", np.int32), ("visits", np.int32)], align=True
     )
-    by_node, by_edge = np.empty((matches, nodes), node), np.empty((matches, edges), edge)
-    return tree_kernels.Tree(
+    by_node, by_edge = np.empty((size, nodes), node), np.empty((size, edges), edge)
+    return Tree(
         **{name: by_node[name] for name in node.names or ()},
         **{name: by_edge[name] for name in edge.names or ()},
-        slots=np.full((matches, 1 << (2 * nodes - 1).bit_length()), -1, np.int32),
-        nodes=np.zeros(matches, np.int64),
-        edges=np.zeros(matches, np.int64),
+        slots=np.full((size, 1 << (2 * nodes - 1).bit_length()), -1, np.int32),
+        nodes=np.zeros(size, np.int64),
+        edges=np.zeros(size, np.int64),
     )
 
 
-def new_searches(bound: Bound, matches: int, depth: int, leaves: int) -> Any:
-    """What a group keeps for each of its searches."""
-    counter = [np.zeros(matches, np.int64) for _ in range(15)]
-    return searches_kernels.Searches(
+def new_searches(bound: Bound, size: int, depth: int, leaves: int) -> Searches:
+    """Make the state of `size` searches with paths of up to `depth` nodes and so many waiting leaves."""
+    counter = [np.zeros(size, np.int64) for _ in range(15)]
+    return Searches(
         status=counter[0],
         root=counter[1],
-        path=np.zeros((matches, depth), np.int64),
+        path=np.zeros((size, depth), np.int64),
         length=counter[2],
         fresh=counter[3],
         before=counter[4],
@@ -80,40 +78,40 @@ def new_searches(bound: Bound, matches: int, depth: int, leaves: int) -> Any:
         max_evaluations=counter[9],
         max_depth=counter[10],
         patience=counter[11],
-        leaves=np.zeros((matches, leaves), np.int64),
+        leaves=np.zeros((size, leaves), np.int64),
         waiting=counter[12],
-        rng=np.zeros((matches, 2), np.uint64),
-        d_seed=np.zeros(matches, np.int64),
+        rng=np.zeros((size, 2), np.uint64),
+        d_seed=np.zeros(size, np.int64),
     )
 
 
-def new_games(bound: Bound, matches: int, policy: bool) -> Any:
-    """What self-play keeps for each of its matches. One of more than `plies` actions is stopped."""
+def new_games(bound: Bound, size: int, policy: bool) -> Games:
+    """Make the state of `size` self-play games. A game of more than `plies` actions is stopped."""
     game = bound.game
     plies = 2 * game.max_plies if game.max_plies else 400
-    return self_play_kernels.Games(
-        number=np.zeros(matches, np.int64),
-        start=np.zeros((matches, game.state_size), game.state_dtype),
-        state=np.zeros((matches, game.state_size), game.state_dtype),
-        ply=np.zeros(matches, np.int64),
-        dice=np.zeros((matches, 2), np.uint64),
-        choice=np.zeros((matches, 2), np.uint64),
-        steps=np.zeros(matches, np.int64),
-        chosen=np.zeros((matches, 4 * plies), np.int32),
-        root=np.zeros((matches, plies, game.state_size), game.state_dtype),
-        value=np.zeros((matches, plies), np.float64),
-        policy=np.zeros((matches, plies, game.num_actions if policy else 0), np.float32),
+    return Games(
+        number=np.zeros(size, np.int64),
+        start=np.zeros((size, game.state_size), game.state_dtype),
+        state=np.zeros((size, game.state_size), game.state_dtype),
+        ply=np.zeros(size, np.int64),
+        dice=np.zeros((size, 2), np.uint64),
+        choice=np.zeros((size, 2), np.uint64),
+        steps=np.zeros(size, np.int64),
+        chosen=np.zeros((size, 4 * plies), np.int32),
+        root=np.zeros((size, plies, game.state_size), game.state_dtype),
+        value=np.zeros((size, plies), np.float64),
+        policy=np.zeros((size, plies, game.num_actions if policy else 0), np.float32),
     )
 
 
-def grown(bound: Bound, tree: Any) -> Any:
-    """The same trees with room for twice as many nodes."""
-    matches, nodes = tree.kind.shape
-    larger = new_tree(bound, matches, 2 * nodes)
+def grown(bound: Bound, tree: Tree) -> Tree:
+    """Return the same trees with room for twice as many nodes."""
+    size, nodes = tree.kind.shape
+    larger = new_tree(bound, size, 2 * nodes)
     for name in tree._fields:
         old, new = getattr(tree, name), getattr(larger, name)
         if name == "slots":
             continue
         new[tuple(slice(0, n) for n in old.shape)] = old
-    bound.kernel(tree_kernels.rehash)(larger)
+    bound.kernel(rehash)(larger)
     return larger

@@ -13,10 +13,11 @@ Unbounded Minimax and its expectiminimax form differ in one line: an iteration e
 that it has expanded.
 """
 
+from .backup import backup, explore_edge, sample_edge
 from .constants import CHANCE, NONE
 from .jit import inline, jit
 from .searches import DONE, NO_ROOM, SEARCHING, WAITING
-from .tree import FULL, TERMINAL, backup, expand, explore_edge, sample_edge, tree_of
+from .tree import FULL, TERMINAL, expand, tree_of
 from .values import OUTSIDE
 
 

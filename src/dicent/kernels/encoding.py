@@ -1,7 +1,8 @@
 """Network inputs and symmetric images of many states at once."""
 
 from . import rules
-from .jit import jit
+from .constants import CHANCE
+from .jit import copy, jit
 
 
 @jit
@@ -14,7 +15,7 @@ def encode_batch(states, planes):
 
 @jit
 def all_images(states, images, signs):
-    """The images of each of `states` [B, S] under all K symmetries, `images` [B * K, S] and `signs`."""
+    """Write the images of `states` [B, S] under all K symmetries to `images` [B * K, S] and `signs`."""
     for i in range(len(states)):
         for k in range(rules.NUM_SYMMETRIES):
             j = i * rules.NUM_SYMMETRIES + k
@@ -22,8 +23,32 @@ def all_images(states, images, signs):
 
 
 @jit
+def average_policies(states, signs, logits, mean, actions):
+    """Average the logits of all images of each state, mapped back to the state's legal actions.
+
+    states   [B, S]
+    signs    [B, K]     0 where a symmetry does not hold
+    logits   [B, K, A]  of the images
+    mean     [B, A]     out: the means; an action that is not legal gets the logit of the state itself
+    actions  [A]        scratch
+    """
+    for i in range(len(states)):
+        copy(mean[i], logits[i, 0])
+        if rules.to_play(states[i]) == CHANCE:
+            continue
+        for j in range(rules.legal_actions(states[i], actions)):
+            total = 0.0
+            images = 0
+            for k in range(signs.shape[1]):
+                if signs[i, k] != 0:
+                    total += logits[i, k, rules.symmetry_action(states[i], k, actions[j])]
+                    images += 1
+            mean[i, actions[j]] = total / images
+
+
+@jit
 def encode_examples(states, values, policies, kinds, places, image, planes, image_values, image_policies):
-    """What a learner is shown: each of `states` [B, S] in its image under symmetry `kinds[i]`, encoded.
+    """Encode training examples: each of `states` [B, S] in its image under symmetry `kinds[i]`.
 
     `planes` [R, C, H, W], `image_values` [R] and `image_policies` [R, A] are written at row `places[i]`;
     `image` [S] is scratch memory. A symmetry that does not hold at a state leaves it as it is.

@@ -14,19 +14,20 @@ from typing import NamedTuple
 import numpy as np
 
 from . import rules
-from .constants import CHANCE, NONE
-from .hashing import equal, hash_state
-from .jit import copy, i64, jit, u64
+from .backup import backup
+from .constants import NONE
+from .jit import jit
 from .searches import DONE, NO_ROOM, SEARCHING, WAITING
 from .tree import (
     FULL,
-    backup,
-    new_node,
+    find_or_add,
+    follow,
+    open_node,
     ply_after,
-    resolve,
     skip_chance,
     tree_of,
     value_children,
+    write_edge,
 )
 from .values import OUTSIDE
 
@@ -117,39 +118,19 @@ def is_finished(tree, searches, layers, row, settings):
 
 @jit
 def expand(tree, searches, layers, row, node, settings, scratch):
-    """Give `node` its children in the next layer; returns how many are new and go on, or FULL."""
-    s = tree.state[node]
-    chance = tree.kind[node] == CHANCE
-    n = rules.outcomes(s, scratch.p) if chance else rules.legal_actions(s, scratch.actions)
-    if tree.edges[0] + n > len(tree.child) or tree.nodes[0] + n > len(tree.kind):
+    """Give `node` its children in the next layer; return how many are new and unfinished, or FULL."""
+    n = open_node(tree, node, 1, settings, scratch)
+    if n == FULL:
         return FULL
-    first = tree.edges[0]
-    tree.edges[0] = first + n
-    tree.first_edge[node] = first
-    tree.num_edges[node] = n
-    if chance and settings.determinized:
-        tree.num_edges[node] = 1
-    for i in range(tree.num_edges[node]):
-        choice = i if chance else scratch.actions[i]
-        if chance and settings.determinized:
-            choice = resolve(s, searches.d_seed[row], scratch)
-        tree.choice[first + i] = choice
-        tree.p[first + i] = scratch.p[i] if chance and not settings.determinized else 1.0
-        tree.visits[first + i] = 0
-        copy(scratch.state, s)
-        if chance:
-            rules.apply_outcome(scratch.state, choice)
-        else:
-            rules.apply_action(scratch.state, choice)
+    d_seed = searches.d_seed[row]
+    layer = layers.start[row, layers.depth[row] + 1]  # the first node of the next layer
+    ply = ply_after(tree, node, settings)
+    for i in range(n):
+        edge = write_edge(tree, node, i, settings, d_seed, scratch)
+        follow(tree, node, edge, scratch)
         if settings.determinized:
-            skip_chance(scratch.state, searches.d_seed[row], scratch)
-        tree.child[first + i] = find_in_layer(
-            tree,
-            scratch.state,
-            ply_after(tree, node, settings),
-            layers.start[row, layers.depth[row] + 1],
-            settings,
-        )
+            skip_chance(scratch.state, d_seed, scratch)
+        tree.child[edge] = find_or_add(tree, scratch.state, ply, layer, settings)
     if layers.depth[row] + 1 < layers.valued[row]:
         leave_children(tree, node)
         return 0
@@ -162,16 +143,3 @@ def leave_children(tree, node):
     for edge in range(tree.first_edge[node], tree.first_edge[node] + tree.num_edges[node]):
         if np.isnan(tree.value[tree.child[edge]]):
             tree.value[tree.child[edge]] = 0.0
-
-
-@jit
-def find_in_layer(tree, s, ply, start, settings):
-    """The node of state `s` among those from `start` on, made if there is none."""
-    mask = len(tree.slots) - 1
-    slot = i64(hash_state(s, ply) & u64(mask))
-    while tree.slots[slot] != NONE:
-        node = i64(tree.slots[slot])
-        if node >= start and tree.ply[node] == ply and equal(tree.state[node], s):
-            return node
-        slot = (slot + 1) & mask
-    return new_node(tree, s, ply, slot, settings)

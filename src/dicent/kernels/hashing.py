@@ -1,12 +1,16 @@
-"""Hashes of states, and their comparison."""
+"""Hashes of states, and hash tables with open addressing and linear probing.
 
+A table has a power of two of slots. A state starts at its home slot and takes the first free slot from there.
+"""
+
+from .constants import NONE
 from .generator import FIRST, GOLDEN, MASK, mix
-from .jit import inline, u64
+from .jit import i64, inline, u64
 
 
 @inline
 def hash_state(s, salt):
-    """64 bits that depend on every number of a state and on `salt`."""
+    """Return 64 bits that depend on every number of a state and on `salt`."""
     h = mix((u64(salt) + GOLDEN) & MASK)
     for i in range(len(s)):
         h = ((h ^ u64(s[i])) * FIRST) & MASK
@@ -21,3 +25,33 @@ def equal(a, b):
         if a[i] != b[i]:
             return False
     return True
+
+
+@inline
+def home_slot(s, salt, num_slots):
+    """Return the slot at which the probing for state `s` starts."""
+    return i64(hash_state(s, salt) & u64(num_slots - 1))
+
+
+@inline
+def next_slot(slot, num_slots):
+    """Return the slot that is probed after `slot`."""
+    return (slot + 1) & (num_slots - 1)
+
+
+@inline
+def find_slot(slots, states, plies, s, ply, first):
+    """Return the slot of state `s` at `ply`, or the free slot where it belongs.
+
+    slots   [H]     rows of `states`, or NONE where a slot is free
+    states  [N, S]  the states in the table
+    plies   [N]     the ply of each: equal states at different plies have different slots
+    first           rows below `first` never match, although they occupy slots
+    """
+    slot = home_slot(s, ply, len(slots))
+    while slots[slot] != NONE:
+        row = i64(slots[slot])
+        if row >= first and plies[row] == ply and equal(states[row], s):
+            break
+        slot = next_slot(slot, len(slots))
+    return slot

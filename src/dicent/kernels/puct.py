@@ -13,7 +13,7 @@ from .constants import CHANCE, NONE
 from .generator import gamma
 from .jit import i64, jit
 from .searches import DONE, NO_ROOM, SEARCHING, WAITING
-from .simulation import credit, give_up, has_room, open_node, roll_edge, statistics_of, visit_child
+from .simulation import credit, give_up, has_room, open_untried, roll_edge, statistics_of, visit_child
 from .tree import FULL, TERMINAL, tree_of
 
 LEAST_NOISE = 1e-300  # so that weights never sum to 0, however small alpha is
@@ -60,7 +60,7 @@ def simulate(tree, searches, statistics, row, exploration, fraction, settings, s
     searches.length[row] = 1
     while tree.kind[node] != TERMINAL and searches.length[row] < searches.path.shape[1]:
         opened = tree.first_edge[node] == NONE
-        if opened and open_node(tree, statistics, node, settings, searches.d_seed[row], scratch) == FULL:
+        if opened and open_untried(tree, statistics, node, settings, searches.d_seed[row], scratch) == FULL:
             give_up(searches, row)
             return
         if tree.kind[node] == CHANCE:

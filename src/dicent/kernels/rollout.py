@@ -47,6 +47,23 @@ def rollout(s, actions, p, dice, choice, max_steps):
     return rules.result(s), plies, legal
 
 
+@inline
+def rollout_result(s, key, index, scratch):
+    """Return the result of random game `index` of `key` from `s`; a game cut short counts as drawn."""
+    open_stream(scratch.rng[DICE], key, index, DICE)
+    open_stream(scratch.rng[CHOICE], key, index, CHOICE)
+    copy(scratch.rollout, s)
+    result, _, _ = rollout(
+        scratch.rollout,
+        scratch.rolled,
+        scratch.rolled_p,
+        scratch.rng[DICE],
+        scratch.rng[CHOICE],
+        scratch.max_steps,
+    )
+    return 0 if result == ONGOING else result
+
+
 @jit
 def rollouts(start, deal, seed, first, max_steps, results, plies, legal, s, actions, p, rng):
     """Play games `first`, `first + 1`, ... of run `seed`, one for each place in `results`.

@@ -4,9 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .backup import backup
 from .constants import NONE
 from .jit import copy, jit
-from .tree import TERMINAL, backup, find, plant, tree_of
+from .tree import TERMINAL, find, plant, tree_of
 
 # What a member is doing.
 IDLE = 0  # it has nothing to search

@@ -10,11 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from . import rules
+from .backup import better
 from .constants import CHANCE, CHOICE, DEAL, DICE, NONE, ONGOING, SEARCH
 from .generator import bits, draw, open_stream, uniform
 from .jit import copy, i64, jit, u64
 from .rollout import rollout, sample_outcome
-from .tree import better, find_or_add, jump, plant, resolve, terminal_value, tree_of
+from .tree import find_or_add, jump, plant, resolve, terminal_value, tree_of
 
 WALK = 20  # random actions at the most
 
@@ -94,14 +95,14 @@ def roll(tree, searches, games, row, settings, scratch):
     ):
         if settings.determinized:
             outcome = resolve(s, searches.d_seed[row], scratch)
-            node = find_or_add(tree, s, ply, settings)
+            node = find_or_add(tree, s, ply, 0, settings)
             if node >= 0:
                 jump(tree, node, searches.d_seed[row], settings, scratch)
         else:
             outcome = sample_outcome(s, scratch.p, games.dice[row])
         rules.apply_outcome(s, outcome)
         note(games, row, outcome)
-    find_or_add(tree, s, ply, settings)
+    find_or_add(tree, s, ply, 0, settings)
 
 
 @jit

@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from . import rules
-from .constants import CHANCE, NONE
+from .constants import NONE
 from .generator import MOST_FINE, fine_draw, uniform
-from .jit import copy, i64, inline, jit
+from .jit import i64, inline, jit
 from .searches import NO_ROOM
-from .tree import FULL, TERMINAL, fill_node, ply_after, resolve, tree_of
+from .tree import FULL, TERMINAL, fill_node, follow, open_node, ply_after, tree_of, write_edge
 
 SPARE = 4  # nodes that a simulation may add, more only where chance plays several times in a row
 
@@ -40,30 +40,14 @@ def statistics_of(all_statistics, row):
 
 
 @inline
-def open_node(tree, statistics, node, settings, d_seed, scratch):
-    """Give `node` its edges, without children; returns FULL without room for them."""
-    s = tree.state[node]
-    chance = tree.kind[node] == CHANCE
-    n = rules.outcomes(s, scratch.p) if chance else rules.legal_actions(s, scratch.actions)
-    first = tree.edges[0]
-    if first + n > len(tree.child):
-        return FULL
-    tree.edges[0] = first + n
-    tree.first_edge[node] = first
-    tree.num_edges[node] = n
-    if chance and settings.determinized:
-        tree.num_edges[node] = 1
-    for i in range(tree.num_edges[node]):
-        edge = first + i
-        tree.choice[edge] = i if chance else scratch.actions[i]
-        tree.p[edge] = scratch.p[i] if chance else 1.0 / n
-        if chance and settings.determinized:
-            tree.choice[edge] = resolve(s, d_seed, scratch)
-            tree.p[edge] = 1.0
+def open_untried(tree, statistics, node, settings, d_seed, scratch):
+    """Give `node` its edges, without children or results; return their number, or FULL."""
+    n = open_node(tree, node, 0, settings, scratch)
+    for i in range(n):  # not once if it is FULL
+        edge = write_edge(tree, node, i, settings, d_seed, scratch)
         tree.child[edge] = NONE
-        tree.visits[edge] = 0
         statistics.total[edge] = 0.0
-    return 0
+    return n
 
 
 @inline
@@ -74,11 +58,7 @@ def visit_child(tree, statistics, node, edge, settings, scratch):
         if child == len(tree.kind):
             return FULL
         tree.nodes[0] = child + 1
-        copy(scratch.state, tree.state[node])
-        if tree.kind[node] == CHANCE:
-            rules.apply_outcome(scratch.state, tree.choice[edge])
-        else:
-            rules.apply_action(scratch.state, tree.choice[edge])
+        follow(tree, node, edge, scratch)
         fill_node(tree, child, scratch.state, ply_after(tree, node, settings), settings)
         statistics.through[child] = 0
         tree.child[edge] = child

@@ -11,8 +11,8 @@ import numpy as np
 
 from . import rules
 from .constants import CHANCE, ONGOING
-from .hashing import equal, hash_state
-from .jit import copy, i64, inline, jit, u64
+from .hashing import equal, home_slot, next_slot
+from .jit import copy, inline, jit
 
 ON_PATH = 9.0  # in place of a value: the state lies on the line of play, so meeting it again is a cycle
 
@@ -143,12 +143,9 @@ def take_in(line, level):
 @jit
 def slot_of(known, s):
     """The slot of a state, or the empty slot where it belongs."""
-    mask = len(known.value) - 1
-    slot = i64(hash_state(s, 0) & u64(mask))
-    while not np.isnan(known.value[slot]):
-        if equal(known.state[slot], s):
-            return slot
-        slot = (slot + 1) & mask
+    slot = home_slot(s, 0, len(known.value))
+    while not np.isnan(known.value[slot]) and not equal(known.state[slot], s):
+        slot = next_slot(slot, len(known.value))
     return slot
 
 

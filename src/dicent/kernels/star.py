@@ -13,8 +13,8 @@ import numpy as np
 
 from . import rules
 from .constants import CHANCE, MAX, NONE, ONGOING
-from .hashing import equal, hash_state
-from .jit import copy, i64, inline, jit, u64
+from .hashing import equal, home_slot
+from .jit import copy, inline, jit
 from .values import leaf_value
 
 LEAST, MOST = -1.0, 1.0  # of any value
@@ -285,7 +285,7 @@ def leave(stack, level, depth, v):
 @jit
 def slot_of(stack, s):
     """The place of a state in the table; what stood there before is written over."""
-    return i64(hash_state(s, 0) & u64(len(stack.depth) - 1))
+    return home_slot(s, 0, len(stack.depth))
 
 
 @jit

@@ -2,8 +2,8 @@
 
 from . import rules
 from .constants import CHANCE, NONE, ONGOING
-from .hashing import equal, hash_state
-from .jit import copy, i64, jit, u64
+from .hashing import find_slot
+from .jit import copy, i64, jit
 from .tree import TERMINAL, tree_of
 
 
@@ -99,14 +99,8 @@ def deepest(states, plies, left, slots, chosen):
 
     `slots` have room for twice as many rows, are a power of two, and hold NONE.
     """
-    mask = len(slots) - 1
     for i in range(len(states)):
-        slot = i64(hash_state(states[i], plies[i]) & u64(mask))
-        while slots[slot] != NONE:
-            other = i64(slots[slot])
-            if plies[other] == plies[i] and equal(states[other], states[i]):
-                break
-            slot = (slot + 1) & mask
+        slot = find_slot(slots, states, plies, states[i], plies[i], 0)
         if slots[slot] == NONE or left[i] >= left[slots[slot]]:
             slots[slot] = i
     for slot in range(len(slots)):

@@ -12,9 +12,9 @@ import numpy as np
 
 from . import rules
 from .constants import CHANCE, NONE, ONGOING, RESOLVE
-from .generator import draw, open_stream, uniform
-from .hashing import equal, hash_state
-from .jit import copy, i64, inline, jit, u64
+from .generator import open_stream
+from .hashing import find_slot, hash_state
+from .jit import copy, i64, inline, jit
 from .rollout import sample_outcome
 from .values import OUTSIDE, leaf_value
 
@@ -97,32 +97,22 @@ def plant(tree, s, ply, settings):
     tree.nodes[0] = 0
     tree.edges[0] = 0
     tree.slots[:] = NONE
-    return find_or_add(tree, s, ply, settings)
-
-
-@inline
-def find_slot(tree, s, ply):
-    """The slot of state `s` at a ply, or the free one that it would get."""
-    mask = len(tree.slots) - 1
-    slot = i64(hash_state(s, ply) & u64(mask))
-    while tree.slots[slot] != NONE:
-        node = i64(tree.slots[slot])
-        if tree.ply[node] == ply and equal(tree.state[node], s):
-            break
-        slot = (slot + 1) & mask
-    return slot
+    return find_or_add(tree, s, ply, 0, settings)
 
 
 @jit
 def find(tree, s, ply):
-    """The node of state `s` at a ply, or NONE."""
-    return i64(tree.slots[find_slot(tree, s, ply)])
+    """Return the node of state `s` at a ply, or NONE."""
+    return i64(tree.slots[find_slot(tree.slots, tree.state, tree.ply, s, ply, 0)])
 
 
 @inline
-def find_or_add(tree, s, ply, settings):
-    """The node of state `s` at a ply, made if there is none; FULL without room for it."""
-    slot = find_slot(tree, s, ply)
+def find_or_add(tree, s, ply, first, settings):
+    """Return the node of state `s` at a ply, from node `first` on; add it if there is none.
+
+    Return FULL if there is no room for it.
+    """
+    slot = find_slot(tree.slots, tree.state, tree.ply, s, ply, first)
     if tree.slots[slot] != NONE:
         return i64(tree.slots[slot])
     return new_node(tree, s, ply, slot, settings)
@@ -178,51 +168,76 @@ def ply_after(tree, node, settings):
 
 
 @inline
-def expand(tree, node, leaves, settings, d_seed, scratch):
-    """Give `node` its children. Returns how many of them are new and go on, or FULL and does nothing.
+def open_node(tree, node, room, settings, scratch):
+    """Reserve an edge of `node` for each action or outcome; return their number, or FULL and do nothing.
 
-    These are written to `leaves`, to be valued in a batch, unless native code can value them itself.
+    The actions, or the probabilities of the outcomes, are in `scratch`. `room` nodes and edges for each of
+    them must be free, too. Where chance is resolved by d, a chance node has one edge.
     """
     s = tree.state[node]
-    chance = tree.kind[node] == CHANCE
-    if chance:
-        n = rules.outcomes(s, scratch.p)
-    else:
+    if tree.kind[node] != CHANCE:
         n = rules.legal_actions(s, scratch.actions)
-    room = 1 + settings.determinized * MAX_JUMPS
-    if tree.edges[0] + n * room > len(tree.child) or tree.nodes[0] + n * room > len(tree.kind):
-        return FULL
-    if chance and settings.determinized:
-        jump(tree, node, d_seed, settings, scratch)
+    elif settings.determinized:
+        n = 1
     else:
-        add_edges(tree, node, n, settings, d_seed, scratch)
-    return value_children(tree, node, leaves, settings, scratch)
-
-
-@inline
-def add_edges(tree, node, n, settings, d_seed, scratch):
-    """Edges from `node` by its actions or outcomes, which `scratch` holds."""
-    chance = tree.kind[node] == CHANCE
+        n = rules.outcomes(s, scratch.p)
     first = tree.edges[0]
+    if first + n * max(1, room) > len(tree.child) or tree.nodes[0] + n * room > len(tree.kind):
+        return FULL
     tree.edges[0] = first + n
     tree.first_edge[node] = first
     tree.num_edges[node] = n
+    return n
+
+
+@inline
+def write_edge(tree, node, i, settings, d_seed, scratch):
+    """Write edge `i` of a node that was just opened, without its child; return the edge."""
+    edge = i64(tree.first_edge[node]) + i
+    if tree.kind[node] != CHANCE:
+        tree.choice[edge] = scratch.actions[i]
+        tree.p[edge] = 0.0
+    elif settings.determinized:
+        tree.choice[edge] = resolve(tree.state[node], d_seed, scratch)
+        tree.p[edge] = 1.0
+    else:
+        tree.choice[edge] = i
+        tree.p[edge] = scratch.p[i]
+    tree.visits[edge] = 0
+    return edge
+
+
+@inline
+def follow(tree, node, edge, scratch):
+    """Write the state that `edge` of `node` leads to into `scratch.state`."""
+    copy(scratch.state, tree.state[node])
+    if tree.kind[node] == CHANCE:
+        rules.apply_outcome(scratch.state, tree.choice[edge])
+    else:
+        rules.apply_action(scratch.state, tree.choice[edge])
+
+
+@inline
+def expand(tree, node, leaves, settings, d_seed, scratch):
+    """Give `node` its children and return how many are new and unfinished, or FULL and do nothing.
+
+    The new children are written to `leaves`, for the evaluator's next batch, unless native code evaluates
+    them here.
+    """
+    n = open_node(tree, node, 1 + settings.determinized * MAX_JUMPS, settings, scratch)
+    if n == FULL:
+        return FULL
     ply = ply_after(tree, node, settings)
     for i in range(n):
-        copy(scratch.state, tree.state[node])
-        if chance:
-            rules.apply_outcome(scratch.state, i)
-        else:
-            rules.apply_action(scratch.state, scratch.actions[i])
-        child = find_or_add(tree, scratch.state, ply, settings)
-        if settings.determinized:
+        edge = write_edge(tree, node, i, settings, d_seed, scratch)
+        follow(tree, node, edge, scratch)
+        child = find_or_add(tree, scratch.state, ply, 0, settings)
+        if settings.determinized and tree.kind[node] != CHANCE:
             for _ in range(MAX_JUMPS):
                 if tree.kind[child] == CHANCE:
                     child = jump(tree, child, d_seed, settings, scratch)
-        tree.child[first + i] = child
-        tree.choice[first + i] = i if chance else scratch.actions[i]
-        tree.p[first + i] = scratch.p[i] if chance else 0.0
-        tree.visits[first + i] = 0
+        tree.child[edge] = child
+    return value_children(tree, node, leaves, settings, scratch)
 
 
 @inline
@@ -245,20 +260,12 @@ def value_children(tree, node, leaves, settings, scratch):
 
 @jit
 def jump(tree, node, d_seed, settings, scratch):
-    """The state that `d` resolves a chance node to; the node gets this one edge."""
+    """Return the node that `d` resolves a chance node to, and make that its only child."""
     if tree.first_edge[node] == NONE:
-        s = tree.state[node]
-        outcome = resolve(s, d_seed, scratch)
-        copy(scratch.state, s)
-        rules.apply_outcome(scratch.state, outcome)
-        edge = tree.edges[0]
-        tree.edges[0] = edge + 1
-        tree.first_edge[node] = edge
-        tree.num_edges[node] = 1
-        tree.child[edge] = find_or_add(tree, scratch.state, i64(tree.ply[node]), settings)
-        tree.choice[edge] = outcome
-        tree.p[edge] = 1.0
-        tree.visits[edge] = 0
+        open_node(tree, node, 1, settings, scratch)
+        edge = write_edge(tree, node, 0, settings, d_seed, scratch)
+        follow(tree, node, edge, scratch)
+        tree.child[edge] = find_or_add(tree, scratch.state, i64(tree.ply[node]), 0, settings)
     return i64(tree.child[tree.first_edge[node]])
 
 
@@ -277,114 +284,12 @@ def skip_chance(s, d_seed, scratch):
             rules.apply_outcome(s, resolve(s, d_seed, scratch))
 
 
-@inline
-def better(tree, a, b, sign, completion, count):
-    """Is edge `a` better than edge `b` for the player `sign`, by (c, v, n)? 1, 0 or -1 (a tie is 0).
-
-    `count` is 1 where more visits are better, -1 where fewer are, 0 where they do not matter.
-    """
-    x, y = tree.child[a], tree.child[b]
-    if completion and tree.completion[x] != tree.completion[y]:
-        return 1 if sign * tree.completion[x] > sign * tree.completion[y] else -1
-    if tree.value[x] != tree.value[y]:
-        return 1 if sign * tree.value[x] > sign * tree.value[y] else -1
-    if count != 0 and tree.visits[a] != tree.visits[b]:
-        return 1 if count * tree.visits[a] > count * tree.visits[b] else -1
-    return 0
-
-
-@inline
-def best_edge(tree, node, completion):
-    """The best action by (c, v, n), the first of equals."""
-    first = i64(tree.first_edge[node])
-    sign = tree.kind[node]
-    best = first
-    for edge in range(first + 1, first + tree.num_edges[node]):
-        if better(tree, edge, best, sign, completion, 1) > 0:
-            best = edge
-    return best
-
-
-@inline
-def explore_edge(tree, node, completion, rng):
-    """The action to go down by: the best of the unresolved, the less visited of equals, then any.
-
-    Without completion all actions count, and equals are drawn from at random.
-    """
-    first = i64(tree.first_edge[node])
-    sign = tree.kind[node]
-    best = NONE
-    ties = 0
-    for edge in range(first, first + tree.num_edges[node]):
-        if completion and tree.resolved[tree.child[edge]]:
-            continue
-        order = 1 if best == NONE else better(tree, edge, best, sign, completion, -completion)
-        if order > 0:
-            best = edge
-            ties = 1
-        elif order == 0:
-            ties += 1
-            if draw(rng, ties) == 0:
-                best = edge
-    return best
-
-
-@inline
-def sample_edge(tree, node, completion, rng):
-    """An outcome by its probability; with completion among the unresolved ones."""
-    first = i64(tree.first_edge[node])
-    total = 0.0
-    for edge in range(first, first + tree.num_edges[node]):
-        if not (completion and tree.resolved[tree.child[edge]]):
-            total += tree.p[edge]
-    u = uniform(rng) * total
-    last = NONE
-    for edge in range(first, first + tree.num_edges[node]):
-        if not (completion and tree.resolved[tree.child[edge]]):
-            last = edge
-            u -= tree.p[edge]
-            if u < 0.0:
-                break
-    return last
-
-
-@jit
-def backup(tree, node, completion):
-    """v(s) from the children: max, min, or the mean by probability; with completion c(s) and r(s)."""
-    first = i64(tree.first_edge[node])
-    last = first + tree.num_edges[node]
-    if tree.kind[node] == CHANCE:
-        v = 0.0
-        lowest, highest = 1, -1  # of c over the outcomes
-        for edge in range(first, last):
-            child = tree.child[edge]
-            v += tree.p[edge] * tree.value[child]
-            lowest = min(lowest, i64(tree.completion[child]))
-            highest = max(highest, i64(tree.completion[child]))
-        tree.value[node] = v
-        if completion:  # sure only if sure after every outcome
-            tree.completion[node] = lowest if lowest == highest else 0
-    else:
-        best = tree.child[best_edge(tree, node, completion)]
-        tree.value[node] = tree.value[best]
-        if completion:
-            tree.completion[node] = tree.completion[best]
-    if completion:
-        resolved = 1
-        for edge in range(first, last):
-            resolved = min(resolved, i64(tree.resolved[tree.child[edge]]))
-        tree.resolved[node] = 1 if tree.completion[node] != 0 else resolved
-
-
 @jit
 def rehash(trees):
-    """Fill the slots anew, for trees that were moved to a larger store."""
+    """Fill the slots of trees that were copied to larger arrays."""
     for row in range(len(trees.nodes)):
         tree = tree_of(trees, row)
-        mask = len(tree.slots) - 1
         tree.slots[:] = NONE
-        for node in range(tree.nodes[0]):
-            slot = i64(hash_state(tree.state[node], tree.ply[node]) & u64(mask))
-            while tree.slots[slot] != NONE:
-                slot = (slot + 1) & mask
-            tree.slots[slot] = node
+        for node in range(tree.nodes[0]):  # two layers may hold the same state, so no earlier node matches
+            s, ply = tree.state[node], i64(tree.ply[node])
+            tree.slots[find_slot(tree.slots, tree.state, tree.ply, s, ply, node)] = node

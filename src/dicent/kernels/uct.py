@@ -9,12 +9,12 @@ them from call to call took half of the time.
 
 import math
 
-from .constants import CHANCE, CHOICE, DICE, NONE, ONGOING
-from .generator import bits, draw, open_stream
-from .jit import copy, i64, inline, jit
-from .rollout import rollout
+from .constants import CHANCE, NONE
+from .generator import bits, draw
+from .jit import i64, inline, jit
+from .rollout import rollout_result
 from .searches import DONE, NO_ROOM, SEARCHING
-from .simulation import credit, give_up, has_room, open_node, roll_edge, statistics_of, visit_child
+from .simulation import credit, give_up, has_room, open_untried, roll_edge, statistics_of, visit_child
 from .tree import FULL, TERMINAL, tree_of
 
 
@@ -50,7 +50,7 @@ def simulate(tree, searches, statistics, row, exploration, settings, scratch):
             break  # it gets edges at its second visit, which few nodes ever see
         if (
             tree.first_edge[node] == NONE
-            and open_node(tree, statistics, node, settings, searches.d_seed[row], scratch) == FULL
+            and open_untried(tree, statistics, node, settings, searches.d_seed[row], scratch) == FULL
         ):
             give_up(searches, row)
             return
@@ -101,23 +101,10 @@ def select(tree, statistics, node, exploration, rng):
 
 @inline
 def mean_rollout(tree, node, settings, rng, scratch):
-    """The mean result of random games from a node."""
+    """Return the mean result of random games from a node, different ones at each visit."""
     if tree.kind[node] == TERMINAL:
         return tree.value[node]
     total = 0
     for _ in range(settings.games):
-        key = bits(rng)
-        open_stream(scratch.rng[DICE], key, 0, DICE)
-        open_stream(scratch.rng[CHOICE], key, 0, CHOICE)
-        copy(scratch.rollout, tree.state[node])
-        result, _, _ = rollout(
-            scratch.rollout,
-            scratch.rolled,
-            scratch.rolled_p,
-            scratch.rng[DICE],
-            scratch.rng[CHOICE],
-            scratch.max_steps,
-        )
-        if result != ONGOING:
-            total += result
+        total += rollout_result(tree.state[node], bits(rng), 0, scratch)
     return total / settings.games

@@ -1,11 +1,10 @@
 """Values of leaves that native code finds by itself, without asking an evaluator in Python."""
 
 from . import rules
-from .constants import CHOICE, DICE, ONGOING
-from .generator import open_stream
+from .constants import ONGOING
 from .hashing import hash_state
-from .jit import copy, i64, jit, u64
-from .rollout import rollout
+from .jit import i64, jit, u64
+from .rollout import rollout_result
 
 # Kinds of evaluators.
 OUTSIDE = 0  # values come from Python, in batches
@@ -30,19 +29,7 @@ def rollout_value(s, seed, count, scratch):
     key = hash_state(s, seed)
     total = 0
     for i in range(count):
-        open_stream(scratch.rng[DICE], key, i, DICE)
-        open_stream(scratch.rng[CHOICE], key, i, CHOICE)
-        copy(scratch.rollout, s)
-        result, _, _ = rollout(
-            scratch.rollout,
-            scratch.rolled,
-            scratch.rolled_p,
-            scratch.rng[DICE],
-            scratch.rng[CHOICE],
-            scratch.max_steps,
-        )
-        if result != ONGOING:
-            total += result
+        total += rollout_result(s, key, i, scratch)
     return total / max(1, count)
 
 

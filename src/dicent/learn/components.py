@@ -12,7 +12,6 @@ from torch import nn
 from dicent import machine
 from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator
-from dicent.evaluate.network import Network
 from dicent.evaluate.terminal_value import TerminalValue, terminal_value
 from dicent.game import Game
 from dicent.game.registry import make
@@ -21,13 +20,10 @@ from dicent.learn.replay import PlainReplay, Replay, SmoothReplay
 from dicent.learn.selection import SELECTIONS, ByVisits, Selection
 from dicent.learn.self_play import SelfPlay
 from dicent.nets import build, check_kept, input_shape_of
-from dicent.search.descent import Descent
-from dicent.search.determinized import Determinized
-from dicent.search.expectiminimax import Expectiminimax
 from dicent.search.limit import Limit
-from dicent.search.puct import Puct
-from dicent.search.tree_search import TreeSearch
-from dicent.search.unbounded import Unbounded
+from dicent.search.registry import Setting, find_kind
+from dicent.search.registry import make_search as registered_search
+from dicent.search.tree_search import Search, TreeSearch
 
 
 @dataclass(frozen=True)
@@ -80,22 +76,22 @@ def make_module(config: Config, game: Game, terminal: TerminalValue, own: Own) -
 def make_search(config: Config, evaluator: Evaluator, own: Own) -> TreeSearch:
     """The search for learning."""
     if own.search is not None:
-        search = own.search(evaluator)
-    elif config.search == "puct":
-        assert isinstance(evaluator, Network)
-        search = Puct(evaluator, config.exploration, config.noise, config.alpha)
-    elif config.search == "expectiminimax":
-        search = Expectiminimax(evaluator, completion=config.completion)
-    elif config.search == "unbounded":
-        search = Unbounded(evaluator, config.completion)
+        search: Search = own.search(evaluator)
     else:
-        search = Descent(evaluator, config.completion, whole=config.whole_descents)
-        search = Determinized(search) if config.search == "determinized" else search
-    if isinstance(search, Determinized):
-        search = search.inner
-    if not isinstance(search, TreeSearch):
+        name = "descent" if config.search == "determinized" else config.search
+        settings: dict[str, Setting] = {
+            "completion": config.completion,
+            "whole": config.whole_descents,
+            "exploration": config.exploration,
+            "noise": config.noise,
+            "alpha": config.alpha,
+        }
+        known = {key: value for key, value in settings.items() if key in find_kind(name).settings}
+        search = registered_search(name, evaluator, **known, determinized=config.search == "determinized")
+    batched = search.batched
+    if batched is None or not batched.targets:
         raise DicentError(f"{type(search).__name__} grows no tree to learn from")
-    return search
+    return batched
 
 
 def make_replay(config: Config, own: Own) -> Replay:

@@ -27,11 +27,8 @@ from dicent.kernels.tree import TERMINAL
 from dicent.learn.dataset import Dataset, Finished, Searched, concatenate, deepest_of_each, values_only
 from dicent.learn.replay import Arrays
 from dicent.learn.selection import ByVisits, Selection
-from dicent.search.descent import Descent
-from dicent.search.expectiminimax import Expectiminimax
 from dicent.search.group import MAX_NODES, Group
 from dicent.search.limit import Limit
-from dicent.search.simulation_search import SimulationSearch
 from dicent.search.tree_search import TreeSearch
 
 STEPS = 100_000  # of a kernel's call; the clock must not matter here
@@ -66,11 +63,11 @@ class SelfPlay:
         self.numbers, self.seed, self.annealed, self.data, self.waves = numbers, seed, annealed, data, waves
         self.random_starts = random_starts
         self.temperature = selection.temperature if isinstance(selection, ByVisits) else 1.0
-        self.layered = isinstance(search, Expectiminimax)
-        self.by_visits = isinstance(search, SimulationSearch)
-        _check(search, data, self.layered, self.by_visits)
+        self.layered = search.layered
+        self.by_visits = search.ranks_by_visits
+        _check(search, data)
         budget = limit.evaluations or limit.nodes or 64
-        if isinstance(search, Descent) and search.whole:
+        if search.whole:
             budget *= 2  # the last descent of a move goes beyond it
         moves = 1 if self.layered or self.by_visits else game.max_plies or 64
         nodes = 1 << max(8, (budget * moves).bit_length())
@@ -128,7 +125,7 @@ class SelfPlay:
         states, offsets = self.group.waiting_states()
         self.evaluations += len(states)
         if len(states):
-            self._asked = evaluation.submit(self.search.ask, self.game, states), offsets
+            self._asked = evaluation.submit(self.group.ask, states), offsets
 
     def value_waiting(self) -> int:
         """Ask the evaluator for whatever waits, and take in what it answers; returns for how many states."""
@@ -140,7 +137,7 @@ class SelfPlay:
         """Give the searches what the evaluator answers."""
         if self._asked is not None:
             (answer, offsets), self._asked = self._asked, None
-            self.search.take_in(self.group, answer.result(), offsets)
+            self.group.absorb(answer.result(), offsets)
 
     def play_on(self, progress: float) -> list[Finished]:
         """Play the matches whose searches have ended; `progress` is the run's, from 0 to 1."""
@@ -289,13 +286,15 @@ class SelfPlay:
         start = self.game.state(self.games.start[m])
         if not start.is_chance:
             return []
-        tree, root = self.group.tree, self.group.searches.root[m]
+        tree, root, layers = self.group.tree, self.group.searches.root[m], self.group.kernels.layers
+        assert layers is not None
         data = values_only(start.cells[None].copy(), tree.value[m, root : root + 1])
-        return [Searched(data, np.zeros(1, np.int64), self.group.extra.depth[m : m + 1].copy())]
+        return [Searched(data, np.zeros(1, np.int64), layers.depth[m : m + 1].copy())]
 
     def _keep_layers(self, members: Any, work: Any) -> None:
         """Keep what the searches of a move have found."""
-        tree, layers = self.group.tree, self.group.extra
+        tree, layers = self.group.tree, self.group.kernels.layers
+        assert layers is not None
         most = int(tree.nodes[members].sum() + tree.edges[members].sum())
         states = np.empty((most, self.game.state_size), self.game.state_dtype)
         values, ends = np.empty(most, np.float32), np.empty(len(members), np.int64)
@@ -320,8 +319,9 @@ class SelfPlay:
         """Every array of the matches and their searches."""
         group = self.group
         saved: Arrays = {}
-        for part in ("tree", "searches", "extra"):
+        for part in ("tree", "searches"):
             saved |= _arrays(part, getattr(group, part))
+        saved |= {f"extra.{name}": array for name, array in group.kernels.arrays().items()}
         saved |= _arrays("games", self.games)
         saved["evaluations"] = np.array([self.evaluations])
         for m, kept in enumerate(self.kept):
@@ -339,10 +339,9 @@ class SelfPlay:
         for name, array in _arrays("tree", group.tree).items():
             array[...] = saved[name]  # where it lies beside what belongs to it
         group.searches = _with_arrays("searches", group.searches, saved)
-        if isinstance(self.search, SimulationSearch):
-            self.search.statistics(group)  # makes room for what follows
-        if group.extra is not None:
-            group.extra = _with_arrays("extra", group.extra, saved)
+        group.kernels.fit(group.tree)
+        beside = {key.removeprefix("extra."): saved[key] for key in saved if key.startswith("extra.")}
+        group.kernels.restore(beside)
         self.games = _with_arrays("games", self.games, saved)
         self.evaluations = int(saved["evaluations"][0])
         for m in range(group.size):
@@ -371,8 +370,7 @@ def _with_arrays(part: str, fields: Any, saved: Arrays) -> Any:
     return fields._replace(**found)
 
 
-def _check(search: TreeSearch, data: str, layered: bool, by_visits: bool) -> None:
-    if data not in ("tree", "root", "terminal", "policy"):
-        raise DicentError(f"data {data!r} is not tree, root, terminal or policy")
-    if by_visits != (data == "policy"):
-        raise DicentError(f"{type(search).__name__} cannot learn data {data!r}: policy goes with Puct alone")
+def _check(search: TreeSearch, data: str) -> None:
+    if data not in search.targets:
+        accepted = ", ".join(search.targets) or "none"
+        raise DicentError(f"targets of {type(search).__name__} must be one of {accepted} (got {data!r})")

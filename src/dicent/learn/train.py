@@ -313,7 +313,7 @@ class Training:
         states = np.zeros((n, self.game.state_size), self.game.state_dtype)
         values = np.zeros(n, np.float32)
         kernel = group.bound.kernel(self_play_kernels.random_ends)
-        kernel(self.config.seed, 0, states, values, group.settings, group.works[0])
+        kernel(self.config.seed, 0, states, values, group.settings, group.scratches[0])
         rng = np.random.default_rng([self.config.seed, 1 << 33])
         loss = self.learner.phase(values_only(states, values), self.config.learning_rate, rng)
         self.evaluator.load(self.learner.module.state_dict())

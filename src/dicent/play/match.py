@@ -25,7 +25,6 @@ from dicent.play.luck import Judge, judge_of
 from dicent.play.player import Player, as_player
 from dicent.play.record import Record, append_records, choices_of, hold_records, make_record, read_records
 from dicent.play.result import MatchInterrupted, MatchResult, Standing, pair_counts
-from dicent.search.determinized import Determinized
 from dicent.stats.sprt import Sprt
 
 WAVE = 200  # games between two checks of a sequential test
@@ -203,7 +202,7 @@ class _Match:
         """Let a player move in the games `which`."""
         numbers, plies = games.number[which], games.plies[which]
         search = self.players[side].search
-        own = search.inner.determinization_seed if isinstance(search, Determinized) else 0
+        own = search.determinization_seed
         cells = games.state[which]
         chosen = chooser.choose(
             Positions(

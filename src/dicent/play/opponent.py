@@ -1,8 +1,8 @@
 """Opponents: players that a game offers through its extras, such as other libraries' programs."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from dicent.errors import DicentError
 from dicent.game import Game, State
@@ -10,6 +10,7 @@ from dicent.game.extras import all_extras
 from dicent.play.history import Played
 from dicent.search.analysis import Analysis
 from dicent.search.limit import Limit
+from dicent.search.registry import SearchKind
 from dicent.search.tree_search import Search
 
 
@@ -18,15 +19,15 @@ class Opponent:
     """A kind of player that a text names, as in `name:1000,exploration=2`."""
 
     name: str
-    build: Callable[..., Search]  # takes the fields below by name
-    positional: tuple[str, ...] = ()  # fields that need no name
-    settings: dict[str, str] = field(default_factory=dict)  # every field: count, number, switch or text
+    kind: SearchKind
 
 
 class HistorySearch(Search):
     """A search that needs all that was played before a position, so it plays in matches only."""
 
     name = "this player"
+    needs_limit = False
+    needs_history = True
 
     @abstractmethod
     def require(self, game: Game) -> None:

@@ -1,26 +1,26 @@
-"""Player: a search with its budget, from one short text that is the same everywhere.
+"""Player: a search with its limit, from one short text that is the same everywhere.
 
     random                                any move
     greedy:NET                            the best position one ply ahead
     uct:1000                              Monte Carlo tree search, 1,000 simulations a move
     expectiminimax:NET,depth=3            NET: a network's file, the folder of a run, or net-official
+    expectiminimax:rollout=10,depth=5,prune    Star1 and Star2 pruning, which needs rollout or random
     descent:NET,evaluations=2000
     unbounded:NET,time=1.5
     puct:NET,1600
     NET                                   the same as expectiminimax:NET,depth=3
-    openspiel-mcts:1000                   OpenSpiel's search, where that is installed
-    process:COMMAND                       another program; protocol=ini-get for one of Taiwan's
+    openspiel-mcts:1000                   OpenSpiel's search, if it is installed
+    process:COMMAND                       another program; protocol=ini-get for the Taiwanese protocol
     greedy:rollout=100                    random games, or `random=SEED`, in place of a network
 
-Fields stand between commas, which quotes protect: first those without a name, then name=value.
+Commas separate the fields, and quotes protect commas. Fields without a name come first, then name=value. The
+name of a switch alone turns it on: `prune` is the same as `prune=yes`.
 """
 
 import difflib
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from dicent.errors import PlayerError
 from dicent.evaluate.base import Evaluator
@@ -29,22 +29,16 @@ from dicent.evaluate.network import Network
 from dicent.evaluate.network_file import NETWORKS, load_network, shipped_names
 from dicent.game import Game
 from dicent.game.registry import names_game
-from dicent.play.opponent import HistorySearch, opponents
+from dicent.play.opponent import opponents
 from dicent.play.process import Process
-from dicent.search.descent import Descent
-from dicent.search.determinized import Determinized
-from dicent.search.expectiminimax import Expectiminimax
 from dicent.search.limit import Limit
-from dicent.search.puct import SIMULATIONS, Puct
-from dicent.search.simple import Greedy, Random
-from dicent.search.tree_search import Search, TreeSearch
-from dicent.search.uct import Uct
-from dicent.search.unbounded import Unbounded
+from dicent.search.registry import SEARCHES, SearchKind, Setting, register
+from dicent.search.tree_search import Search
 
 
 @dataclass(frozen=True)
 class Player:
-    """A search with its budget. `Greedy`, `Random` and players from outside need no limit."""
+    """A search with its limit. Searches without `needs_limit` get one that they ignore."""
 
     search: Search
     limit: Limit | None = None
@@ -52,7 +46,7 @@ class Player:
 
     def __post_init__(self) -> None:
         if self.limit is None:
-            if not isinstance(self.search, Greedy | Random | HistorySearch | Process):
+            if self.search.needs_limit:
                 raise PlayerError(f"a player with {type(self.search).__name__} needs a Limit")
             object.__setattr__(self, "limit", Limit(depth=1))
         if not self.name:
@@ -60,134 +54,97 @@ class Player:
 
     @property
     def budget(self) -> Limit:
-        """The limit of each of its moves."""
+        """The limit of each move."""
         assert self.limit is not None
         return self.limit
 
     @property
     def network(self) -> Network | None:
-        """The network that it plays by, if it has one."""
-        search = self.search.inner if isinstance(self.search, Determinized) else self.search
-        evaluator: Any = getattr(search, "evaluator", None)
+        """The network of its search, if it has one."""
+        evaluator: object = self.search.evaluator
         while hasattr(evaluator, "evaluator"):  # wrappers
             evaluator = evaluator.evaluator
         return evaluator if isinstance(evaluator, Network) else None
 
     @property
     def game(self) -> str | None:
-        """The text of the game that its network has learned, where that is known."""
+        """The text of the game that its network has learned, if it is known."""
         network = self.network
         return None if network is None or network.description is None else network.description.game
 
     def require(self, game: Game) -> None:
         """Raise an error unless the player can play this game."""
-        if isinstance(self.search, HistorySearch):
-            self.search.require(game)
+        self.search.require(game)
         network = self.network
         if network is None:
             return
         if self.game is not None and not _has_learned(network, self.game, game):
             raise PlayerError(f"the network of {self.name} has learned {self.game}, not {game.name}")
-        network.shown(game)  # which fails where that cannot be
+        network.shown(game)  # raises if the input shape does not match
 
 
 def _has_learned(network: Network, text: str, game: Game) -> bool:
-    """Does a network that has learned the game `text` names know this one?
+    """Return whether a network that has learned the game named `text` can play this one.
 
-    How it is shown does not matter, and to a network of values neither does how it is set up: placing pieces
-    needs more actions, which only a policy minds.
+    The encoding of the game does not matter. Its setup matters to a policy only: placing pieces needs more
+    actions.
     """
     aside = () if network.has_policy else ("setup",)
     return names_game(text, game, *aside)
 
 
-LIMITS = {"time": "number", "nodes": "count", "evaluations": "count", "depth": "count"}
-
-
-@dataclass(frozen=True)
-class _Kind:
-    """What a kind of player is made of."""
-
-    build: Callable[..., Search]
-    positional: tuple[str, ...] = ()  # fields that need no name
-    settings: dict[str, str] = field(default_factory=dict)  # the search's own, with their types
-    default: dict[str, Any] = field(default_factory=dict)  # the limit, where none is given
-
-    @property
-    def has_evaluator(self) -> bool:
-        return "net" in self.positional
-
-    def types(self) -> dict[str, str]:
-        """Every field that it takes, with its type."""
-        types = dict(self.settings)
-        if self.default:
-            types |= LIMITS
-        if self.has_evaluator:
-            types |= {"net": "text", "rollout": "count", "random": "count", "device": "text"}
-        return types
-
-
-TREE = {"completion": "switch", "determinized": "switch"}
-KINDS = {
-    "random": _Kind(Random),
-    "greedy": _Kind(Greedy, ("net",)),
-    "uct": _Kind(
-        Uct, ("evaluations",), {"rollouts": "count", "exploration": "number"}, {"evaluations": 1000}
-    ),
-    "expectiminimax": _Kind(Expectiminimax, ("net", "depth"), TREE, {"depth": 3}),
-    "descent": _Kind(Descent, ("net", "evaluations"), {"whole": "switch", **TREE}, {"evaluations": 2000}),
-    "unbounded": _Kind(
-        Unbounded, ("net", "evaluations"), {"decision": "text", **TREE}, {"evaluations": 2000}
-    ),
-    "process": _Kind(Process, ("command",), {"command": "text", "timeout": "number", "protocol": "text"}),
-    "puct": _Kind(Puct, ("net", "evaluations"), {"exploration": "number"}, {"evaluations": SIMULATIONS}),
-}
+LIMITS: dict[str, type[Setting]] = {"time": float, "nodes": int, "evaluations": int, "depth": int}
+EVALUATORS: dict[str, type[Setting]] = {"net": str, "rollout": int, "random": int, "device": str}
 SWITCHES = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+Fields = dict[str, Setting]
+
+register(
+    "process",
+    SearchKind(
+        Process,
+        {"command": str, "timeout": float, "protocol": str},
+        positional=("command",),
+        required=("command",),
+    ),
+)
 
 
-def _kinds() -> dict[str, _Kind]:
-    """Return all kinds of players: those of every game, and opponents that games offer."""
-    offered = opponents().values()
-    return KINDS | {o.name: _Kind(o.build, o.positional, o.settings) for o in offered}
+def kinds_of_players() -> dict[str, SearchKind]:
+    """Return all kinds of players by name: every search, and the opponents that games offer."""
+    return SEARCHES | {opponent.name: opponent.kind for opponent in opponents().values()}
 
 
 def parse_player(text: str) -> Player:
-    """The player that a text describes."""
-    kind_name, colon, rest = text.strip().partition(":")
-    kinds = KINDS if kind_name in KINDS else _kinds()
-    if kind_name not in kinds:
+    """Return the player that a text describes."""
+    name, colon, rest = text.strip().partition(":")
+    kinds = SEARCHES if name in SEARCHES else kinds_of_players()
+    if name not in kinds:
         [path, *_] = _split(text) or [""]
         if path in shipped_names() or (path and Path(path).exists()):
-            kind_name, rest = "expectiminimax", text
+            name, rest, kinds = "expectiminimax", text, SEARCHES
         else:
-            raise PlayerError(_unknown(text, kind_name, path))
+            raise PlayerError(_unknown(text, name, path))
     elif colon and not rest.strip():
         raise PlayerError(f"{text!r}: nothing follows the colon")
-    kind = kinds[kind_name]
-    fields = _fields(text, kind_name, kind, _split(rest))
+    kind = kinds[name]
+    fields = _fields(text, name, kind, _split(rest))
     limits = {key: fields.pop(key) for key in LIMITS if key in fields}
-    determinized = fields.pop("determinized", False)
-    if kind.has_evaluator:
-        fields["evaluator"] = _evaluator(text, kind_name, fields)
-    elif "command" in kind.positional and "command" not in fields:
-        raise PlayerError(f"{text!r}: process needs a command, as in process:./engine")
-    search = kind.build(**fields)
-    if determinized:
-        assert isinstance(search, TreeSearch)
-        search = Determinized(search)
-    limit = Limit(**(limits or kind.default)) if kind.default else None
-    if kind_name not in KINDS:  # a game's own opponent has no budget of ours
-        limit = Limit(depth=1)
+    evaluator = _evaluator(text, name, fields) if kind.evaluator else None
+    for key in kind.required:
+        if key not in fields:
+            raise PlayerError(f"{text!r}: {name} needs a {key}, as in {name}:{key.upper()}")
+    search = kind.build(name, evaluator, **fields)
+    limit = Limit(**limits) if limits else kind.limit  # type: ignore[arg-type]  # converted by LIMITS
     return Player(search, limit, text.strip())
 
 
 def as_player(player: Player | str) -> Player:
-    """A player as it is, or from its text."""
+    """Return a player as it is, or make it from its text."""
     return parse_player(player) if isinstance(player, str) else player
 
 
 def _split(text: str) -> list[str]:
-    """Fields between commas. Quotes protect commas and are taken away."""
+    """Split a text at commas. Quotes protect commas and are removed."""
     fields, quote = [""], ""
     for letter in text:
         if letter == quote:
@@ -203,64 +160,75 @@ def _split(text: str) -> list[str]:
     return [item.strip() for item in fields] if text.strip() else []
 
 
-def _fields(text: str, kind_name: str, kind: _Kind, given: list[str]) -> dict[str, Any]:
-    """The fields by name, their values converted."""
-    types, fields = kind.types(), {}
+def _types(kind: SearchKind) -> dict[str, type[Setting]]:
+    """Return every field of a kind of player with its type."""
+    types = dict(kind.settings)
+    types |= {"determinized": bool} if kind.determinizes else {}
+    types |= LIMITS if kind.limit is not None else {}
+    return types | (EVALUATORS if kind.evaluator else {})
+
+
+def _fields(text: str, name: str, kind: SearchKind, given: list[str]) -> Fields:
+    """Return the fields by name, their values converted."""
+    types = _types(kind)
+    fields: Fields = {}
     positional, named = list(kind.positional), False
     for item in given:
         key, equals, value = item.partition("=")
         key = key.strip()
-        if not (equals and re.fullmatch(r"[a-z_]+", key)):
-            if named or not positional:
-                raise PlayerError(f"{text!r}: {item!r} has no name; {_takes(kind_name, kind)}")
-            key, value = positional.pop(0), item
-        else:
+        if types.get(item) is bool:
+            key, value, named = item, "yes", True
+        elif equals and re.fullmatch(r"[a-z_]+", key):
             named = True
             if key in positional:
                 positional.remove(key)
+        elif named or not positional:
+            raise PlayerError(f"{text!r}: {item!r} has no name; {_takes(name, kind)}")
+        else:
+            key, value = positional.pop(0), item
         if key not in types:
-            raise PlayerError(f"{text!r}: {kind_name} has no {key!r}; {_takes(kind_name, kind)}")
+            raise PlayerError(f"{text!r}: {name} has no {key!r}; {_takes(name, kind)}")
         if key in fields:
             raise PlayerError(f"{text!r}: {key} is given twice")
         fields[key] = _convert(text, key, value.strip(), types[key])
     return fields
 
 
-def _convert(text: str, key: str, value: str, kind: str) -> Any:
+def _convert(text: str, key: str, value: str, kind: type[Setting]) -> Setting:
     try:
-        if kind == "switch":
+        if kind is bool:
             return SWITCHES[value.lower()]
-        if kind == "count":
+        if kind is int:
             return int(value.replace("_", ""))
-        return float(value) if kind == "number" else value
+        return float(value) if kind is float else value
     except (KeyError, ValueError):
-        wanted = {"switch": "yes or no", "count": "a whole number", "number": "a number"}[kind]
-        raise PlayerError(f"{text!r}: {key} is {wanted}, not {value!r}") from None
+        wanted = {bool: "yes or no", int: "a whole number", float: "a number"}[kind]
+        raise PlayerError(f"{text!r}: {key} must be {wanted} (got {value!r})") from None
 
 
-def _evaluator(text: str, kind_name: str, fields: dict[str, Any]) -> Evaluator:
-    """The network, or what stands in its place, taken out of the fields."""
-    device = fields.pop("device", "cpu")
+def _evaluator(text: str, name: str, fields: Fields) -> Evaluator:
+    """Take the network, or its substitute, out of the fields."""
+    device = str(fields.pop("device", "cpu"))
     given = {key: fields.pop(key) for key in ("net", "rollout", "random") if key in fields}
     if len(given) != 1:
         many = "only one of a network, rollout and random" if given else "a network"
-        raise PlayerError(f"{text!r}: {kind_name} needs {many}, as in {kind_name}:runs/mine")
+        raise PlayerError(f"{text!r}: {name} needs {many}, as in {name}:runs/mine")
     if "rollout" in given:
-        return Rollout(given["rollout"])
+        return Rollout(int(given["rollout"]))
     if "random" in given:
-        return RandomEvaluator(given["random"])
-    return load_network(given["net"], device)
+        return RandomEvaluator(int(given["random"]))
+    return load_network(str(given["net"]), device)
 
 
-def _takes(kind_name: str, kind: _Kind) -> str:
-    types = kind.types()
-    return f"it takes {', '.join(types)}" if types else f"{kind_name} takes nothing"
+def _takes(name: str, kind: SearchKind) -> str:
+    types = _types(kind)
+    return f"it takes {', '.join(types)}" if types else f"{name} takes nothing"
 
 
-def _unknown(text: str, kind_name: str, path: str) -> str:
+def _unknown(text: str, name: str, path: str) -> str:
     if "/" in path or path.endswith(".safetensors"):
         return f"{path} does not exist: a network is {NETWORKS}"
-    kinds = _kinds()
-    close = difflib.get_close_matches(kind_name, kinds, n=1)
+    kinds = kinds_of_players()
+    close = difflib.get_close_matches(name, kinds, n=1)
     hint = f"did you mean {close[0]}? " if close else ""
     return f"there is no player {text!r}; {hint}players: {', '.join(kinds)}, or {NETWORKS}"

@@ -35,6 +35,8 @@ class Process(Search):
     program, since games lost by a crash say nothing about its strength.
     """
 
+    needs_limit = False
+
     def __init__(self, command: str, timeout: float = 60.0, protocol: str = JSON, seed: int = 0) -> None:
         try:
             self.command = shlex.split(command)

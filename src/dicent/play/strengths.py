@@ -18,7 +18,6 @@ from dicent.game import Game, State
 from dicent.kernels.constants import CHOICE
 from dicent.kernels.generator import open_stream, uniform
 from dicent.kernels.hashing import hash_state
-from dicent.play.chooser import seeded
 from dicent.play.player import Player, parse_player
 from dicent.search.analysis import Analysis
 from dicent.search.limit import Limit
@@ -51,6 +50,9 @@ STRENGTHS = {name: strength.title for name, strength in _STRENGTHS.items()}  # b
 class Careless(Search):
     """A search that plays a share of its moves at random; its analyses are those of the search inside."""
 
+    inner: Search
+    seed: int
+
     def __init__(self, inner: Search, share: float, seed: int = 0) -> None:
         self.inner = inner
         self.share = share
@@ -72,8 +74,8 @@ class Careless(Search):
         rng = np.empty(2, np.uint64)
         open_stream(rng, self.seed, hash_state(state.cells, 0), CHOICE)
         careless = bool(state.legal_actions) and uniform(rng) < self.share
-        search = seeded(Random() if careless else self.inner, self.seed, self.seed)
-        return search.play(state, limit, ply)
+        search = Random() if careless else self.inner
+        return search.with_seeds(self.seed, self.seed).play(state, limit, ply)
 
 
 def strength_player(name: str, game: Game) -> Player:

@@ -72,7 +72,7 @@ class Reviewer:
     def evaluation(self, state: State, ply: int = 0) -> Evaluation:
         """Return the evaluation of the search."""
         chances = max(1, len(state.outcomes))
-        if isinstance(self.search, Uct):
+        if self.search.ranks_by_visits:
             limit = Limit(evaluations=SIMULATIONS * chances)
         else:
             limit = Limit(depth=DEPTH + state.is_chance)

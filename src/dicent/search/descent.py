@@ -1,23 +1,45 @@
 """Descent Minimax on games without chance, Descent Expectiminimax on games with it."""
 
-from typing import Any
-
 from dicent.evaluate.base import Evaluator
+from dicent.game.binding import Bound
 from dicent.kernels import descent as descent_kernels
-from dicent.search.group import Group
+from dicent.kernels.searches import Searches
+from dicent.kernels.tree import Scratch, Settings, Tree
+from dicent.search.search_kernels import SearchKernels
 from dicent.search.tree_search import TreeSearch
+
+
+class DescentKernels(SearchKernels):
+    """The kernels of `Descent`."""
+
+    def __init__(
+        self, bound: Bound, evaluator: Evaluator, settings: Settings, unbounded: bool, whole: bool
+    ) -> None:
+        super().__init__(bound, evaluator, settings)
+        self.unbounded, self.whole = unbounded, whole
+
+    def advance(
+        self, tree: Tree, searches: Searches, first: int, last: int, scratch: Scratch, steps: int
+    ) -> None:
+        """See `SearchKernels.advance`."""
+        self.bound.kernel(descent_kernels.advance)(
+            *(tree, searches, first, last, self.unbounded, self.whole, self.settings, scratch, steps)
+        )
+
+    def settle(self, tree: Tree, searches: Searches, first: int, last: int) -> None:
+        """Back up the descents that are under way."""
+        self.bound.kernel(descent_kernels.settle)(tree, searches, first, last, self.settings.completion)
 
 
 class Descent(TreeSearch):
     """Best-first descents to the end of the game (`kernels/descent.py`).
 
-    With `completion` what is proved is never visited again, and a proved root ends the search; the
-    paper's experiments have it off. A limit of nodes or evaluations ends a descent where it stands, unless
-    descents are to be `whole`, as in the paper: then the last one goes on to its end, beyond the limit.
+    With `completion` the search never revisits a proved node, and a proved root ends it; the paper's
+    experiments have it off. A limit of nodes or evaluations ends a descent where it stands. With `whole`,
+    as in the paper, the last descent continues to the end of the game, beyond the limit.
     """
 
     keeps_tree = True
-    unbounded = False
 
     def __init__(
         self, evaluator: Evaluator, completion: bool = True, seed: int = 0, whole: bool = False
@@ -25,15 +47,6 @@ class Descent(TreeSearch):
         super().__init__(evaluator, completion, seed)
         self.whole = whole
 
-    def advance(self, group: Group, first: int, last: int, work: Any, steps: int) -> None:
-        """Run the kernel on members `first` to `last`."""
-        group.bound.kernel(descent_kernels.advance)(
-            *(group.tree, group.searches, first, last),
-            *(self.unbounded, self.whole, group.settings, work, steps),
-        )
-
-    def settle(self, group: Group) -> None:
-        """Back up the descents that are under way."""
-        group.bound.kernel(descent_kernels.settle)(
-            group.tree, group.searches, 0, group.size, int(self.completion)
-        )
+    def kernels(self, bound: Bound, size: int) -> SearchKernels:
+        """See `TreeSearch.kernels`."""
+        return DescentKernels(bound, self.evaluator, self.settings(), unbounded=False, whole=self.whole)

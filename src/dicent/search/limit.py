@@ -31,6 +31,11 @@ class Limit:
             if name != "time" and not (isinstance(value, Integral) or math.isinf(value)):
                 raise DicentError(f"Limit({name}={value!r}): it must be a whole number")
 
+    @property
+    def is_depth_only(self) -> bool:
+        """Whether the depth alone ends the search."""
+        return self.time is None and self.nodes is None and self.evaluations is None
+
     def __repr__(self) -> str:
         given = ", ".join(f"{name}={value}" for name, value in vars(self).items() if value is not None)
         return f"Limit({given})"

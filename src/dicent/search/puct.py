@@ -1,31 +1,76 @@
 """Puct: the search of AlphaZero and Polygames, by the policy and value of a network."""
 
-from typing import Any
-
 import numpy as np
 
 from dicent.errors import DicentError
-from dicent.evaluate.base import PolicyEvaluator
-from dicent.game import Game, State
+from dicent.evaluate.base import Evaluator
+from dicent.game import Cells, Game, State
+from dicent.game.binding import Bound
 from dicent.kernels import puct as puct_kernels
-from dicent.search.group import Group
+from dicent.kernels.searches import Searches
+from dicent.kernels.tree import Scratch, Settings, Tree
 from dicent.search.limit import Limit
-from dicent.search.simulation_search import SimulationSearch
+from dicent.search.search_kernels import Answer, Indices, SearchKernels
+from dicent.search.simulation_search import SimulationKernels, SimulationSearch
 
 SIMULATIONS = 1600  # Polygames' default
 
 
-class Puct(SimulationSearch):
-    """Simulations led by priors (`kernels/puct.py`).
+class PuctKernels(SimulationKernels):
+    """The kernels of `Puct`."""
 
-    For learning, `noise` of the root's priors are replaced by draws from a Dirichlet distribution
-    with parameter `alpha`, and `temperature` chooses by visits to the power of its inverse; 0 plays
-    the most visited action.
+    def __init__(
+        self,
+        bound: Bound,
+        evaluator: Evaluator,
+        settings: Settings,
+        exploration: float,
+        noise: float,
+        alpha: float,
+    ) -> None:
+        super().__init__(bound, evaluator, settings)
+        self.exploration, self.noise, self.alpha = exploration, noise, alpha
+
+    def begin(self, searches: Searches, members: Indices) -> None:
+        """Draw the noise at the roots, different noise for every move."""
+        super().begin(searches, members)
+        if self.noise > 0:
+            self.bound.kernel(puct_kernels.draw_noise)(searches, self.statistics, members, self.alpha)
+
+    def advance(
+        self, tree: Tree, searches: Searches, first: int, last: int, scratch: Scratch, steps: int
+    ) -> None:
+        """See `SearchKernels.advance`."""
+        self.bound.kernel(puct_kernels.advance)(
+            *(tree, searches, self.statistics, first, last),
+            *(self.exploration, self.noise, self.settings, scratch, steps),
+        )
+
+    def ask(self, game: Game, states: Cells) -> Answer:
+        """Evaluate states, with the logits of their actions."""
+        values, logits = self.evaluator.evaluate_with_policy(game, states)
+        return Answer(np.asarray(values, np.float64), None, np.asarray(logits, np.float64))
+
+    def absorb(
+        self, tree: Tree, searches: Searches, first: int, last: int, offsets: Indices, answer: Answer
+    ) -> None:
+        """Give the waiting simulations their values and priors."""
+        self.bound.kernel(puct_kernels.absorb)(
+            tree, searches, self.statistics, first, last, offsets, answer.values, answer.logits
+        )
+
+
+class Puct(SimulationSearch):
+    """Simulations guided by priors (`kernels/puct.py`).
+
+    For learning, a share of `noise` of the root's priors is replaced by draws from a Dirichlet distribution
+    with parameter `alpha`. With a `temperature` above 0, moves are drawn by visits to the power of its
+    inverse; 0 plays the most visited action.
     """
 
     def __init__(
         self,
-        evaluator: PolicyEvaluator,
+        evaluator: Evaluator,
         exploration: float = 1.25,
         noise: float = 0.0,
         alpha: float = 0.3,
@@ -33,52 +78,30 @@ class Puct(SimulationSearch):
         seed: int = 0,
     ) -> None:
         super().__init__(evaluator, completion=False, seed=seed)
-        if not isinstance(evaluator, PolicyEvaluator):
+        if not evaluator.offers_policy:
             raise DicentError(
                 f"Puct needs an evaluator with a policy, and {type(evaluator).__name__} has none"
             )
         if not (exploration >= 0 and 0 <= noise <= 1 and 0 < alpha < np.inf and temperature >= 0):
             raise DicentError(
-                "Puct: exploration is 0 or more, noise from 0 to 1, alpha positive and finite, "
-                "temperature 0 or more"
+                "Puct needs exploration and temperature of 0 or more, noise from 0 to 1, and a positive, "
+                f"finite alpha (got exploration {exploration}, temperature {temperature}, noise {noise}, "
+                f"alpha {alpha})"
             )
-        self.policy = evaluator
         self.exploration, self.noise, self.alpha = float(exploration), float(noise), float(alpha)
         self.temperature = temperature
 
-    def begin(self, group: Group, members: Any) -> None:
-        """Draw the root's noise, other noise for every move."""
-        super().begin(group, members)
-        if self.noise > 0:
-            statistics, draw = self.statistics(group), group.bound.kernel(puct_kernels.draw_noise)
-            group.in_threads(
-                lambda first, last, _: draw(group.searches, statistics, members[first:last], self.alpha),
-                len(members),
-            )
+    @property
+    def plays_best(self) -> bool:
+        """See `Search.plays_best`."""
+        return self.temperature == 0
 
-    def advance(self, group: Group, first: int, last: int, work: Any, steps: int) -> None:
-        """Run the kernel on members `first` to `last`."""
-        statistics = self.statistics(group)
-        group.bound.kernel(puct_kernels.advance)(
-            *(group.tree, group.searches, statistics, first, last),
-            *(self.exploration, self.noise, group.settings, work, steps),
-        )
-
-    def ask(self, game: Game, states: Any) -> Any:
-        """Values and logits of states."""
-        return self.policy.evaluate_with_policy(game, states)
-
-    def take_in(self, group: Group, answer: Any, offsets: Any) -> None:
-        """Values and priors for the states that wait."""
-        values, logits = np.asarray(answer[0], np.float64), np.asarray(answer[1], np.float64)
-        trees, matches, statistics = group.tree, group.searches, self.statistics(group)
-        absorb = group.bound.kernel(puct_kernels.absorb)
-        group.in_threads(
-            lambda first, last, _: absorb(trees, matches, statistics, first, last, offsets, values, logits)
-        )
+    def kernels(self, bound: Bound, size: int) -> SearchKernels:
+        """See `TreeSearch.kernels`."""
+        return PuctKernels(bound, self.evaluator, self.settings(), self.exploration, self.noise, self.alpha)
 
     def play(self, state: State, limit: Limit | None = None, ply: int = 0) -> int:
-        """The action that the search would play, by default after 1,600 simulations."""
+        """Return the action to play, by default after 1,600 simulations."""
         limit = limit or Limit(evaluations=SIMULATIONS)
         if self.temperature == 0 or not state.legal_actions:
             return super().play(state, limit, ply)

@@ -1,4 +1,6 @@
-"""The two smallest searches: Greedy looks one ply ahead, Random does not look."""
+"""The two smallest searches: Greedy looks one ply ahead, Random does not look ahead."""
+
+from __future__ import annotations
 
 import time
 from collections.abc import Iterator
@@ -11,15 +13,26 @@ from dicent.kernels.constants import SEARCH
 from dicent.kernels.generator import draw, open_stream
 from dicent.kernels.hashing import hash_state
 from dicent.search.analysis import Analysis, MoveInfo, OutcomeInfo, point_of_view, win_probability
+from dicent.search.expectiminimax import Expectiminimax
 from dicent.search.limit import Limit
-from dicent.search.tree_search import Search
+from dicent.search.tree_search import Search, TreeSearch
 
 
 class Greedy(Search):
     """The value of each position one ply ahead; at a chance state, their mean by probability."""
 
+    evaluator: Evaluator
+    replaces_evaluator = True
+    needs_limit = False
+    fixed_depth = 1
+
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
+
+    @property
+    def batched(self) -> TreeSearch | None:
+        """Expectiminimax, which finds the same moves at depth 1."""
+        return Expectiminimax(self.evaluator)
 
     def stream(
         self,
@@ -29,14 +42,14 @@ class Greedy(Search):
         every: float = 0.2,
         ply: int = 0,
     ) -> Iterator[Analysis]:
-        """One analysis; the limit does not matter."""
+        """Yield one analysis, whatever the limit."""
         begin = time.perf_counter()
         choices = [o for o, _ in state.outcomes] if state.is_chance else list(state.legal_actions)
         ahead = [state.apply_outcome(c) if state.is_chance else state.apply(c) for c in choices]
         plies = ply if state.is_chance else ply + 1
         values = [self.evaluator.terminal.value(s, plies) if s.result is not None else 0.0 for s in ahead]
         proved = [s.result is not None for s in ahead]
-        sure = [s.result or 0 for s in ahead]  # c: 1 or -1 where MAX or MIN is sure to win
+        sure = [s.result or 0 for s in ahead]  # c: 1 or -1 where MAX or MIN is proved to win
         going = [i for i, s in enumerate(ahead) if s.result is None]
         if going:
             asked, exact = self.evaluator.evaluate_marked(
@@ -53,6 +66,10 @@ class Greedy(Search):
 class Random(Search):
     """A random action, the same for the same state and seed; every value is 0."""
 
+    needs_limit = False
+    fixed_depth = 0
+    plays_uniformly = True
+
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
 
@@ -64,7 +81,7 @@ class Random(Search):
         every: float = 0.2,
         ply: int = 0,
     ) -> Iterator[Analysis]:
-        """One analysis, its moves in random order; the limit does not matter."""
+        """Yield one analysis with its moves in random order, whatever the limit."""
         begin = time.perf_counter()
         rng = np.empty(2, np.uint64)
         open_stream(rng, self.seed, hash_state(state.cells, 0), SEARCH)
@@ -111,7 +128,7 @@ def _one_ply(
             for a, exact, v in zip(state.legal_actions, proved, values, strict=True)
             for text in (game.format_action(state, a),)
         ]
-        # A proved win comes before any promise, as in the other searches; a proved loss comes last.
+        # A proved win comes first and a proved loss last, as in the other searches.
         order = [(player * c, player * move.value) for c, move in zip(sure, listed, strict=True)]
         ranked = sorted(range(len(listed)), key=order.__getitem__, reverse=True)
         moves = tuple(listed[i] for i in ranked)

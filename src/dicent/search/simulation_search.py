@@ -1,62 +1,72 @@
 """What Uct and Puct share: statistics of simulations on the edges, and the decision by visits."""
 
-from typing import Any
-
 import numpy as np
 
-from dicent.game import Game
 from dicent.kernels import simulation as simulation_kernels
-from dicent.kernels.constants import CHANCE
-from dicent.search.group import Group
+from dicent.kernels.searches import Searches
+from dicent.kernels.simulation import Statistics
+from dicent.kernels.tree import Tree
+from dicent.search.search_kernels import Indices, SearchKernels, player_at
 from dicent.search.tree_search import TreeSearch
+
+
+class SimulationKernels(SearchKernels):
+    """Kernels of searches that make simulations, with their statistics."""
+
+    memory: Statistics | None = None
+
+    @property
+    def leaves(self) -> int:
+        """A simulation waits for one value at the most."""
+        return 1
+
+    @property
+    def statistics(self) -> Statistics:
+        """The statistics beside the tree."""
+        assert self.memory is not None, "fit comes first"
+        return self.memory
+
+    def fit(self, tree: Tree) -> None:
+        """See `SearchKernels.fit`."""
+        size, nodes = tree.kind.shape
+        old = self.memory
+        self.memory = Statistics(
+            total=np.zeros(tree.child.shape, np.float64),
+            through=np.zeros((size, nodes), np.int64),
+            edge=np.zeros((size, self.path_length), np.int64),
+            noise=np.zeros((size, self.bound.game.num_actions), np.float64),
+        )
+        for smaller, larger in zip(old or (), self.memory, strict=False):
+            larger[tuple(slice(0, n) for n in smaller.shape)] = smaller
+
+    def begin(self, searches: Searches, members: Indices) -> None:
+        """Forget earlier simulations: their statistics belong to another root."""
+        self.statistics.through[members, 0] = 0
+
+    def settle(self, tree: Tree, searches: Searches, first: int, last: int) -> None:
+        """Give nodes the means of their simulations as values."""
+        self.bound.kernel(simulation_kernels.summarise)(tree, self.statistics, first, last)
+
+    def is_readable(self, tree: Tree, searches: Searches, row: int) -> bool:
+        """Return whether any action of the root was tried."""
+        edges = self.edges(tree, row, int(searches.root[row]))
+        return bool(tree.visits[row, edges.start : edges.stop].any())
+
+    def edge_value(self, tree: Tree, row: int, edge: int) -> float:
+        """Return the mean of the simulations through an edge; 0 without any."""
+        visits = int(tree.visits[row, edge])
+        return float(self.statistics.total[row, edge]) / visits if visits else 0.0
+
+    def order(self, tree: Tree, row: int, node: int, edge: int) -> tuple[float, ...]:
+        """Return the visits, then the value for the player to move."""
+        return (
+            int(tree.visits[row, edge]),
+            player_at(tree, row, node) * self.edge_value(tree, row, edge),
+        )
 
 
 class SimulationSearch(TreeSearch):
     """A search whose values are the means of many simulations. An evaluation is one simulation."""
 
-    def batch(self, game: Game) -> int:
-        """A simulation waits for one value at the most."""
-        return 1
-
-    def begin(self, group: Group, members: Any) -> None:
-        """An earlier tree is dropped: its statistics belong to another root."""
-        self.statistics(group).through[members, 0] = 0
-
-    def statistics(self, group: Group) -> Any:
-        """The statistics beside the group's tree, made or enlarged as the tree needs it."""
-        matches, nodes = group.tree.kind.shape
-        old = group.extra
-        if old is not None and old.through.shape[1] == nodes:
-            return old
-        new = simulation_kernels.Statistics(
-            total=np.zeros(group.tree.child.shape, np.float64),
-            through=np.zeros((matches, nodes), np.int64),
-            edge=np.zeros((matches, self.path_length), np.int64),
-            noise=np.zeros((matches, group.game.num_actions), np.float64),
-        )
-        if old is not None:
-            for name in new._fields:
-                getattr(new, name)[tuple(slice(0, n) for n in getattr(old, name).shape)] = getattr(old, name)
-        group.extra = new
-        return new
-
-    def is_readable(self, group: Group, m: int) -> bool:
-        """Has any action of the root been tried?"""
-        root = group.searches.root[m]
-        first = group.tree.first_edge[m, root]
-        return bool(group.tree.visits[m, first : first + group.tree.num_edges[m, root]].any())
-
-    def settle(self, group: Group) -> None:
-        """Nodes get the means of their simulations as values."""
-        group.bound.kernel(simulation_kernels.summarise)(group.tree, self.statistics(group), 0, group.size)
-
-    def edge_value(self, group: Group, m: int, edge: int) -> float:
-        """The mean of the simulations through an edge; 0 where there was none."""
-        visits = int(group.tree.visits[m, edge])
-        return float(self.statistics(group).total[m, edge]) / visits if visits else 0.0
-
-    def order(self, group: Group, m: int, node: int, edge: int) -> tuple[float, ...]:
-        """By visits, then by value for the player to move."""
-        sign = int(group.tree.kind[m, node])
-        sign = 1 if sign == CHANCE else sign
-        return (int(group.tree.visits[m, edge]), sign * self.edge_value(group, m, edge))
+    ranks_by_visits = True
+    targets = ("policy",)

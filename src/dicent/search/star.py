@@ -3,7 +3,7 @@
 import functools
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from dicent.game.arrays import new_scratch
 from dicent.game.binding import Bound, bind
 from dicent.kernels import star as star_kernels
 from dicent.kernels.constants import NONE
+from dicent.kernels.star import Star
 from dicent.search.analysis import Analysis, MoveInfo, OutcomeInfo, point_of_view, win_probability
 from dicent.search.limit import Limit
 
@@ -21,47 +22,55 @@ TABLE = 1 << 16
 STEPS = 200_000  # nodes to a call of the kernel, well under 50 ms
 
 
+class _Searched(NamedTuple):
+    """A choice at the root, with what the search found."""
+
+    choice: int
+    after: State
+    value: float
+    by_outcome: list[float]  # values of chance's outcomes after it, where they were searched
+
+
 class StarRun:
-    """One search, deeper and deeper, until its limit ends it."""
+    """One search by iterative deepening, until its limit ends it."""
 
     def __init__(self, evaluator: Evaluator, state: State, limit: Limit) -> None:
         self.state, self.limit = state, limit
         self.begin = time.perf_counter()
         self.bound = bind(state.game)
         self.memory = _memory(self.bound, evaluator)
-        self.work = new_scratch(self.bound)
+        self.scratch = new_scratch(self.bound)
         self.kernel = self.bound.kernel(star_kernels.search)
         self.interrupted = False
 
     def analyses(self, every: float) -> Iterator[Analysis]:
-        """Analyses of depths that were finished, about `every` seconds; at least the first depth is."""
+        """Yield analyses of finished depths, about every `every` seconds; the first is always finished."""
         if self.state.result is not None:
             yield self._report([], 0)
             return
         deepest = MAX_DEPTH if self.limit.depth is None else max(1, min(MAX_DEPTH, self.limit.depth))
-        finished: list[Any] = []
-        reached, shown = 0, self.begin
+        finished: list[_Searched] = []
+        reached, reported = 0, self.begin
         for depth in self._depths(deepest):
             values = self._search(depth, patient=reached == 0)
-            if values is None:  # what was spent on this depth counts, what it found does not
+            if values is None:  # an unfinished depth counts in the budget, but its values do not
                 yield self._report(finished, reached)
                 return
             finished, reached = values, depth
             ended = depth == deepest or self._spent() or self.interrupted
-            if ended or time.perf_counter() - shown >= every:
-                shown = time.perf_counter()
+            if ended or time.perf_counter() - reported >= every:
+                reported = time.perf_counter()
                 yield self._report(finished, depth)
             if ended:
                 return
 
     def _depths(self, deepest: int) -> list[int]:
-        """The depths to search, by twos where the last is known and others only say what to try first."""
-        known = self.limit.time is None and self.limit.nodes is None and self.limit.evaluations is None
-        return list(range(deepest, 0, -2 if known else -1))[::-1]
+        """Return the depths to search: every second one if the last is known, to order its moves."""
+        return list(range(deepest, 0, -2 if self.limit.is_depth_only else -1))[::-1]
 
     @functools.cached_property
     def choices(self) -> list[tuple[int, State, list[State]]]:
-        """What can be chosen; the state after it, and the states that chance makes of that one."""
+        """The choices at the root, the state after each, and the states after chance's outcomes there."""
         state, chance = self.state, self.state.is_chance
         found = []
         for choice in [o for o, _ in state.outcomes] if chance else state.legal_actions:
@@ -82,18 +91,15 @@ class StarRun:
         return any(most is not None and used >= most for used, most in budgets)
 
     def _steps(self) -> int:
-        """How far the kernel may go before the budget is looked at again."""
+        """Return how many steps the kernel may make before the budget is checked again."""
         nodes, evaluations = (int(count) for count in self.memory.counts)
         left = [STEPS]
         left += [self.limit.nodes - nodes] if self.limit.nodes is not None else []
         left += [self.limit.evaluations - evaluations] if self.limit.evaluations is not None else []
         return max(1, int(min(left)))
 
-    def _search(self, depth: int, patient: bool) -> list[Any] | None:
-        """Each choice, the state after it, its value, and the values of chance's outcomes there.
-
-        None if the limit came first; the first depth is always finished.
-        """
+    def _search(self, depth: int, patient: bool) -> list[_Searched] | None:
+        """Search every choice; return None if the limit came first, unless the search is `patient`."""
         parts, depths = [], []
         for _, after, outcomes in self.choices:
             apart = bool(outcomes) and depth > 1
@@ -102,18 +108,18 @@ class StarRun:
         values = self._values([s.cells for part in parts for s in part], depths, patient)
         if values is None:
             return None
-        answers: list[Any] = []
+        answers = []
         for (choice, after, _), part in zip(self.choices, parts, strict=True):
             inner, values = values[: len(part)], values[len(part) :]
             if part[0] is after:
-                answers.append((choice, after, inner[0], []))
+                answers.append(_Searched(choice, after, inner[0], []))
             else:
                 mean = sum(p * v for (_, p), v in zip(after.outcomes, inner, strict=True))
-                answers.append((choice, after, mean, inner))
+                answers.append(_Searched(choice, after, mean, inner))
         return answers
 
     def _values(self, cells: list[Cells], depths: list[int], patient: bool) -> list[float] | None:
-        """The exact value of each state, searched as deep as `depths` says."""
+        """Return the value of each state, searched as deep as `depths` says; None if the limit came first."""
         values = []
         for state, depth in zip(cells, depths, strict=True):
             self.memory.state[0] = state
@@ -124,13 +130,13 @@ class StarRun:
                 if not patient and (self._spent() or self.interrupted):
                     return None
                 try:
-                    level, value = self.kernel(self.memory, self.work, depth, level, value, self._steps())
+                    level, value = self.kernel(self.memory, self.scratch, depth, level, value, self._steps())
                 except KeyboardInterrupt:
                     self.interrupted = True
             values.append(float(value))
         return values
 
-    def _report(self, values: list[Any], depth: int) -> Analysis:
+    def _report(self, values: list[_Searched], depth: int) -> Analysis:
         state, game = self.state, self.state.game
         moves: list[MoveInfo] = []
         outcomes: tuple[OutcomeInfo, ...] = ()
@@ -168,12 +174,12 @@ class StarRun:
         )
 
 
-def _memory(bound: Bound, evaluator: Evaluator) -> Any:
+def _memory(bound: Bound, evaluator: Evaluator) -> Star:
     game, lines = bound.game, MAX_DEPTH + 3
     kind, seed, games = evaluator.native
     numbers = [np.zeros(lines, np.int64) for _ in range(3)]
     values = [np.zeros(lines, np.float64) for _ in range(4)]
-    return star_kernels.Star(
+    return Star(
         state=np.zeros((lines, game.state_size), game.state_dtype),
         actions=np.zeros((lines, game.num_actions), np.int64),
         p=np.zeros((lines, max(1, game.num_outcomes)), np.float64),

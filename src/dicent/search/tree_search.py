@@ -1,30 +1,52 @@
-"""The one interface of all searches: analyse, play, stream."""
+"""The interface of all searches: analyse, play and stream, and attributes that say what a search can do."""
 
 from __future__ import annotations
 
+import copy
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any
-
-import numpy as np
+from typing import TypeVar
 
 from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator
 from dicent.game import Game, State
 from dicent.game.arrays import new_scratch
 from dicent.game.binding import Bound, bind
-from dicent.kernels import searches as searches_kernels
 from dicent.kernels import tree as tree_kernels
-from dicent.kernels.constants import CHANCE
-from dicent.kernels.values import OUTSIDE
+from dicent.kernels.tree import Settings
 from dicent.search.analysis import Analysis
 from dicent.search.group import TURN, Group
 from dicent.search.limit import Limit
+from dicent.search.search_kernels import SearchKernels
+
+S = TypeVar("S", bound="Search")
 
 
 class Search(ABC):
-    """Something that looks at a position and reports on it."""
+    """Something that looks at a position and reports on it.
+
+    A subclass needs `stream` only. The attributes below tell callers what the search can do; a search around
+    another one forwards those of the inner search.
+    """
+
+    evaluator: Evaluator | None = None  # the source of its values
+    replaces_evaluator = False  # `with_evaluator` may give it another evaluator
+    inner: Search | None = None  # the search around which this one is built
+    seed: int | None = None  # of its random choices; None for a search that makes none
+    determinization_seed = 0  # of the outcomes that a determinization gives to chance
+    needs_limit = True  # a player needs a limit for it
+    fixed_depth: int | None = None  # plies it looks ahead, whatever the limit
+    plays_uniformly = False  # it plays any legal action, all equally likely
+    needs_history = False  # it must see how a game went, by `play_after(game, history, seed)`
+    keeps_tree = False  # a search that begins inside its tree can use that tree
+    native = False  # kernels run it, which compile at the first use
+    pausable = False  # its stream can be left, and resumed with a later limit
+    ranks_by_visits = False  # its best action is the most visited one
+    layered = False  # it grows trees layer by layer
+    whole = False  # it finishes its last iteration beyond the limit
+    targets: tuple[str, ...] = ()  # training targets that it yields
+    source = "search"  # where its values come from, for answers of the engine
 
     @abstractmethod
     def stream(
@@ -35,38 +57,121 @@ class Search(ABC):
         every: float = 0.2,
         ply: int = 0,
     ) -> Iterator[Analysis]:
-        """Analyses that grow, one about every `every` seconds, the last one when the limit is reached.
+        """Yield analyses about every `every` seconds, the last one when the limit is reached.
 
-        `after` is an earlier analysis of this search, whose tree is kept where `state` is in it. `ply`
-        says how many actions were played before, for terminal values that depend on it. Leaving the
-        loop ends the search.
+        `after` is an earlier analysis of this search, whose tree is used where `state` is in it. `ply` is
+        the number of actions played before, for terminal values that depend on it. Leaving the loop ends
+        the search.
         """
 
     def analyse(self, state: State, limit: Limit, after: Analysis | None = None, ply: int = 0) -> Analysis:
-        """What the search finds within the limit. Ctrl-C ends it early, with what is known."""
+        """Search within the limit and return the last analysis. Ctrl-C ends the search early."""
         for analysis in self.stream(state, limit, after, float("inf"), ply):
             last = analysis
         return last
 
     def play(self, state: State, limit: Limit, ply: int = 0) -> int:
-        """The action that the search would play."""
+        """Return the action that the search would play."""
         if not state.legal_actions:
             raise DicentError(f"there is no action to play at {state}. {state.describe_legal()}")
         return self.analyse(state, limit, ply=ply).best
 
+    # What a search can do, beyond the attributes above
+
+    @property
+    def seeded(self) -> bool:
+        """Whether `with_seeds` changes its random choices."""
+        return self.seed is not None
+
+    @property
+    def batched(self) -> TreeSearch | None:
+        """The search that a `Group` runs to find the same moves, or None."""
+        return None
+
+    @property
+    def batchable(self) -> bool:
+        """Whether a `Group` can run it."""
+        return self.batched is not None
+
+    @property
+    def plays_best(self) -> bool:
+        """Whether its move is always the first one of its analysis."""
+        return type(self).play is Search.play
+
+    def with_seeds(self: S, seed: int, determinization_seed: int) -> S:
+        """Return a copy with other seeds: its own, and that of its determinization."""
+        search = copy.copy(self)
+        if search.seeded:
+            search.seed = seed
+        return search
+
+    def with_evaluator(self: S, evaluator: Evaluator) -> S:
+        """Return a copy with another evaluator, for searches with `replaces_evaluator`."""
+        if not self.replaces_evaluator:
+            raise DicentError(f"the evaluator of {type(self).__name__} cannot be replaced")
+        search = copy.copy(self)
+        search.evaluator = evaluator
+        return search
+
+    def require(self, game: Game) -> None:  # noqa: B027  # most searches play every game
+        """Raise an error unless the search can play this game."""
+
+
+def inner_search(search: Search) -> Search:
+    """Return the search that does the work, without those around it."""
+    while search.inner is not None:
+        search = search.inner
+    return search
+
 
 class TreeSearch(Search):
-    """A search that grows a tree in native code; kernels do the work, a `Group` drives them."""
+    """A search that grows a tree in native code; a `Group` drives its kernels."""
 
-    path_length = 4096  # plies that an iteration may go down
-    keeps_tree = False  # is what it found of use to a search that begins inside its tree?
-    determinized = 0
-    determinization_seed = 0
+    evaluator: Evaluator
+    replaces_evaluator = True
+    seed: int
+    native = True
+    pausable = True
+    targets: tuple[str, ...] = ("tree", "root", "terminal")
+    determinized = 0  # 1: chance is resolved by d
 
     def __init__(self, evaluator: Evaluator, completion: bool = True, seed: int = 0) -> None:
         self.evaluator = evaluator
         self.completion = completion
         self.seed = seed
+
+    @abstractmethod
+    def kernels(self, bound: Bound, size: int) -> SearchKernels:
+        """Return the kernels of this search, for a group of `size` searches."""
+
+    @property
+    def batched(self) -> TreeSearch | None:
+        """The search itself."""
+        return self
+
+    @property
+    def plays_best(self) -> bool:
+        """See `Search.plays_best`."""
+        return type(self).play is TreeSearch.play
+
+    def unobserved(self, limit: Limit) -> TreeSearch:
+        """Return a search that finds the same move within `limit`, for callers that read nothing before."""
+        return self
+
+    def settings(self) -> Settings:
+        """Return the settings of the search, as kernels read them."""
+        kind, seed, games = self.evaluator.native
+        terminal = self.evaluator.terminal
+        return Settings(
+            completion=int(self.completion),
+            determinized=self.determinized,
+            evaluator=kind,
+            seed=seed,
+            games=games,
+            uses_ply=int(terminal.uses_ply),
+            uses_score=int(terminal.uses_score),
+            gains=terminal.table(),
+        )
 
     def stream(
         self,
@@ -81,7 +186,7 @@ class TreeSearch(Search):
             yield group.analysis(0, seconds, interrupted)
 
     def play(self, state: State, limit: Limit, ply: int = 0) -> int:
-        """The action that the search would play; as `analyse`, without the trouble of a report."""
+        """Return the best action; the same as from `analyse`, without the cost of a report."""
         if not state.legal_actions:
             return super().play(state, limit)
         for group, _, _ in self._run(state, limit, None, float("inf"), ply):
@@ -91,7 +196,7 @@ class TreeSearch(Search):
     def _run(
         self, state: State, limit: Limit, after: Analysis | None, every: float, ply: int
     ) -> Iterator[tuple[Group, float, bool]]:
-        """Search, and hand out the group whenever it can be read; also the time, and about Ctrl-C."""
+        """Search, and yield the readable group, the seconds so far, and whether Ctrl-C came."""
         begin = time.perf_counter()
         deadline = begin + (float("inf") if limit.time is None else limit.time)
         group = after.tree if after is not None else None
@@ -99,13 +204,13 @@ class TreeSearch(Search):
         if group is None or not keep:
             group = Group(self, state.game)
         group.begin(0, state, limit, self.seed, keep, ply)
-        interrupted, shown = False, begin
+        interrupted, reported = False, begin
         try:
             while group.step(min(TURN, deadline - time.perf_counter())) and time.perf_counter() < deadline:
-                if time.perf_counter() - shown >= every:
-                    shown = time.perf_counter()
+                if time.perf_counter() - reported >= every:
+                    reported = time.perf_counter()
                     if group.is_readable():
-                        yield group, shown - begin, False
+                        yield group, reported - begin, False
         except KeyboardInterrupt:
             interrupted = True
             group.value_waiting()  # no leaf may stay without its value
@@ -113,67 +218,9 @@ class TreeSearch(Search):
             group.step()
         yield group, time.perf_counter() - begin, interrupted
 
-    def settings(self) -> tuple[Any, ...]:
-        """What kernels need to know: completion, determinized, the evaluator's kind, terminal values."""
-        terminal = self.evaluator.terminal
-        values = int(terminal.uses_ply), int(terminal.uses_score), terminal.table()
-        return (int(self.completion), self.determinized, *self.evaluator.native, *values)
-
-    def batch(self, game: Game) -> int:
-        """The most leaves that a member waits for at once."""
-        return game.num_actions + game.num_outcomes if self.evaluator.native[0] == OUTSIDE else 1
-
-    def extra(self, bound: Bound, size: int) -> Any:
-        """More memory that this search needs."""
-        return None
-
-    def begin(self, group: Group, members: Any) -> None:
-        """Get `members` ready, beyond what every search needs."""
-
-    @abstractmethod
-    def advance(self, group: Group, first: int, last: int, work: Any, steps: int) -> None:
-        """Run the kernel on members `first` to `last`."""
-
-    def ask(self, game: Game, states: Any) -> Any:
-        """What the evaluator says of states; it touches no tree, so that other work can go on beside it."""
-        return self.evaluator.evaluate_marked(game, states)
-
-    def take_in(self, group: Group, answer: Any, offsets: Any) -> None:
-        """Hand the members what `ask` has answered about the states that they wait for."""
-        values, exact = np.asarray(answer[0], np.float64), answer[1]
-        trees, matches = group.tree, group.searches
-        if exact is not None and not self.determinized:  # what is exact with dice is not so without
-            group.bound.kernel(searches_kernels.mark)(trees, matches, 0, group.size, offsets, values, exact)
-        group.bound.kernel(searches_kernels.absorb)(trees, matches, 0, group.size, offsets, values)
-
     def resolve(self, state: State) -> int:
-        """The outcome that the determinization has for a chance state."""
+        """Return the outcome that the determinization has for a chance state."""
         state.require_outcome(state.outcomes[0][0] if state.outcomes else 0)
         bound = bind(state.game)
-        return int(
-            bound.kernel(tree_kernels.resolve)(
-                state.cells.copy(), self.determinization_seed, new_scratch(bound)
-            )
-        )
-
-    def settle(self, group: Group) -> None:
-        """Make the trees readable between two steps."""
-
-    def is_readable(self, group: Group, m: int) -> bool:
-        """Does the root have a value?"""
-        return not bool(np.isnan(group.tree.value[m, group.searches.root[m]]))
-
-    def is_backed_up(self, group: Group, m: int, node: int) -> bool:
-        """Does the value of an expanded node come from its children?"""
-        return True
-
-    def edge_value(self, group: Group, m: int, edge: int) -> float:
-        """The value of an action or outcome, for MAX."""
-        return float(group.tree.value[m, group.tree.child[m, edge]])
-
-    def order(self, group: Group, m: int, node: int, edge: int) -> tuple[float, ...]:
-        """What actions are sorted by: (c, v, n) for the player to move."""
-        t, child = group.tree, group.tree.child[m, edge]
-        sign = int(t.kind[m, node]) if t.kind[m, node] != CHANCE else 1
-        c = sign * int(t.completion[m, child]) if self.completion else 0
-        return (c, sign * float(t.value[m, child]), int(t.visits[m, edge]))
+        resolve = bound.kernel(tree_kernels.resolve)
+        return int(resolve(state.cells.copy(), self.determinization_seed, new_scratch(bound)))

@@ -1,34 +1,46 @@
 """Uct: Monte Carlo tree search with random rollouts, the classic opponent."""
 
 import math
-from typing import Any
 
 from dicent.errors import DicentError
+from dicent.evaluate.base import Evaluator
 from dicent.evaluate.native import Rollout
+from dicent.game.binding import Bound
 from dicent.kernels import uct as uct_kernels
-from dicent.search.group import Group
-from dicent.search.simulation_search import SimulationSearch
+from dicent.kernels.searches import Searches
+from dicent.kernels.tree import Scratch, Settings, Tree
+from dicent.search.search_kernels import SearchKernels
+from dicent.search.simulation_search import SimulationKernels, SimulationSearch
+
+
+class UctKernels(SimulationKernels):
+    """The kernels of `Uct`."""
+
+    def __init__(self, bound: Bound, evaluator: Evaluator, settings: Settings, exploration: float) -> None:
+        super().__init__(bound, evaluator, settings)
+        self.exploration = exploration
+
+    def advance(
+        self, tree: Tree, searches: Searches, first: int, last: int, scratch: Scratch, steps: int
+    ) -> None:
+        """See `SearchKernels.advance`."""
+        self.bound.kernel(uct_kernels.advance)(
+            *(tree, searches, self.statistics, first, last),
+            *(self.exploration, self.settings, scratch, steps),
+        )
 
 
 class Uct(SimulationSearch):
-    """UCB1 with constant `exploration`, and `rollouts` random games a simulation (`kernels/uct.py`)."""
+    """UCB1 with constant `exploration`, and `rollouts` random games per simulation (`kernels/uct.py`)."""
+
+    replaces_evaluator = False  # the kernel plays random games itself
 
     def __init__(self, rollouts: int = 1, exploration: float = math.sqrt(2), seed: int = 0) -> None:
         super().__init__(Rollout(rollouts), completion=False, seed=seed)
         if not exploration >= 0:
-            raise DicentError(f"exploration is {exploration}; it must be 0 or more")
+            raise DicentError(f"exploration must be 0 or more (got {exploration})")
         self.exploration = float(exploration)
 
-    def advance(self, group: Group, first: int, last: int, work: Any, steps: int) -> None:
-        """Run the kernel on members `first` to `last`."""
-        group.bound.kernel(uct_kernels.advance)(
-            group.tree,
-            group.searches,
-            self.statistics(group),
-            first,
-            last,
-            self.exploration,
-            group.settings,
-            work,
-            steps,
-        )
+    def kernels(self, bound: Bound, size: int) -> SearchKernels:
+        """See `TreeSearch.kernels`."""
+        return UctKernels(bound, self.evaluator, self.settings(), self.exploration)

@@ -2,28 +2,42 @@
 
 from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator
-from dicent.search.descent import Descent
-from dicent.search.group import Group
+from dicent.game.binding import Bound
+from dicent.kernels.tree import Tree
+from dicent.search.descent import DescentKernels
+from dicent.search.search_kernels import SearchKernels
+from dicent.search.tree_search import TreeSearch
+
+DECISIONS = ("best", "safe")
 
 
-class Unbounded(Descent):
-    """Best-first search that expands one state an iteration.
+class SafeKernels(DescentKernels):
+    """The kernels of `Unbounded` with the safe decision."""
 
-    `decision` is "best", by value, or "safe": a proved win, else no proved loss, else the action most
-    visited.
+    def order(self, tree: Tree, row: int, node: int, edge: int) -> tuple[float, ...]:
+        """Return (c, n, v) in place of (c, v, n)."""
+        c, v, n = super().order(tree, row, node, edge)
+        return (c, n, v)
+
+
+class Unbounded(TreeSearch):
+    """Best-first search that expands one state in each iteration.
+
+    `decision` is "best" (by value) or "safe": a proved win, else the most visited action without a proved
+    loss.
     """
 
-    unbounded = True
+    keeps_tree = True
 
     def __init__(
         self, evaluator: Evaluator, completion: bool = True, decision: str = "best", seed: int = 0
     ) -> None:
         super().__init__(evaluator, completion, seed)
-        if decision not in ("best", "safe"):
-            raise DicentError(f"decision {decision!r} is neither best nor safe")
+        if decision not in DECISIONS:
+            raise DicentError(f"decision must be one of {', '.join(DECISIONS)} (got {decision!r})")
         self.decision = decision
 
-    def order(self, group: Group, m: int, node: int, edge: int) -> tuple[float, ...]:
-        """(c, v, n), or for the safe decision (c, n, v)."""
-        c, v, n = super().order(group, m, node, edge)
-        return (c, n, v) if self.decision == "safe" else (c, v, n)
+    def kernels(self, bound: Bound, size: int) -> SearchKernels:
+        """See `TreeSearch.kernels`."""
+        make = SafeKernels if self.decision == "safe" else DescentKernels
+        return make(bound, self.evaluator, self.settings(), unbounded=True, whole=False)

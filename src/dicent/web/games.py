@@ -18,7 +18,6 @@ from dicent.game.registry import game_names
 from dicent.kernels.constants import DICE, MAX, MIN
 from dicent.kernels.generator import open_stream, uniform
 from dicent.library.library import Library, SavedGame
-from dicent.play.chooser import seeded
 from dicent.play.notation import parse_position
 from dicent.play.player import Player
 from dicent.play.strengths import STRENGTHS, strength_player
@@ -203,7 +202,7 @@ class Games:
 
         def think() -> str:
             player = _player(name, game.saved.game)
-            search = seeded(player.search, game.saved.seed ^ at, game.saved.seed)
+            search = player.search.with_seeds(game.saved.seed ^ at, game.saved.seed)
             action = search.play(game.state, player.budget, plies)
             return game.game.format_action(game.state, action)
 

@@ -17,6 +17,7 @@ from dicent.play.notation import Notation
 from dicent.play.opponent import HistorySearch, Opponent
 from dicent.play.protocol import Ask, Exchange, Protocol
 from dicent.play.record import Record
+from dicent.search.registry import SearchKind
 from takeaway import kernel
 
 
@@ -79,7 +80,7 @@ class Taker(HistorySearch):
 
 
 def opponents(game: Game) -> tuple[Opponent, ...]:
-    return (Opponent("taker", Taker, ("most",), {"most": "count"}),)
+    return (Opponent("taker", SearchKind(Taker, {"most": int}, positional=("most",))),)
 
 
 class HeapTablebase(Tablebase):

@@ -12,6 +12,7 @@ from dicent.game import Game, State
 from dicent.games.ewn.variant import is_usual
 from dicent.play.history import Played
 from dicent.play.opponent import HistorySearch, Opponent
+from dicent.search.registry import SearchKind
 
 GAME = "einstein_wurfelt_nicht"
 DIRECTIONS = ({"left", "right"}, {"up", "down"}, {"diag"})  # of our actions: piece * 3 + direction
@@ -111,5 +112,6 @@ def position_text(state: Any, die: int) -> str:
 
 
 OPPONENT = Opponent(
-    "openspiel-mcts", OpenSpielMcts, ("simulations",), {"simulations": "count", "exploration": "number"}
+    "openspiel-mcts",
+    SearchKind(OpenSpielMcts, {"simulations": int, "exploration": float}, positional=("simulations",)),
 )

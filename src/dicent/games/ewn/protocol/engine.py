@@ -15,7 +15,6 @@ from dicent.errors import DicentError
 from dicent.game.registry import make
 from dicent.games.ewn.protocol.opponent import COLOURS, LETTERS, read_get, style_of, write_move
 from dicent.games.ewn.squares import stones_of
-from dicent.play.chooser import seeded
 
 MOVES = 30  # of a side that its time is shared out among; games are shorter
 
@@ -80,7 +79,7 @@ class IniGetEngine:
         state, style = read_get(words, self.game)
         if not state.legal_actions:
             raise DicentError(f"nobody is to move here. {state.describe_legal()}")
-        search = seeded(self.player.search, secrets.randbits(62), secrets.randbits(62))
+        search = self.player.search.with_seeds(secrets.randbits(62), secrets.randbits(62))
         return write_move(self.game.format_action(state, search.play(state, self.limit)), style)
 
 
