@@ -1,7 +1,6 @@
 """Self-play: which states of a match are learned, and with which values."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ from dicent import (
     Descent,
     Expectiminimax,
     Game,
-    Group,
     Limit,
     Puct,
     RandomEvaluator,
@@ -19,9 +17,12 @@ from dicent import (
     TerminalValue,
     Unbounded,
 )
-from dicent.game.binding import bind
+from dicent.game.binding import Bound, bind
 from dicent.kernels import encoding as encoding_kernels
+from dicent.kernels.searches import Searches
 from dicent.kernels.tree import TERMINAL
+from dicent.search.puct import PuctKernels
+from dicent.search.search_kernels import Indices
 from dicent.search.tree_search import TreeSearch
 
 from .exact import value_at_horizon
@@ -203,10 +204,14 @@ def test_noise_is_new_for_every_move() -> None:
     game = dicent.make("tic-tac-toe")
     seen = []
 
+    class NoisyKernels(PuctKernels):
+        def begin(self, searches: Searches, members: Indices) -> None:
+            super().begin(searches, members)
+            seen.append(self.statistics.noise[members[0]].copy())
+
     class Noisy(Puct):
-        def begin(self, group: Group, members: Any) -> None:
-            super().begin(group, members)
-            seen.append(self.statistics(group).noise[members[0]].copy())
+        def kernels(self, bound: Bound, size: int) -> NoisyKernels:
+            return NoisyKernels(bound, self.evaluator, self.settings(), 1.25, self.noise, self.alpha)
 
     matches(Noisy(BytePolicy(), noise=0.25), game, 1, **settings_of("puct"))
     assert len({noise.tobytes() for noise in seen}) == len(seen) >= 5

@@ -27,7 +27,7 @@ REPETITIONS, PAIRS = 300, 60
 
 @pytest.fixture(autouse=True)
 def larger_groups(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chooser, "A_THREAD", 512)  # these searches are tiny
+    monkeypatch.setattr(chooser, "PER_THREAD", 512)  # these searches are tiny
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,12 @@ import dicent
 from dicent import Limit, Player, Record, play_match
 from dicent.evaluate.base import Values
 from dicent.game import Cells, State
+from dicent.game.binding import Bound
+from dicent.kernels.searches import Searches
 from dicent.play import chooser
 from dicent.play.chooser import Positions, chooser_of
+from dicent.search.descent import DescentKernels
+from dicent.search.search_kernels import Indices
 
 EWN = dicent.make("ewn")
 PLAYERS = [
@@ -98,7 +102,7 @@ def test_games_depend_on_the_seed_alone(text: str, monkeypatch: pytest.MonkeyPat
         return records_of(text, "uct:10", "ewn", games=8, seed=seed, threads=threads)
 
     usual = play(threads=2)
-    monkeypatch.setattr(chooser, "A_THREAD", 1)
+    monkeypatch.setattr(chooser, "PER_THREAD", 1)
     monkeypatch.setattr(chooser, "FIRST_NODES", 16)
     assert play(threads=1) == usual
     assert play(threads=2, seed=2) != usual
@@ -115,10 +119,13 @@ def test_games_of_a_network_do_not_depend_on_the_batches(monkeypatch: pytest.Mon
 def test_a_players_determinization_is_its_own_and_new_in_every_game() -> None:
     seen = []
 
+    class SpyKernels(DescentKernels):
+        def begin(self, searches: Searches, members: Indices) -> None:
+            seen.extend(searches.d_seed[members].tolist())
+
     class Spy(dicent.Descent):
-        def advance(self, group: dicent.Group, *rest: object) -> None:
-            seen.extend(group.searches.d_seed.tolist())
-            super().advance(group, *rest)  # type: ignore[arg-type]
+        def kernels(self, bound: Bound, size: int) -> SpyKernels:
+            return SpyKernels(bound, self.evaluator, self.settings(), unbounded=False, whole=False)
 
     search = dicent.Determinized(Spy(dicent.RandomEvaluator(1)), seed=4)
     play_match(Player(search, Limit(evaluations=20)), "random", "ewn", 4, threads=1)

@@ -287,11 +287,11 @@ def test_what_cannot_be_learned_is_refused() -> None:
     def made(search: TreeSearch, data: str) -> SelfPlay:
         return SelfPlay(search, NIM, 1, Limit(nodes=9), Ordinal(), itertools.count(), data=data)
 
-    with pytest.raises(DicentError, match="data 'trees' is not"):
+    with pytest.raises(DicentError, match=r"one of tree, root, terminal \(got 'trees'\)"):
         made(Descent(from_outside()), "trees")
-    with pytest.raises(DicentError, match="policy goes with Puct alone"):
+    with pytest.raises(DicentError, match=r"one of tree, root, terminal \(got 'policy'\)"):
         made(Descent(from_outside()), "policy")
-    with pytest.raises(DicentError, match="policy goes with Puct alone"):
+    with pytest.raises(DicentError, match=r"one of policy \(got 'tree'\)"):
         made(Puct(BytePolicy()), "tree")
 
 

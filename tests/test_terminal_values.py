@@ -30,7 +30,13 @@ from dicent import (
     load_network,
 )
 from dicent.evaluate.network_file import Description, network_bytes, save_network
-from dicent.evaluate.terminal_value import GainMap, terminal_value
+from dicent.evaluate.terminal_value import (
+    TERMINAL_VALUES,
+    GainMap,
+    TerminalKind,
+    register_terminal_value,
+    terminal_value,
+)
 from dicent.evaluate.wrappers import Cached, Symmetric
 from dicent.learn.gain_map import fit_gain_map
 from dicent.nets.dense import DenseNetwork
@@ -144,10 +150,22 @@ def test_scores_are_the_games_own(tmp_path: Path) -> None:
     assert Expectiminimax(evaluator).analyse(game.parse("r"), Limit(nodes=50)).value == 2.5
 
 
+def test_a_registered_terminal_value_is_found_by_its_name() -> None:
+    register_terminal_value("twice", TerminalKind(lambda result, ply, horizon, weight: 2.0 * result))
+    try:
+        twice = terminal_value("twice", NIM)
+        assert twice.table().tolist() == [[-2.0], [0.0], [2.0]]
+        assert not twice.uses_ply
+        with pytest.raises(DicentError, match="'twice' is registered already"):
+            register_terminal_value("twice", TerminalKind(None))
+    finally:
+        del TERMINAL_VALUES["twice"]
+
+
 def test_what_makes_no_terminal_value_is_refused() -> None:
-    with pytest.raises(DicentError, match="'best' is not gain, depth, mix or score"):
+    with pytest.raises(DicentError, match=r"must be one of gain, depth, mix, score \(got 'best'\)"):
         TerminalValue("best")
-    with pytest.raises(DicentError, match="needs the usual maximum of plies"):
+    with pytest.raises(DicentError, match="needs a horizon of at least 1 ply"):
         TerminalValue("depth")
     with pytest.raises(DicentError, match="must be 0 or more"):
         TerminalValue("mix", 5, -1)

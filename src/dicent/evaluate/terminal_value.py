@@ -1,4 +1,4 @@
-"""TerminalValue: f_t, what a finished game is worth to a search, by its result and its length."""
+"""TerminalValue: f_t, the value of a finished game to a search, by its result and its length."""
 
 from __future__ import annotations
 
@@ -15,13 +15,54 @@ Values = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
+class TerminalKind:
+    """How a kind of terminal value is computed.
+
+    `formula(result, ply, horizon, weight)` is the value for MAX; without one it is the game's own score.
+    """
+
+    formula: Callable[[int, int, int, float], float] | None
+    uses_ply: bool = False
+    uses_weight: bool = False
+
+
+def _depth(result: int, ply: int, horizon: int, weight: float) -> float:
+    return float(result * max(1, horizon - ply + 1))
+
+
+def _mix(result: int, ply: int, horizon: int, weight: float) -> float:
+    return result * (1 + weight * max(0, horizon - ply) / horizon) / (1 + weight)
+
+
+TERMINAL_VALUES: dict[str, TerminalKind] = {
+    "gain": TerminalKind(lambda result, ply, horizon, weight: float(result)),
+    "depth": TerminalKind(_depth, uses_ply=True),
+    "mix": TerminalKind(_mix, uses_ply=True, uses_weight=True),
+    "score": TerminalKind(None),
+}
+
+
+def register_terminal_value(name: str, kind: TerminalKind) -> None:
+    """Add a kind of terminal value under a name, for settings of training runs and network files."""
+    if name in TERMINAL_VALUES:
+        raise DicentError(f"a terminal value named {name!r} is registered already")
+    TERMINAL_VALUES[name] = kind
+
+
+def _find_kind(name: str) -> TerminalKind:
+    if name not in TERMINAL_VALUES:
+        raise DicentError(f"the terminal value must be one of {', '.join(TERMINAL_VALUES)} (got {name!r})")
+    return TERMINAL_VALUES[name]
+
+
+@dataclass(frozen=True)
 class TerminalValue:
     """The value of a finished game, always for MAX and with the sign of its result.
 
-    `name` is gain (the result itself), depth (+-(P - p + 1), so that wins come soon and losses late),
-    mix (+-(1 + weight (P - p) / P) / (1 + weight): bounded, the result first), or score (the game's
-    own). p counts the actions played, P is `horizon`, the usual maximum. A value of one's own is any
-    `function` of the result and the ply, with a name of its own.
+    `name` is one of `TERMINAL_VALUES`: gain (the result itself), depth (+-(P - p + 1), so that wins come soon
+    and losses late), mix (+-(1 + weight (P - p) / P) / (1 + weight), bounded, the result first), or score (the
+    game's own). p is the number of actions played, and P is `horizon`, the usual maximum. Any `function` of
+    the result and the ply works too, under a name that is not registered.
     """
 
     name: str = "gain"
@@ -30,35 +71,35 @@ class TerminalValue:
     function: Callable[[int, int], float] | None = None
 
     def __post_init__(self) -> None:
-        if self.function is None and self.name not in ("gain", "depth", "mix", "score"):
-            raise DicentError(f"terminal value {self.name!r} is not gain, depth, mix or score")
         if self.uses_ply and self.horizon < 1:
-            raise DicentError(f"terminal value {self.name} needs the usual maximum of plies as its horizon")
+            raise DicentError(
+                f"the terminal value {self.name} needs a horizon of at least 1 ply (got {self.horizon})"
+            )
         if not 0 <= self.weight < float("inf"):
-            raise DicentError(f"the weight of a terminal value is {self.weight}; it must be 0 or more")
+            raise DicentError(f"the weight of a terminal value must be 0 or more (got {self.weight})")
 
     @property
     def uses_ply(self) -> bool:
-        """Does it depend on how long the game took? Then searches tell states apart by their ply."""
-        return self.function is not None or self.name in ("depth", "mix")
+        """Whether it depends on the length of the game. Searches then distinguish states by their ply."""
+        return self.function is not None or _find_kind(self.name).uses_ply
 
     @property
     def uses_score(self) -> bool:
-        """Is it the game's own score?"""
-        return self.function is None and self.name == "score"
+        """Whether it is the game's own score."""
+        return self.function is None and _find_kind(self.name).formula is None
 
     @property
     def is_bounded(self) -> bool:
-        """Does it stay from -1 to 1?"""
+        """Whether it stays from -1 to 1."""
         return not self.uses_score and float(np.abs(self.table()).max()) <= 1.0
 
     def table(self) -> Values:
-        """Values [3, L] by result + 1 and ply; later plies count as the last."""
+        """Return values [3, L] by result + 1 and ply; later plies count as the last."""
         plies = range(self.horizon + 2) if self.uses_ply else range(1)
         return np.array([[self._value(result, p) for p in plies] for result in (-1, 0, 1)], np.float64)
 
     def value(self, state: State, ply: int) -> float:
-        """The value of a finished game after `ply` actions."""
+        """Return the value of a finished game after `ply` actions."""
         assert state.result is not None
         if self.uses_score:
             return float(state.game.rules.module.score(state.cells))
@@ -67,27 +108,26 @@ class TerminalValue:
     def _value(self, result: int, ply: int) -> float:
         if self.function is not None:
             return float(self.function(result, ply))
-        if self.name == "depth":
-            return float(result * max(1, self.horizon - ply + 1))
-        if self.name == "mix":
-            early = max(0, self.horizon - ply) / self.horizon
-            return result * (1 + self.weight * early) / (1 + self.weight)
-        return float(result)
+        formula = _find_kind(self.name).formula
+        return float(result) if formula is None else formula(result, ply, self.horizon, self.weight)
 
 
 GAIN = TerminalValue()
 
 
 def terminal_value(name: str, game: Game, horizon: int | None = None, weight: float = 0.1) -> TerminalValue:
-    """The terminal value of that name for a game; `horizon` is by default the game's own."""
-    if name in ("depth", "mix"):
-        plies = horizon or game.max_plies
-        if not plies:
-            raise DicentError(f"{game.name} does not say its usual number of plies: give the horizon")
-        return TerminalValue(name, plies, weight if name == "mix" else 0.0)
-    if name == "score" and "score" not in game.rules.native:
-        raise DicentError(f"{game.name} has no score")
-    return TerminalValue(name)
+    """Return the terminal value of that name for a game; `horizon` is the game's own by default."""
+    kind = _find_kind(name)
+    if kind.formula is None and "score" not in game.rules.native:
+        raise DicentError(f"{game.name} has no score: its terminal value cannot be {name}")
+    if not kind.uses_ply:
+        return TerminalValue(name)
+    plies = horizon or game.max_plies
+    if not plies:
+        raise DicentError(
+            f"{game.name} does not say its usual number of plies: give a horizon for the terminal value {name}"
+        )
+    return TerminalValue(name, plies, weight if kind.uses_weight else 0.0)
 
 
 @dataclass(frozen=True)
@@ -98,5 +138,5 @@ class GainMap:
     gains: tuple[float, ...]  # from -1 to 1
 
     def __call__(self, value: float) -> float:
-        """The expected result behind a value."""
+        """Return the expected result behind a value."""
         return float(np.interp(value, self.values, self.gains))
