@@ -137,7 +137,7 @@ def test_networks_that_are_shown_a_game_in_different_ways_play_it_alike(num_acti
 @pytest.mark.usefixtures("uncompiled")
 def test_a_network_that_fits_no_way_is_refused() -> None:
     network = Network(ResidualNetwork((7, 5, 5), 4, 1, 8))
-    with pytest.raises(dicent.DicentError, match=r"planes of shape \(7, 5, 5\), and ewn has \(33, 5, 5\)"):
+    with pytest.raises(dicent.DicentError, match=r"planes of shape \(7, 5, 5\); ewn has \(33, 5, 5\)"):
         network.evaluate(EWN, EWN.initial_state(1).cells[None])
     with pytest.raises(dicent.DicentError, match="planes of shape"):
         dicent.play_match(Player(dicent.Greedy(network)), "random", "ewn", 2)
