@@ -222,9 +222,9 @@ def test_a_gpu_learns_as_a_cpu(num_actions: int, several: int, monkeypatch: pyte
 @needs_gpu
 def test_a_run_on_a_gpu_learns_and_goes_on(tmp_path: Path) -> None:
     config = dicent.preset("gpu").replace(
-        matches=300,
-        at_once=64,
-        matches_per_update=32,
+        games=300,
+        games_at_once=64,
+        games_per_update=32,
         filters=8,
         width=16,
         blocks=1,
@@ -232,8 +232,8 @@ def test_a_run_on_a_gpu_learns_and_goes_on(tmp_path: Path) -> None:
         ladder_games=4,
     )
     reserved = []
-    for matches in (300, 500):
-        path = dicent.train(config.replace(matches=matches), tmp_path / "run", warn=lambda text: None)
+    for games in (300, 500):
+        path = dicent.train(config.replace(games=games), tmp_path / "run", warn=lambda text: None)
         reserved.append(torch.cuda.memory_reserved())
     assert dicent.load_network(path).description is not None
     assert reserved[1] <= reserved[0] + (32 << 20)  # the first has given back what its graphs had

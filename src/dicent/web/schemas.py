@@ -275,7 +275,7 @@ class RunSummary(BaseModel):
     game: str
     search: str
     minutes: float
-    matches: int
+    games: int
     evaluations: int
     states: int
     loss: float | None
@@ -299,7 +299,7 @@ class RunShape(RunSummary):
 
     settings: dict[str, Any]
     curves: list[Curve]
-    games: list[dict[str, Any]]
+    records: list[dict[str, Any]]
 
 
 class TournamentSummary(BaseModel):
