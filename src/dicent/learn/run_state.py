@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -95,7 +96,7 @@ def read_state(saved: Mapping[str, Any]) -> tuple[RunState, dict[str, str] | Non
     """Return the state in a `state.json`, and the names of the run's components if the file has them."""
     if saved["format"] == OLD_FORMAT:
         found = old_names.translate({**saved, **saved["counters"]}, old_names.STATE)
-        found = {name: value for name, value in found.items() if name not in ("format", "counters", "own")}
+        found = {f.name: found[f.name] for f in dataclasses.fields(RunState) if f.name in found}
         components = saved.get("own")
     elif saved["format"] == FORMAT:
         found, components = dict(saved["run"]), saved["components"]
