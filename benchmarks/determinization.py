@@ -15,10 +15,9 @@ from pathlib import Path
 import numpy as np
 
 import dicent
-from dicent.learn.config import Config
 from dicent.learn.train import train
 
-SETTINGS = {"evaluations_per_move": 200, "hidden": 64, "at_once": 32, "measurements": 0}
+SETTINGS = {"evaluations_per_move": 200, "hidden": 64, "games_at_once": 32, "measurements": 0}
 SETTINGS |= {"final_learning_rate": 1e-5}
 SEARCHES = {
     "whole": lambda evaluator: dicent.Determinized(dicent.Expectiminimax(evaluator, completion=False)),
@@ -76,7 +75,7 @@ def main() -> None:
     parser.add_argument("--stones", type=int, default=4)
     given = parser.parse_args()
     game = dicent.make("dice-nim", stones=given.stones)
-    config = Config(game=game.name, minutes=given.minutes, seed=1, **SETTINGS)
+    config = dicent.config(game=game.name, minutes=given.minutes, seed=1, **SETTINGS)
     states = chance_states(game)
     mean, solver = means(states), dicent.solve(game).solver
     for name, search in SEARCHES.items():

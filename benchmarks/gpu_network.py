@@ -18,7 +18,7 @@ from dicent.evaluate.network import Network
 from dicent.gpu.network import LAST, SIZES, _evaluate
 
 SECONDS = 1.0
-PADDED = {name: getattr(dicent.preset("gpu"), name) for name in ("width", "hidden_width")}
+PADDED = {name: getattr(dicent.preset("gpu").network, name) for name in ("width", "hidden_width")}
 
 
 def speed(step, states, seconds=SECONDS):

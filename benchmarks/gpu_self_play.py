@@ -2,7 +2,7 @@
 
 The first figures are the processor's throughput without a network: these searches give all states one value.
 
-    python benchmarks/gpu_self_play.py OUT --seconds 40 --sizes 16384 more:at_once=32768,groups=8
+    python benchmarks/gpu_self_play.py OUT --seconds 40 --sizes 16384 more:games_at_once=32768,groups=8
 
 A case is a name, a colon and settings that differ from the preset `gpu`, or from `preset=NAME`; `seconds` may
 be among them. A duplication of almost nothing leaves learning out.
@@ -23,15 +23,15 @@ import dicent
 from dicent import machine
 from dicent.gpu.batches import Batches
 from dicent.gpu.network import SIZES, GpuStage
-from dicent.learn.groups import SideBySide
 from dicent.learn.learner import Learner
+from dicent.learn.scheduler import ThreadedScheduler
 from dicent.learn.selection import Ordinal
 from dicent.learn.self_play import SelfPlay
 from dicent.learn.train import Training
 
 CASES = (
-    "alone:at_once=43008,groups=14,duplication=1e-9,evaluations_per_move=150",
-    "learning:seconds=60,at_once=43008,groups=14,batch=16384,matches_per_update=2048,evaluations_per_move=150",
+    "alone:games_at_once=43008,groups=14,duplication=1e-9,evaluations_per_move=150",
+    "learning:seconds=60,games_at_once=43008,groups=14,batch=16384,games_per_update=2048,evaluations_per_move=150",
     "one-match:seconds=50,preset=paper,game=ewn,evaluations_per_move=150,device=cuda,width=96,hidden_width=432",
 )
 WARM_UP = 0.4  # of the time, not counted: the first matches all begin at once
@@ -56,7 +56,7 @@ def searching(game, threads, seconds=3.0):
     while not few.play_on(0.5):  # compiles
         few.advance()
         few.value_waiting()
-    groups = SideBySide(plays)
+    groups = ThreadedScheduler(plays)
     seen = []
     begin = time.monotonic()
     while time.monotonic() - begin < seconds:
@@ -95,26 +95,27 @@ def counted(spent):
         return send(self, count)
 
     GpuStage.send = wrapper
-    take = Training._take
+    store = Training._store
 
-    def taken(self, match):
-        spent["states"] += len(match.data)
-        take(self, match)
+    def stored(self, game):
+        spent["states"] += len(game.dataset)
+        store(self, game)
 
-    Training._take = taken
+    Training._store = stored
 
 
 def self_play(folder, seconds, spent, **settings):
     """Return evaluations, games and states learned per second, after the warm-up."""
     base = dicent.preset(str(settings.pop("preset", "gpu")))
-    config = base.replace(**{"minutes": seconds / 60, "measurements": 0, "save_matches": False} | settings)
+    alone = {"minutes": seconds / 60, "measurements": 0, "save_games_in_flight": False}
+    config = base.replace(**alone | settings)
     seen = []
 
     def watch(status):
         if not seen:
             spent.clear()  # of the preflight
         played = spent["states"]
-        seen.append((time.monotonic(), status.evaluations, status.matches, status.states, played))
+        seen.append((time.monotonic(), status.evaluations, status.games, status.states, played))
 
     dicent.train(config, folder, watch=watch)
     first = next(row for row in seen if row[0] - seen[0][0] >= WARM_UP * seconds)
@@ -151,7 +152,7 @@ def main():
     ceiling = max(ceilings(game, given.sizes).values())
     spent = defaultdict(float)
     timed(SelfPlay, ("value_waiting", "play_on", "advance", "_finish_all"), spent)
-    timed(Training, ("_take", "_finish_phase", "_learn", "_housekeeping"), spent)
+    timed(Training, ("_store", "_finish_phase", "_learn", "_measure_and_save_when_due"), spent)
     timed(Batches, ("_send", "_take", "_write", "_read"), spent)
     counted(spent)
     timed(Learner, ("phase",), spent)

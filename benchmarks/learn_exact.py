@@ -13,11 +13,12 @@ from pathlib import Path
 import numpy as np
 
 import dicent
-from dicent.learn.config import PRESETS, Config
+from dicent.learn.config import PRESETS
+from dicent.learn.config import config as make_config
 from dicent.learn.train import train
 
 GAMES = ("dice-nim", "ewn:size=3,pieces=3")
-SMALL = {"at_once": 64, "evaluations_per_move": 150, "duplication": 4.0, "final_learning_rate": 1e-5}
+SMALL = {"games_at_once": 64, "evaluations_per_move": 150, "duplication": 4.0, "final_learning_rate": 1e-5}
 ALPHAZERO = {**PRESETS["alphazero"], "final_learning_rate": 1e-5}
 LEARNERS = {
     "descent": {"search": "descent"},
@@ -83,7 +84,8 @@ def main() -> None:
     for name in given.games:
         for learner in given.learners:
             settings = {**SMALL, **LEARNERS[learner], **json.loads(given.set)}
-            config = Config(game=name, seed=given.seed, minutes=given.minutes, measurements=0, **settings)
+            fixed = {"game": name, "seed": given.seed, "minutes": given.minutes, "measurements": 0}
+            config = make_config(**fixed, **settings)
             folder = given.out / f"{learner}-{name.replace(':', '-')}-{given.seed}"
             network = dicent.load_network(train(config, folder))
             row = {"game": name, "learner": learner, "minutes": given.minutes, "seed": given.seed}

@@ -1,13 +1,13 @@
-"""A piece of a reproduction of the paper, for a machine that is to be had for some minutes and keeps nothing.
+"""Run a piece of a reproduction of the paper, for machines that are available briefly and keep no files.
 
     python benchmarks/reproduce_piece.py FOLDER --scale gpu --minutes 8 --pack ONE.tar
     python benchmarks/reproduce_piece.py FOLDER --scale gpu --minutes 8 --unpack ONE-*.tar --pack TWO.tar
 
-It needs no tyro. A process that has learned keeps nothing but its network, in half precision: that is how a
-GPU plays, and it can learn no more. `--pack` writes what another machine needs to go on, in parts of less
-than 16 MiB (ONE-1.tar, ONE-2.tar, ...). A network that earlier parts hold is left out, unless `--all` is
-given, so all parts of all pieces belong together. `--unpack` takes them in any order: of two files the newer
-one stays.
+This script does not need tyro. Of a finished process only the network is kept, in half precision: a GPU
+plays in half precision, and the process learns no more. `--pack` writes the files that another machine needs
+to resume, in parts of less than 16 MiB (ONE-1.tar, ONE-2.tar, ...). Networks in earlier parts are left out
+unless `--all` is given, so all parts of all pieces belong together. `--unpack` takes them in any order: of
+two versions of a file the newer one stays.
 """
 
 import argparse
@@ -20,17 +20,18 @@ from pathlib import Path
 import dicent
 from dicent.errors import DicentError
 from dicent.evaluate.network_file import FILE, write_atomically
-from dicent.learn.run_folder import OPTIONAL, STATE
+from dicent.learn.run_folder import OPTIONAL
+from dicent.learn.run_reader import RunReader
 from dicent.reproduction.report import sentence
 from dicent.reproduction.reproduce import LEARNING, Step
 
-PART = 15 << 20  # bytes of a part at the most, before its last few
-PACKED = "packed.json"  # networks that earlier parts hold
+PART = 15 << 20  # most bytes of a part, before its last few
+PACKED = "packed.json"  # networks in earlier parts
 EVERY = 10.0  # seconds between two lines about matches
 
 
 class Teller:
-    """Prints how far the work has come, and makes processes small as soon as they have learned."""
+    """Prints the progress, and shrinks processes as soon as they have finished learning."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -52,11 +53,12 @@ class Teller:
 
 
 def shrink(run: Path) -> None:
-    """Leave a run that has learned nothing but its latest network, in half precision."""
-    states = sorted(run.glob(f"checkpoints/[0-9]*/{STATE}"))
-    if not states or not json.loads(states[-1].read_text())["finished"]:
+    """Delete everything of a finished run but its latest network, and store that in half precision."""
+    reader = RunReader(run)
+    state = reader.state()
+    if state is None or not state.finished:
         return
-    *older, latest = (state.parent for state in states)
+    *older, latest = reader.checkpoints()
     for checkpoint in older:
         shutil.rmtree(checkpoint)
     (latest / "learner.safetensors").unlink(missing_ok=True)
@@ -77,7 +79,7 @@ def halve(path: Path) -> None:
 
 
 def pack(folder: Path, out: Path, everything: bool = False) -> list[Path]:
-    """Write what another machine needs to go on; returns the parts."""
+    """Write the files that another machine needs to resume; return the parts."""
     noted = folder / PACKED
     before = json.loads(noted.read_text()) if noted.exists() and not everything else []
     networks = [str(path.relative_to(folder)) for path in sorted(folder.glob(f"runs/*/checkpoints/*/{FILE}"))]
@@ -92,12 +94,12 @@ def pack(folder: Path, out: Path, everything: bool = False) -> list[Path]:
 
 
 def is_needed(name: Path) -> bool:
-    """Replays can be filled anew; locks and files that were being written are of no use elsewhere."""
+    """Replay buffers can be refilled; locks and incomplete files are useless on another machine."""
     return name.name not in OPTIONAL and not any(part.startswith(".") for part in name.parts)
 
 
 def fill(part: Path, folder: Path, names: list[str]) -> int:
-    """Write the first of these files into a part; returns how many it took."""
+    """Write the first of these files into a part; return how many fit."""
     with open(part, "wb") as file, tarfile.open(fileobj=file, mode="w:gz", compresslevel=1) as tar:
         for count, name in enumerate(names):
             if count and file.tell() + (folder / name).stat().st_size > PART:
@@ -107,12 +109,12 @@ def fill(part: Path, folder: Path, names: list[str]) -> int:
 
 
 def unpack(parts: list[Path], folder: Path) -> None:
-    """Take over what parts hold; a file that is newer in the folder stays."""
+    """Extract parts; a file that is newer in the folder stays."""
     for part in parts:
         with tarfile.open(part) as tar:
             members = tar.getmembers()
             if not all(member.isreg() for member in members):
-                raise DicentError(f"{part} holds more than plain files: it is none of ours")
+                raise DicentError(f"{part} holds more than plain files: this script did not write it")
             tar.extractall(folder, [m for m in members if is_news(m, folder)], filter="data")
 
 
@@ -149,7 +151,7 @@ def main(arguments: list[str] | None = None) -> None:
         teller.say(f"{len(result.learned)} of {len(result.runs)} processes have learned")
         for claim in result.claims:
             print(sentence(claim))
-        teller.say("everything is done" if result.finished else "not finished: the same command goes on")
+        teller.say("everything is done" if result.finished else "not finished: the same command resumes")
     finally:
         if given.pack:
             for part in pack(given.folder, given.pack, given.all):

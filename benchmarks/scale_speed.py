@@ -23,7 +23,7 @@ def speeds(config, folder):
     seen = []
 
     def watch(status):
-        counts = status.evaluations, status.states, status.matches, status.phases, status.learning_seconds
+        counts = status.evaluations, status.states, status.games, status.phases, status.learning_seconds
         seen.append((status.seconds, *counts))
 
     dicent.train(config, folder, watch=watch)
@@ -39,19 +39,19 @@ def main():
     parser.add_argument("--scale", default="gpu")
     parser.add_argument("--arm", choices=arms, nargs="+", default=["descent-gain"])
     parser.add_argument("--groups", type=int, nargs="+", default=[2, 3, 4, 8])
-    parser.add_argument("--at-once", type=int)
+    parser.add_argument("--games-at-once", type=int)
     parser.add_argument("--seconds", type=float, default=10.0)
     given = parser.parse_args()
     scale = scale_of(given.scale)
-    print("arm                      groups   M evaluations/s   M states/s   matches/s   phases/s   learner")
+    print("arm                      groups   M evaluations/s   M states/s     games/s   phases/s   learner")
     for name, groups in itertools.product(given.arm, given.groups):
         config = scale.config(Run(arms[name], 1, 0)).replace(groups=groups, minutes=given.seconds / 60)
-        config = config.replace(at_once=given.at_once or config.at_once)
+        config = config.replace(games_at_once=given.games_at_once or config.self_play.games_at_once)
         with tempfile.TemporaryDirectory() as folder:
             begin = time.monotonic()
-            evaluations, states, matches, phases, busy = speeds(config, folder)
+            evaluations, states, games, phases, busy = speeds(config, folder)
         print(
-            f"{name:22}   {groups:6}   {evaluations / 1e6:15.2f}   {states / 1e6:10.2f}   {matches:9.0f}   "
+            f"{name:22}   {groups:6}   {evaluations / 1e6:15.2f}   {states / 1e6:10.2f}   {games:9.0f}   "
             f"{phases:8.1f}   {busy:7.0%}   ({time.monotonic() - begin:.0f} s)",
             flush=True,
         )

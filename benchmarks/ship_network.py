@@ -16,6 +16,8 @@ import torch
 
 import dicent
 from dicent.evaluate.network_file import SHIPPED, network_bytes, write_atomically
+from dicent.learn import old_names
+from dicent.learn.config import config_from
 from dicent.nets.residual import ResidualNetwork
 
 
@@ -54,9 +56,9 @@ def percent(match):
 
 
 def learned(description):
-    """Minutes, matches, evaluations and states, as a table's cells."""
-    how = description.training
-    return f"{how['seconds'] / 60:.1f} | {how['matches']:,} | {how['evaluations']:,} | {how['states']:,}"
+    """Minutes, games, evaluations and states, as a table's cells."""
+    how = old_names.translate(description.training, old_names.METRICS)
+    return f"{how['seconds'] / 60:.1f} | {how['games']:,} | {how['evaluations']:,} | {how['states']:,}"
 
 
 def exactness(path):
@@ -78,9 +80,9 @@ def against(player, opponent, game, games):
 
 def command(name, config):
     """How to learn like this."""
-    preset = "gpu" if config.device == "cuda" else "laptop"
-    base = dicent.preset(preset)
-    given = {k: v for k, v in vars(config).items() if v != getattr(base, k) and v is not None}
+    preset = "gpu" if config.run.device == "cuda" else "laptop"
+    base = dicent.preset(preset).flat()
+    given = {k: v for k, v in config.settings().items() if v != base[k]}
     flags = [
         (f"--{key}" if value else f"--no-{key}") if isinstance(value, bool) else f"--{key} {value}"
         for key, value in ((k.replace("_", "-"), v) for k, v in given.items())
@@ -102,7 +104,7 @@ def card(name, snapshots, machine, player, games):
         "are expected results: -1 to 1, for the player who moves first.",
         "",
         "```console",
-        command(name, dicent.Config(**how["config"])),
+        command(name, config_from(how["config"], name)),
         "```",
         "",
         "All settings are in the file's header. A budget in minutes does not give the same network twice.",
@@ -114,7 +116,7 @@ def card(name, snapshots, machine, player, games):
         "in which moves differ in worth (`dicent accuracy greedy:NET`). States count as often as they were",
         "used.",
         "",
-        "| minutes | matches | evaluations | states learned | error | best moves |",
+        "| minutes | games | evaluations | states learned | error | best moves |",
         "|---|---|---|---|---|---|",
     ]
     lines += [

@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 import time
+from collections import deque
 from pathlib import Path
 
 
@@ -32,22 +33,22 @@ def parse(text: str) -> tuple[str, dict[str, object]]:
 def one(out: Path, text: str, minutes: float, games: int) -> None:
     """Train and measure one variation, in a process of its own."""
     import dicent
-    from dicent.learn.config import Config, preset
+    from dicent.learn.config import config as make_config
     from dicent.learn.train import train
     from dicent.play.player import Player
 
     name, settings = parse(text)
-    base = preset(str(settings.pop("preset"))) if "preset" in settings else Config()
-    seen = []
-    config = base.replace(**{"minutes": minutes, "measurements": 0, **settings})
-    path = train(config, out / name, watch=lambda status: seen.append(status) if not seen else None)
-    status = seen[0]
-    network = dicent.load_network(path, device="cuda" if config.device == "cuda" else "cpu")
+    preset = str(settings.pop("preset", "laptop"))
+    latest = deque(maxlen=1)
+    config = make_config(preset, **{"minutes": minutes, "measurements": 0, **settings})
+    path = train(config, out / name, watch=latest.append)
+    status = latest[0]
+    network = dicent.load_network(path, device="cuda" if config.run.device == "cuda" else "cpu")
     row: dict[str, object] = {
         "name": name,
         "settings": settings,
         "minutes": minutes,
-        "matches": status.matches,
+        "games": status.games,
         "evaluations": status.evaluations,
         "states": status.states,
         "self_play_seconds": round(status.self_play_seconds, 1),
@@ -103,7 +104,7 @@ def main() -> None:
     for row in rows:
         scores = "  ".join(f"{key} {value[0]:.1%}" for key, value in row.items() if " v " in key)
         scores += f"  best moves {row['endgames']['best']:.1%}"
-        print(f"{row['name']:16} {row['matches']:7} matches {row['evaluations']:10} evaluations  {scores}")
+        print(f"{row['name']:16} {row['games']:7} games {row['evaluations']:10} evaluations  {scores}")
 
 
 if __name__ == "__main__":

@@ -32,12 +32,12 @@ BASE = dicent.preset("paper").replace(
     hidden=128,
     layers=4,
     batch=512,
-    at_once=128,
-    matches_per_update=16,
+    games_at_once=128,
+    games_per_update=16,
     waves=False,
     overlap=True,
     measurements=0,
-    save_matches=False,
+    save_games_in_flight=False,
 )
 CASES = {
     "determinized-120": {"search": "determinized", "evaluations_per_move": 120},
@@ -63,11 +63,11 @@ def learn(out, cases, seeds, longer):
     networks = {}
     for seed, (case, changes) in itertools.product(range(1, seeds + 1), cases.items()):
         config = BASE.replace(seed=seed, **changes)
-        config = config.replace(evaluations=longer * config.evaluations)
+        config = config.replace(evaluations=longer * config.run.evaluations)
         path = dicent.train(config, out / f"{case}-{seed}")
         networks[case, seed] = dicent.load_network(path)
         how = networks[case, seed].description.training
-        print(f"{case}, seed {seed}: {how['matches']:,} matches, {how['states']:,} states used", flush=True)
+        print(f"{case}, seed {seed}: {how['games']:,} games, {how['states']:,} states used", flush=True)
     return networks
 
 

@@ -8,21 +8,22 @@ from typing import Any
 import pytest
 
 from dicent import load_network
-from dicent.learn.components import Own
-from dicent.learn.config import Config
+from dicent.learn.components import CustomComponents
+from dicent.learn.config import Config, config
 from dicent.learn.run_folder import RunFolder
 from dicent.learn.status import Status
 from dicent.learn.train import Training, train
 
-TINY = Config(
+TINY = config(
+    "laptop",
     game="dice-nim",
     seed=3,
-    matches=24,
+    games=24,
     evaluations_per_move=10,
     hidden=16,
     layers=2,
-    at_once=4,
-    matches_per_update=4,
+    games_at_once=4,
+    games_per_update=4,
     batch=64,
     replay_states=2000,
     measurements=0,
@@ -65,7 +66,7 @@ def run_to(folder: Path, config: Config | None, turn: int, save: bool = True, **
             raise StopHere
 
     with RunFolder(folder, warn=pytest.fail) as run:
-        training = Training(run.settle_config(config), run, Own(**own), watch)
+        training = Training(run.settle_config(config), run, CustomComponents(**own), watch)
         with pytest.raises(StopHere), closing(training):
             training.run()
 

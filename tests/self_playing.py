@@ -1,4 +1,4 @@
-"""For tests of learning: matches of self-play, driven by hand, and what they must hold."""
+"""For tests of learning: games of self-play, driven by hand, and what they must hold."""
 
 import itertools
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ import dicent
 from dicent import Function, Game, Limit, State
 from dicent.kernels.constants import DICE, NONE
 from dicent.kernels.generator import bits, open_stream
-from dicent.learn.dataset import Dataset, Finished
+from dicent.learn.dataset import Dataset, FinishedGame
 from dicent.learn.selection import ByVisits, Ordinal
 from dicent.learn.self_play import SelfPlay
 from dicent.search.tree_search import TreeSearch
@@ -21,7 +21,7 @@ EWN = dicent.make("ewn:size=3,pieces=3")
 WEIGHTS = np.random.default_rng(0).normal(size=10_000)
 
 
-def matches(
+def play_games(
     search: TreeSearch,
     game: Game,
     count: int,
@@ -30,42 +30,42 @@ def matches(
     progress: float = 0.5,
     kind: type[SelfPlay] = SelfPlay,
     **settings: Any,
-) -> list[Finished]:
-    """The first `count` matches of a run, in the order of their numbers."""
+) -> list[FinishedGame]:
+    """The first `count` games of a run, in the order of their numbers."""
     settings = {"compiled": False, "selection": Ordinal(), "numbers": itertools.count(), **settings}
     play = kind(search, game, size, limit or Limit(evaluations=20), **settings)
-    return first_matches(play, count, progress)
+    return first_games(play, count, progress)
 
 
-def first_matches(play: SelfPlay, count: int, progress: float = 0.5) -> list[Finished]:
-    """Let matches play until those with the first `count` numbers have ended."""
-    finished: dict[int, Finished] = {}
+def first_games(play: SelfPlay, count: int, progress: float = 0.5) -> list[FinishedGame]:
+    """Let games play until those with the first `count` numbers have ended."""
+    finished: dict[int, FinishedGame] = {}
     play.deal()
     while not all(number in finished for number in range(count)):
         play.advance()
         play.value_waiting()
-        finished |= {match.number: match for match in play.play_on(progress)}
+        finished |= {played.number: played for played in play.play_on(progress)}
     return [finished[number] for number in range(count)]
 
 
-def states_of(game: Game, match: Finished) -> Iterator[tuple[State, int]]:
-    """Every state of a match but the last, and what was chosen there."""
-    state = game.state(match.start)
-    for choice in match.chosen.tolist():
+def states_of(game: Game, played: FinishedGame) -> Iterator[tuple[State, int]]:
+    """Every state of a game but the last, and what was chosen there."""
+    state = game.state(played.start)
+    for choice in played.chosen.tolist():
         yield state, choice
         state = state.apply_outcome(choice) if state.is_chance else state.apply(choice)
 
 
-def end_of(game: Game, match: Finished) -> State:
-    """The last state of a match."""
-    for state, choice in states_of(game, match):
+def end_of(game: Game, played: FinishedGame) -> State:
+    """The last state of a game."""
+    for state, choice in states_of(game, played):
         end = state.apply_outcome(choice) if state.is_chance else state.apply(choice)
     return end
 
 
-def roots_of(game: Game, match: Finished) -> list[State]:
+def roots_of(game: Game, played: FinishedGame) -> list[State]:
     """The states at which a player chose."""
-    return [state for state, _ in states_of(game, match) if not state.is_chance]
+    return [state for state, _ in states_of(game, played) if not state.is_chance]
 
 
 def numbers(game: Game, data: Dataset) -> Numbers:
@@ -75,21 +75,21 @@ def numbers(game: Game, data: Dataset) -> Numbers:
     return found
 
 
-def same(one: Finished, other: Finished) -> bool:
-    """Do two matches agree in everything?"""
+def same(one: FinishedGame, other: FinishedGame) -> bool:
+    """Do two games agree in everything?"""
     return (
         (one.number, one.result, one.plies) == (other.number, other.result, other.plies)
         and all(np.array_equal(getattr(one, name), getattr(other, name)) for name in ("start", "chosen"))
         and np.array_equal(one.root_values, other.root_values)
         and all(
-            np.array_equal(getattr(one.data, name), getattr(other.data, name))
+            np.array_equal(getattr(one.dataset, name), getattr(other.dataset, name))
             for name in ("states", "values", "policies")
         )
     )
 
 
 def determinization(game: Game, seed: int, number: int) -> dicent.Determinized:
-    """The d of a match."""
+    """The d of a game."""
     rng = np.zeros(2, np.uint64)
     open_stream(rng, seed, number, DICE)
     return dicent.Determinized(dicent.Descent(dicent.ConstantEvaluator()), int(bits(rng)) >> 1)
@@ -101,11 +101,11 @@ def from_outside() -> dicent.Evaluator:
 
 
 def settings_of(name: str) -> dict[str, Any]:
-    return {"data": "policy", "selection": ByVisits()} if name == "puct" else {}
+    return {"targets": "policy", "selection": ByVisits()} if name == "puct" else {}
 
 
 class Watched(SelfPlay):
-    """Keeps what stands in the trees when matches end, and the visits when moves are chosen."""
+    """Keeps what stands in the trees when games end, and the visits when moves are chosen."""
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
@@ -113,7 +113,7 @@ class Watched(SelfPlay):
         self.visits: dict[int, list[dict[int, int]]] = {}
         WATCHED.append(self)
 
-    def _finish(self, m: int, result: int, work: Any) -> Finished:
+    def _finish(self, m: int, result: int, work: Any) -> FinishedGame:
         tree, number = self.group.tree, int(self.games.number[m])
         self.trees[number] = {
             self.game.state(tree.state[m, n]): (

@@ -253,8 +253,8 @@ def test_a_gpu_learns_the_same_as_a_cpu(
 @needs_gpu
 def test_runs_on_a_gpu_resume_and_free_their_memory(tmp_path: Path) -> None:
     config = dicent.preset("gpu").replace(
-        at_once=64,
-        matches_per_update=32,
+        games_at_once=64,
+        games_per_update=32,
         filters=8,
         width=16,
         blocks=1,
@@ -262,8 +262,8 @@ def test_runs_on_a_gpu_resume_and_free_their_memory(tmp_path: Path) -> None:
         ladder_games=4,
     )
     allocated, reserved = [], []
-    for matches in (300, 500, 700):
-        path = dicent.train(config.replace(matches=matches), tmp_path / "run", warn=lambda text: None)
+    for games in (300, 500, 700):
+        path = dicent.train(config.replace(games=games), tmp_path / "run", warn=lambda text: None)
         gc.collect()
         torch.cuda.empty_cache()
         allocated.append(torch.cuda.memory_allocated())

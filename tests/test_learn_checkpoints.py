@@ -48,7 +48,7 @@ train(read_config(Path(sys.argv[2])), sys.argv[1])
 
 def test_killed_at_any_moment_it_goes_on_and_ends_the_same(tmp_path: Path) -> None:
     """Real kills, at random times; checkpoints are written all the time, so many fall into one."""
-    config = TINY.replace(matches=2000 if FAULTS > 3 else 120, checkpoint_seconds=0.05, overlap=True)
+    config = TINY.replace(games=2000 if FAULTS > 3 else 120, checkpoint_seconds=0.05, overlap=True)
     (tmp_path / "config.toml").write_text(config.toml())
     rng, folder = random.Random(os.urandom(8)), tmp_path / "killed"
     for _ in range(FAULTS):
@@ -152,8 +152,8 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 FILES = (
     "network.safetensors",
     "learner.safetensors",
-    "replay.safetensors",
-    "matches.safetensors",
+    "replay_buffer.safetensors",
+    "games_in_flight.safetensors",
     "state.json",
 )
 
@@ -205,27 +205,27 @@ def test_a_damaged_checkpoint_does_not_outlive_better_ones(tmp_path: Path) -> No
     assert everything(tmp_path) == everything(tmp_path / "whole")
 
 
-@pytest.mark.parametrize("file", ["replay.safetensors", "matches.safetensors"])
+@pytest.mark.parametrize("file", ["replay_buffer.safetensors", "games_in_flight.safetensors"])
 def test_without_replay_or_matches_a_run_goes_on_with_a_warning(file: str, tmp_path: Path) -> None:
-    config = TINY.replace(matches=None, evaluations=4000)
+    config = TINY.replace(games=None, evaluations=4000)
     run_to(tmp_path, config, 150)
     before = rows(tmp_path)[-1]
     (checkpoints(tmp_path)[-1] / file).unlink()
     warnings: list[str] = []
     seen: list[Status] = []
-    train(config, tmp_path, warn=warnings.append, watch=lambda s: seen.append(Status(**vars(s))))
+    train(config, tmp_path, warn=warnings.append, watch=seen.append)
     assert len(warnings) == 1
     assert file in warnings[0]
-    assert seen[0].matches >= before["matches"]
+    assert seen[0].games >= before["games"]
     assert seen[0].evaluations >= before["evaluations"]  # what was spent stays spent
     assert rows(tmp_path)[-1]["evaluations"] + 400 >= 4000
 
 
 def test_checkpoints_need_not_hold_replay_and_matches(tmp_path: Path) -> None:
-    config = TINY.replace(save_matches=False)
+    config = TINY.replace(save_games_in_flight=False)
     run_to(tmp_path, config, 12)
     train(config, tmp_path, warn=pytest.fail)
-    assert rows(tmp_path)[-1]["matches"] >= 24
+    assert rows(tmp_path)[-1]["games"] >= 24
     files = {path.name for path in checkpoints(tmp_path)[-1].iterdir()}
     assert files == {"network.safetensors", "learner.safetensors", "state.json"}
 
@@ -248,14 +248,14 @@ def test_a_second_process_is_refused(tmp_path: Path, capsys: pytest.CaptureFixtu
     ):
         train(TINY, tmp_path)
     with RunFolder(tmp_path):
-        assert main(["train", str(tmp_path), "--game", "dice-nim", "--matches", "1"]) == 1
+        assert main(["train", str(tmp_path), "--game", "dice-nim", "--games", "1"]) == 1
     assert "being trained by another process" in capsys.readouterr().err
-    quiet(TINY.replace(matches=1), tmp_path)  # and now it is free
+    quiet(TINY.replace(games=1), tmp_path)  # and now it is free
 
 
 def test_a_file_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(DicentError, match="is a file: a run needs a folder"):
+    with pytest.raises(DicentError, match="is a file; a run needs a folder"):
         train(TINY, tmp_path / "file")
     with pytest.raises(DicentError, match="cannot be used as a run folder"):
         train(TINY, tmp_path / "file" / "below")
@@ -331,6 +331,6 @@ def test_weights_that_are_no_numbers_are_never_saved(tmp_path: Path, monkeypatch
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_a_missing_gpu_is_told_and_the_run_goes_on_without(tmp_path: Path) -> None:
     warnings: list[str] = []
-    train(TINY.replace(matches=1, device="cuda"), tmp_path, warn=warnings.append)
-    assert warnings == ["there is no GPU that torch can use: training goes on the CPU, slower"]
-    quiet(TINY.replace(matches=1, device="auto"), tmp_path / "auto")
+    train(TINY.replace(games=1, device="cuda"), tmp_path, warn=warnings.append)
+    assert warnings == ["there is no GPU that torch can use: training runs on the CPU, slower"]
+    quiet(TINY.replace(games=1, device="auto"), tmp_path / "auto")

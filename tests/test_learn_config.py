@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import dicent
 from dicent import DicentError
-from dicent.learn.components import Own, make_module, make_search, make_self_play
-from dicent.learn.config import PRESETS, Config, config_from, preset, read_config
+from dicent.learn.components import CustomComponents, make_module, make_search, make_self_play
+from dicent.learn.config import PRESETS, config, config_from, preset, read_config
 from dicent.learn.train import train
 
 from .running import TINY, quiet, run_to
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("quick_preflight")
             "game": st.text(st.characters(exclude_categories=["Cs"]), max_size=12),
             "seed": st.integers(0, 2**62),
             "minutes": st.floats(1e-6, 1e9),
-            "matches": st.integers(1, 10**12),
+            "games": st.integers(1, 10**12),
             "learning_rate": st.floats(1e-30, 1e3),
             "weight_decay": st.floats(0, 1),
             "duplication": st.floats(1e-9, 1e9),
@@ -40,44 +40,65 @@ pytestmark = pytest.mark.usefixtures("quick_preflight")
 def test_settings_are_the_same_after_a_round_trip(
     changes: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    config = Config(**changes)
+    made = config("laptop", **changes)
     path = tmp_path_factory.getbasetemp() / "config.toml"
-    path.write_bytes(config.toml().encode())
-    assert read_config(path) == config
+    path.write_bytes(made.toml().encode())
+    assert read_config(path) == made
 
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_presets_are_valid(name: str, tmp_path: Path) -> None:
-    config = preset(name)
-    game = dicent.make(config.game)
-    (tmp_path / "config.toml").write_text(config.toml())
-    assert read_config(tmp_path / "config.toml") == config
-    if config.filters < 64:  # the others are large
-        module = make_module(config, game, dicent.TerminalValue(), Own())
-        search = make_search(config, dicent.Network(module), Own())
+    chosen = preset(name)
+    game = dicent.make(chosen.game)
+    (tmp_path / "config.toml").write_text(chosen.toml())
+    assert read_config(tmp_path / "config.toml") == chosen
+    if chosen.network.filters < 64:  # the others are large
+        module = make_module(chosen, game, dicent.TerminalValue(), CustomComponents())
+        search = make_search(chosen, dicent.Network(module), CustomComponents())
         assert make_self_play(
-            config.replace(at_once=2), game, search, Own(), [iter(range(9))] * config.groups, 1
+            chosen.replace(games_at_once=2),
+            game,
+            search,
+            CustomComponents(),
+            [iter(range(9))] * chosen.self_play.groups,
+            1,
         )
-    with pytest.raises(DicentError, match="possible are laptop, paper, alphazero, gpu"):
+    with pytest.raises(DicentError, match="must be one of laptop, paper, alphazero, gpu"):
         preset("desktop")
 
 
 @pytest.mark.parametrize("completion", [True, False])
 @pytest.mark.parametrize("search", ["descent", "unbounded", "expectiminimax", "determinized"])
 def test_completion_reaches_every_search_that_has_it(search: str, completion: bool) -> None:
-    config = Config(search=search, completion=completion)
-    made = make_search(config, dicent.ConstantEvaluator(), Own())
+    made = make_search(
+        config("laptop", search=search, completion=completion), dicent.ConstantEvaluator(), CustomComponents()
+    )
     assert made.completion == completion
 
 
-def test_the_paper_preset_is_the_papers_reading() -> None:
-    config = preset("paper")
-    assert (config.batch, config.duplication, config.replay_matches) == (3000, 3.0, 100)
-    assert (config.filters, config.blocks, config.hidden, config.network) == (83, 4, 425, "residual")
-    assert (config.at_once, config.waves, config.overlap, config.pretraining) == (1, True, False, 0)
-    assert (config.completion, config.selection, config.schedule) == (False, "ordinal", "annealed")
-    assert (config.search, config.data, config.replay) == ("descent", "tree", "smooth")
-    assert config.learning_rate == config.final_learning_rate
+def test_preset_paper_has_the_settings_of_the_paper() -> None:
+    paper = preset("paper")
+    expected = {
+        "search": "descent",
+        "completion": False,
+        "targets": "tree",
+        "selection": "ordinal",
+        "schedule": "annealed",
+        "games_at_once": 1,
+        "waves": True,
+        "replay": "smooth",
+        "replay_games": 100,
+        "duplication": 3.0,
+        "batch": 3000,
+        "overlap": False,
+        "pretraining": 0,
+        "network": "residual",
+        "filters": 83,
+        "blocks": 4,
+        "hidden": 425,
+    }
+    assert {name: paper.flat()[name] for name in expected} == expected
+    assert paper.learner.learning_rate == paper.learner.final_learning_rate
 
 
 @pytest.mark.parametrize(
@@ -85,28 +106,32 @@ def test_the_paper_preset_is_the_papers_reading() -> None:
     [
         ("serach", "descent", "no setting 'serach'; did you mean search?"),
         ("zzz", 1, "no setting 'zzz'"),
-        ("hidden", "many", "hidden is 'many', but it should be int"),
-        ("hidden", 1.5, "hidden is 1.5, but it should be int"),
-        ("hidden", True, "hidden is True, but it should be int"),
-        ("hidden", 0, "hidden is 0; it must be positive"),
-        ("minutes", "5", "minutes is '5', but it should be float"),
-        ("minutes", -1.0, "minutes is -1.0; it must be positive"),
-        ("minutes", float("nan"), "minutes is nan"),
-        ("minutes", float("inf"), "minutes is inf, which is too large"),
-        ("completion", 1, "completion is 1, but it should be bool"),
-        ("search", "alphabeta", "search is 'alphabeta'; possible are descent, unbounded"),
-        ("data", "leaves", "data is 'leaves'; possible are tree, root, terminal"),
-        ("selection", "best", "selection is 'best'; possible are ordinal"),
-        ("schedule", "linear", "schedule is 'linear'"),
-        ("terminal", "speed", "terminal is 'speed'"),
-        ("replay", "none", "replay is 'none'"),
-        ("network", "deep", "network is 'deep'"),
-        ("seed", -1, "seed is -1; it must be 0 or more"),
-        ("noise", 1.5, "noise is 1.5, which is too large"),
-        ("learning_rate", 0.0, "learning_rate is 0.0; it must be positive"),
-        ("at_once", 0, "at_once is 0; it must be positive"),
-        ("keep_checkpoints", 0, "keep_checkpoints is 0; it must be positive"),
-        ("exploration", -1.0, "exploration is -1.0"),
+        ("hidden", "many", "hidden must be int (got 'many')"),
+        ("hidden", 1.5, "hidden must be int (got 1.5)"),
+        ("hidden", True, "hidden must be int (got True)"),
+        ("hidden", 0, "hidden must be positive (got 0)"),
+        ("minutes", "5", "minutes must be float (got '5')"),
+        ("minutes", -1.0, "minutes must be positive (got -1.0)"),
+        ("minutes", float("nan"), "minutes must be positive (got nan)"),
+        ("minutes", float("inf"), "minutes must be finite (got inf)"),
+        ("completion", 1, "completion must be bool (got 1)"),
+        (
+            "search",
+            "alphabeta",
+            "search must be one of descent, unbounded, expectiminimax, determinized, puct (got 'alphabeta')",
+        ),
+        ("targets", "leaves", "targets must be one of tree, root, terminal (got 'leaves')"),
+        ("selection", "best", "selection must be one of ordinal, epsilon-greedy, softmax (got 'best')"),
+        ("schedule", "linear", "schedule must be one of annealed, drawn (got 'linear')"),
+        ("terminal", "speed", "terminal must be one of gain, depth, mix, score (got 'speed')"),
+        ("replay", "none", "replay must be one of smooth, plain (got 'none')"),
+        ("network", "deep", "network must be one of residual, dense (got 'deep')"),
+        ("seed", -1, "seed must be 0 or more (got -1)"),
+        ("noise", 1.5, "noise must be at most 1 (got 1.5)"),
+        ("learning_rate", 0.0, "learning_rate must be positive (got 0.0)"),
+        ("games_at_once", 0, "games_at_once must be positive (got 0)"),
+        ("keep_checkpoints", 0, "keep_checkpoints must be positive (got 0)"),
+        ("exploration", -1.0, "exploration must be 0 or more (got -1.0)"),
     ],
 )
 def test_bad_settings_are_named(key: str, value: Any, complaint: str, tmp_path: Path) -> None:
@@ -126,16 +151,16 @@ def test_what_is_no_toml_is_told(tmp_path: Path) -> None:
 
 def test_only_the_budget_may_change(tmp_path: Path) -> None:
     run_to(tmp_path, TINY, 12)
-    with pytest.raises(DicentError, match=r"other settings \(batch, hidden\); only its budget"):
+    with pytest.raises(DicentError, match=r"other settings \(hidden, batch\); only its budget"):
         train(TINY.replace(hidden=32, batch=32), tmp_path)
     assert read_config(tmp_path / "config.toml") == TINY
-    quiet(TINY.replace(matches=30), tmp_path)
-    assert read_config(tmp_path / "config.toml") == TINY.replace(matches=30)
+    quiet(TINY.replace(games=30), tmp_path)
+    assert read_config(tmp_path / "config.toml") == TINY.replace(games=30)
 
 
 def test_a_start_that_fails_leaves_the_folder_free_for_another(tmp_path: Path) -> None:
     for wrong, complaint in (
-        ({"matches": None}, "needs a budget"),
+        ({"games": None}, "needs a budget"),
         ({"game": "chess"}, "chess"),
         ({"terminal": "score"}, "has no score"),
         ({"game": "tic-tac-toe", "search": "determinized"}, "no chance to determinize"),
@@ -143,7 +168,7 @@ def test_a_start_that_fails_leaves_the_folder_free_for_another(tmp_path: Path) -
     ):
         with pytest.raises(DicentError, match=complaint):
             train(TINY.replace(**wrong), tmp_path)
-    quiet(TINY.replace(matches=2), tmp_path)
+    quiet(TINY.replace(games=2), tmp_path)
 
 
 def test_a_run_that_is_not_there_cannot_go_on(tmp_path: Path) -> None:

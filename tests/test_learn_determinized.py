@@ -1,4 +1,4 @@
-"""Self-play with determinization: which states of a match are learned, and with which values."""
+"""Self-play with determinization: which states of a game are learned, and with which values."""
 
 import itertools
 from collections import Counter
@@ -25,13 +25,13 @@ from .self_playing import (
     determinization,
     end_of,
     from_outside,
-    matches,
     numbers,
+    play_games,
     roots_of,
     states_of,
 )
 
-# A match that goes s, r, (ca) a, (cy) y. The search at r may judge two states: a and b, the children
+# A game that goes s, r, (ca) a, (cy) y. The search at r may judge two states: a and b, the children
 # of r beyond chance. MAX goes to a, and the search ends there with r = 0.6. The search at a finds x,
 # judged 0.2, and y, an end: a = -1. MIN goes to y.
 # D = {r 0.6, a -1, y -1}; b and x were never expanded. Jumped were s (to r), ca (to a), cy (to y) and cx
@@ -53,11 +53,11 @@ LEARNED = {"r": 0.6, "a": -1, "y": -1, "s": 0.6, "ca": -1, "cy": -1}
 def test_a_determinized_match_worked_by_hand(tmp_path: Path) -> None:
     game, judge = written_out(tmp_path, FORESEEN)
     search = dicent.Determinized(Descent(judge, completion=False)).inner
-    match = matches(search, game, 1, limit=Limit(evaluations=2), annealed=True, progress=1.0)[0]
-    assert [str(state) for state, _ in states_of(game, match)] == ["s", "r", "ca", "a", "cy"]
-    assert str(end_of(game, match)) == "y"
-    assert (match.result, match.plies) == (-1, 2)
-    found = {str(state): value for state, value in numbers(game, match.data).items()}
+    played = play_games(search, game, 1, limit=Limit(evaluations=2), annealed=True, progress=1.0)[0]
+    assert [str(state) for state, _ in states_of(game, played)] == ["s", "r", "ca", "a", "cy"]
+    assert str(end_of(game, played)) == "y"
+    assert (played.result, played.plies) == (-1, 2)
+    found = {str(state): value for state, value in numbers(game, played.dataset).items()}
     assert found == pytest.approx(LEARNED)
 
 
@@ -77,14 +77,14 @@ def test_determinized_matches_learn_the_papers_set(
 ) -> None:
     """D, the initial chance state, and (c, v(s')) for c jumped between s and s' of D; no more."""
     search = dicent.Determinized(kind(from_outside(), completion=completion)).inner
-    for match in matches(search, game, 3, size=2, seed=7):
-        d = determinization(game, 7, match.number)
-        for state, choice in states_of(game, match):
+    for played in play_games(search, game, 3, size=2, seed=7):
+        d = determinization(game, 7, played.number)
+        for state, choice in states_of(game, played):
             assert not state.is_chance or choice == d.outcome(state)  # the dice are those of d
-        learned = numbers(game, match.data)
+        learned = numbers(game, played.dataset)
         players: Numbers = {state: value for state, value in learned.items() if not state.is_chance}
         expected: Numbers = {}
-        start = game.state(match.start)
+        start = game.state(played.start)
         jumped = [start] if start.is_chance else []
         jumped += [
             after
@@ -99,13 +99,15 @@ def test_determinized_matches_learn_the_papers_set(
                 expected[chance] = players[child]
         assert {state: value for state, value in learned.items() if state.is_chance} == expected
         assert expected
-        assert learned[end_of(game, match)] == match.result
+        assert learned[end_of(game, played)] == played.result
 
 
 @pytest.mark.usefixtures("uncompiled")
 def test_each_match_has_its_own_dice_and_chance_states_are_learned_as_averages() -> None:
     search = dicent.Determinized(Descent(from_outside())).inner
-    first = [int(match.chosen[0]) for match in matches(search, NIM, 60, size=8, limit=Limit(evaluations=4))]
+    first = [
+        int(played.chosen[0]) for played in play_games(search, NIM, 60, size=8, limit=Limit(evaluations=4))
+    ]
     assert set(first) == set(range(6))
     assert max(Counter(first).values()) < 25
 
@@ -126,7 +128,7 @@ cy   max     -0.6   c1=-1 c2=-1
 
 @pytest.mark.usefixtures("uncompiled")
 def test_chance_states_are_learned_as_means_over_all_determinizations(tmp_path: Path) -> None:
-    """Each match learns what best play comes to under its own d, and the mean over matches the rest."""
+    """Each game learns what best play comes to under its own d, and the mean over games the rest."""
     game, judge = written_out(tmp_path, TWO_ROLLS)
     start = game.initial_state()
     rolls = [game.parse(name) for name in "sabc"]
@@ -137,11 +139,11 @@ def test_chance_states_are_learned_as_means_over_all_determinizations(tmp_path: 
     )
     search = dicent.Determinized(Descent(judge, completion=False)).inner
     learned = []
-    for match in matches(search, game, 300, 16, Limit(evaluations=60), seed=1):
-        exact = Exact(determinization(game, 1, match.number).outcome)
-        found = numbers(game, match.data)
+    for played in play_games(search, game, 300, 16, Limit(evaluations=60), seed=1):
+        exact = Exact(determinization(game, 1, played.number).outcome)
+        found = numbers(game, played.dataset)
         assert found[start] == exact.value(start)
-        for root in roots_of(game, match):
+        for root in roots_of(game, played):
             assert found[root] == exact.value(root)
         learned.append(found[start])
     assert np.mean(learned) == pytest.approx(mean, abs=4 / 300**0.5)
@@ -170,11 +172,11 @@ def test_many_rolls_in_a_row_are_jumped_and_learned(tmp_path: Path, evaluations:
     game, judge = written_out(tmp_path, ROLLS)
     search = dicent.Determinized(Descent(judge, completion=False)).inner
     limit = Limit(evaluations=evaluations)
-    for match in matches(search, game, 4, limit=limit, annealed=True, progress=0.0):
-        learned = {str(state): value for state, value in numbers(game, match.data).items()}
-        assert learned[str(end_of(game, match))] == match.result
-        for state, _ in states_of(game, match):
-            assert state.is_chance <= (learned[str(state)] == match.result)
+    for played in play_games(search, game, 4, limit=limit, annealed=True, progress=0.0):
+        learned = {str(state): value for state, value in numbers(game, played.dataset).items()}
+        assert learned[str(end_of(game, played))] == played.result
+        for state, _ in states_of(game, played):
+            assert state.is_chance <= (learned[str(state)] == played.result)
         for name, value in learned.items():
             if name.startswith("c"):
                 assert value == 1

@@ -1,4 +1,4 @@
-"""One match at a time is the paper's loop: the same datasets and weights as a plain one, written out here.
+"""One game at a time is the paper's loop: the same datasets and weights as a plain one, written out here.
 
 The loop below follows method.md, sections 2 to 4 and 6, with dictionaries for S and v, and with random
 numbers from the same streams. Values lie on states and not on edges, as everywhere in Dicent.
@@ -17,26 +17,27 @@ import dicent
 from dicent import CHANCE, MAX, Network, State
 from dicent.kernels.constants import CHOICE, DEAL, DICE, SEARCH
 from dicent.kernels.generator import bits, draw, open_stream, uniform
-from dicent.learn.components import Own
-from dicent.learn.config import Config
+from dicent.learn.components import CustomComponents
+from dicent.learn.config import Config, config
 from dicent.learn.dataset import Dataset
-from dicent.learn.replay import SmoothReplay
+from dicent.learn.replay import SmoothReplayBuffer
 from dicent.learn.run_folder import RunFolder
 from dicent.learn.train import Training
 from dicent.nets.dense import DenseNetwork
 
 pytestmark = pytest.mark.usefixtures("uncompiled")
 
-PAPER = Config(
+PAPER = config(
+    "laptop",
     game="dice-nim:stones=8",
     seed=11,
-    matches=7,
+    games=7,
     completion=False,
     evaluations_per_move=24,
     whole_descents=True,
     schedule="annealed",
     replay="smooth",
-    replay_matches=4,
+    replay_games=4,
     duplication=3.0,
     batch=40,
     learning_rate=1e-2,
@@ -45,7 +46,7 @@ PAPER = Config(
     symmetries=False,
     hidden=12,
     layers=2,
-    at_once=1,
+    games_at_once=1,
     waves=True,
     overlap=False,
     measurements=0,
@@ -53,14 +54,14 @@ PAPER = Config(
 )
 
 
-def stream(seed: int, match: int, purpose: int) -> Any:
+def stream(seed: int, played: int, purpose: int) -> Any:
     rng = np.zeros(2, np.uint64)
-    open_stream(rng, seed, match, purpose)
+    open_stream(rng, seed, played, purpose)
     return rng
 
 
-class PaperMatch:
-    """One match of self-play by Descent Expectiminimax without completion."""
+class PaperGame:
+    """One game of self-play by Descent Expectiminimax without completion."""
 
     def __init__(self, config: Config, game: dicent.Game, network: Network, number: int) -> None:
         self.config, self.game, self.network = config, game, network
@@ -77,7 +78,7 @@ class PaperMatch:
         self.chosen: list[int] = []
 
     def play(self, exploitation: float) -> list[tuple[State, float]]:
-        """The whole match; returns what is learned: all (x, v(x)) for x in S."""
+        """The whole game; returns what is learned: all (x, v(x)) for x in S."""
         s = self.start
         self.know(s)
         while s.result is None:
@@ -112,13 +113,13 @@ class PaperMatch:
                 self.evaluations += 1  # nothing new was found; the budget must end all the same
 
     def is_spent(self) -> bool:
-        return self.evaluations >= self.config.evaluations_per_move
+        return self.evaluations >= self.config.search.evaluations_per_move
 
     def iteration(self, s: State) -> None:
         if s.result is not None:
             return
         if s not in self.expanded:
-            if s != self.root and self.is_spent() and not self.config.whole_descents:
+            if s != self.root and self.is_spent() and not self.config.search.whole_descents:
                 self.is_over = True
                 return
             self.expand(s)
@@ -175,7 +176,7 @@ class PaperMatch:
         assert found is not None
         return found
 
-    # The match
+    # The game
 
     def roll(self, s: State) -> int:
         u, total, outcome = uniform(self.dice), 0.0, 0
@@ -210,47 +211,51 @@ Learned = list[tuple[State, float]]
 
 
 def paper_loop(config: Config) -> tuple[list[Learned], list[list[int]], DenseNetwork]:
-    """learn: a match, then a phase with smooth replay, again and again."""
+    """learn: a game, then a phase with smooth replay, again and again."""
     game = dicent.make(config.game)
     torch.set_num_threads(1)
     torch.manual_seed(config.seed)
     seen = game.seen_by_mover
-    module = DenseNetwork(game.input_shape, config.hidden, config.layers, seen_by_mover=seen)
-    adam = torch.optim.Adam(module.parameters(), config.learning_rate, weight_decay=config.weight_decay)
-    memory: list[Learned] = []  # the last matches, each shuffled
-    datasets, played = [], []
-    assert config.matches is not None
-    for number in range(config.matches):
-        match = PaperMatch(config, game, Network(module), number)
-        data = match.play(exploitation=number / config.matches)
+    module = DenseNetwork(game.input_shape, config.network.hidden, config.network.layers, seen_by_mover=seen)
+    adam = torch.optim.Adam(
+        module.parameters(), config.learner.learning_rate, weight_decay=config.learner.weight_decay
+    )
+    memory: list[Learned] = []  # the last games, each shuffled
+    datasets, choices_made = [], []
+    assert config.run.games is not None
+    for number in range(config.run.games):
+        played = PaperGame(config, game, Network(module), number)
+        data = played.play(exploitation=number / config.run.games)
         datasets.append(data)
-        played.append(match.chosen)
+        choices_made.append(played.chosen)
         shuffled = np.random.default_rng([config.seed, number]).permutation(len(data))
-        memory = [*memory, [data[i] for i in shuffled]][-config.replay_matches :]
+        memory = [*memory, [data[i] for i in shuffled]][-config.replay.replay_games :]
         rng = np.random.default_rng([config.seed, 1 << 32, number])
         pool = [x for i, old in enumerate(memory) for x in part(old, len(memory) - 1 - i, config)]
         pool = [pool[i] for i in rng.permutation(len(pool))]
-        steps = -(-len(pool) // config.batch)
+        steps = -(-len(pool) // config.learner.batch)
         for batch in np.array_split(np.arange(len(pool)), steps):
             planes = torch.from_numpy(np.array([pool[i][0].encode() for i in batch]))
             targets = torch.tensor([pool[i][1] for i in batch], dtype=torch.float32)
             adam.zero_grad()
             torch.nn.functional.mse_loss(module(planes), targets).backward()  # type: ignore[no-untyped-call]
             adam.step()
-    return datasets, played, module
+    return datasets, choices_made, module
 
 
 def part(data: Learned, age: int, config: Config) -> Learned:
-    """A slice of a match's states, which moves on as the match ages; no state comes again before all."""
-    first, last = (int(config.duplication * k * len(data) / config.replay_matches) for k in (age, age + 1))
+    """A slice of a game's states, which moves on as the game ages; no state comes again before all."""
+    first, last = (
+        int(config.replay.duplication * k * len(data) / config.replay.replay_games) for k in (age, age + 1)
+    )
     return [data[i % len(data)] for i in range(first, last)]
 
 
-class Recorded(SmoothReplay):
+class Recorded(SmoothReplayBuffer):
     """Keeps every dataset that comes."""
 
     def __init__(self, config: Config) -> None:
-        super().__init__(config.replay_matches, config.duplication)
+        super().__init__(config.replay.replay_games, config.replay.duplication)
         self.datasets: list[Dataset] = []
 
     def add(self, data: Dataset, seed: Sequence[int]) -> None:
@@ -262,37 +267,37 @@ class Recorded(SmoothReplay):
     "config",
     [
         PAPER,
-        PAPER.replace(game="ewn:size=3,pieces=3", matches=5),
-        PAPER.replace(game="tic-tac-toe", matches=4),
+        PAPER.replace(game="ewn:size=3,pieces=3", games=5),
+        PAPER.replace(game="tic-tac-toe", games=4),
         PAPER.replace(whole_descents=False),
-        PAPER.replace(game="ewn:size=3,pieces=3", matches=5, whole_descents=False),
+        PAPER.replace(game="ewn:size=3,pieces=3", games=5, whole_descents=False),
     ],
-    ids=lambda config: f"{config.game}, {'whole' if config.whole_descents else 'cut off'}",
+    ids=lambda config: f"{config.game}, {'whole' if config.search.whole_descents else 'cut off'}",
 )
 def test_one_match_at_a_time_is_the_papers_loop(config: Config, tmp_path: Path) -> None:
-    datasets, played, module = paper_loop(config)
+    datasets, choices_made, module = paper_loop(config)
     replay = Recorded(config)
-    taken: list[list[int]] = []
+    stored: list[list[int]] = []
     with RunFolder(tmp_path) as run:
-        training = Training(config, run, Own(replay=replay), lambda status: None)
-        take = training._take
-        training._take = lambda match: (taken.append(match.chosen.tolist()), take(match))  # type: ignore
+        training = Training(config, run, CustomComponents(replay=replay), lambda status: None)
+        store = training._store
+        training._store = lambda played: (stored.append(played.chosen.tolist()), store(played))  # type: ignore
         with closing(training):
             training.run()
-    assert taken == played
+    assert stored == choices_made
     for data, expected in zip(replay.datasets, datasets, strict=True):
         assert data.states.tolist() == [state.cells.tolist() for state, _ in expected]
         assert data.values == pytest.approx([value for _, value in expected], abs=1e-6)
     learned = training.learner.module.state_dict()
     for name, tensor in module.state_dict().items():
         assert learned[name].numpy() == pytest.approx(tensor.numpy(), abs=1e-5)
-    assert len({len(data) for data in datasets}) > 1  # matches that differ
+    assert len({len(data) for data in datasets}) > 1  # games that differ
 
 
 def test_the_reference_learns_what_the_paper_says() -> None:
     """Its datasets hold expanded states and ends alone, and roots of both players."""
-    datasets, played, _ = paper_loop(PAPER.replace(matches=2))
-    for data, chosen in zip(datasets, played, strict=True):
+    datasets, choices_made, _ = paper_loop(PAPER.replace(games=2))
+    for data, chosen in zip(datasets, choices_made, strict=True):
         states = dict(data)
         assert any(state.to_play == CHANCE and state.result is None for state in states)
         state = dicent.make(PAPER.game).initial_state()

@@ -1,4 +1,4 @@
-"""Replay: which states of past matches a learning phase uses, and how often."""
+"""Replay: which states of past games a learning phase uses, and how often."""
 
 from collections import Counter
 
@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 import dicent
 from dicent import DicentError
 from dicent.game.binding import bind
-from dicent.learn.dataset import Dataset, Searched, concatenate, deepest_of_each, values_only
-from dicent.learn.replay import PlainReplay, Replay, SmoothReplay
+from dicent.learn.dataset import Dataset, SearchedStates, concatenate, deepest_values, values_only
+from dicent.learn.replay import PlainReplayBuffer, ReplayBuffer, SmoothReplayBuffer
 
 
-def match(number: int, size: int) -> Dataset:
-    """States that tell their match and their place in it; so do values and policies."""
+def played(number: int, size: int) -> Dataset:
+    """States that tell their game and their place in it; so do values and policies."""
     states = np.array([[number, i] for i in range(size)], np.int16).reshape(size, 2)
     values = (100 * number + np.arange(size)).astype(np.float32)
     policies = np.stack([values, -values], axis=1)
@@ -31,12 +31,14 @@ def rows(data: Dataset | None) -> list[tuple[int, int]]:
     return [(int(number), int(i)) for number, i in data.states]
 
 
-def run(replay: Replay, sizes: list[int], phases: int, per_phase: int = 1) -> list[list[tuple[int, int]]]:
-    """Phases of `per_phase` new matches each; what each phase used."""
+def run(
+    replay: ReplayBuffer, sizes: list[int], phases: int, per_phase: int = 1
+) -> list[list[tuple[int, int]]]:
+    """Phases of `per_phase` new games each; what each phase used."""
     used, number = [], 0
     for phase in range(phases):
         for _ in range(per_phase):
-            replay.add(match(number, sizes[number % len(sizes)]), (number,))
+            replay.add(played(number, sizes[number % len(sizes)]), (number,))
             number += 1
         used.append(rows(replay.sample(np.random.default_rng(1000 + phase))))
     return used
@@ -51,8 +53,8 @@ def random_stream(seed: int) -> np.random.Generator:
 
 @pytest.mark.parametrize("size", [100, 200, 17, 1, 333])
 def test_each_state_is_used_three_times_while_its_match_is_remembered(size: int) -> None:
-    """The paper's numbers: 100 matches, duplication 3, and a match to a phase."""
-    used = run(SmoothReplay(100, 3.0), [size], 150)
+    """The paper's numbers: 100 games, duplication 3, and a game to a phase."""
+    used = run(SmoothReplayBuffer(100, 3.0), [size], 150)
     first = Counter(state for phase in used for state in phase if state[0] == 0)
     assert sum(first.values()) == 3 * size
     assert set(first.values()) == {3}
@@ -65,14 +67,14 @@ def test_each_state_is_used_three_times_while_its_match_is_remembered(size: int)
 @settings(max_examples=40, deadline=None)
 @given(
     sizes=st.lists(st.integers(1, 60), min_size=1, max_size=6),
-    matches=st.integers(1, 30),
+    games=st.integers(1, 30),
     duplication=st.sampled_from([0.3, 1.0, 2.5, 3.0, 7.0]),
 )
 def test_a_state_is_used_as_often_as_was_asked_over_its_life(
-    sizes: list[int], matches: int, duplication: float
+    sizes: list[int], games: int, duplication: float
 ) -> None:
-    used = run(SmoothReplay(matches, duplication), sizes, 3 * matches)
-    by_match = [Counter(s for phase in used for s in phase if s[0] == m) for m in range(2 * matches + 1)]
+    used = run(SmoothReplayBuffer(games, duplication), sizes, 3 * games)
+    by_match = [Counter(s for phase in used for s in phase if s[0] == m) for m in range(2 * games + 1)]
     for number, times in enumerate(by_match):
         size = sizes[number % len(sizes)]
         assert abs(sum(times.values()) - duplication * size) < 1
@@ -82,16 +84,16 @@ def test_a_state_is_used_as_often_as_was_asked_over_its_life(
 @settings(max_examples=40, deadline=None)
 @given(
     sizes=st.lists(st.integers(1, 40), min_size=1, max_size=4),
-    matches=st.integers(2, 20),
+    games=st.integers(2, 20),
     duplication=st.sampled_from([1.0, 3.0, 5.0]),
     per_phase=st.integers(1, 3),
 )
 def test_no_state_comes_again_before_all_others_of_its_match(
-    sizes: list[int], matches: int, duplication: float, per_phase: int
+    sizes: list[int], games: int, duplication: float, per_phase: int
 ) -> None:
-    replay = SmoothReplay(matches, duplication)
+    replay = SmoothReplayBuffer(games, duplication)
     counted: Counter[tuple[int, int]] = Counter()
-    for phase in run(replay, sizes, 2 * matches, per_phase):
+    for phase in run(replay, sizes, 2 * games, per_phase):
         counted.update(phase)
         for number in {state[0] for state in phase}:
             size = sizes[number % len(sizes)]
@@ -100,7 +102,7 @@ def test_no_state_comes_again_before_all_others_of_its_match(
 
 
 def test_a_phase_has_a_little_of_every_match() -> None:
-    used = run(SmoothReplay(100, 3.0), [100], 120)
+    used = run(SmoothReplayBuffer(100, 3.0), [100], 120)
     for phase in used[99:]:
         assert Counter(number for number, _ in phase) == Counter(
             dict.fromkeys({number for number, _ in phase}, 3)
@@ -109,12 +111,12 @@ def test_a_phase_has_a_little_of_every_match() -> None:
 
 
 def test_the_memory_grows_while_it_fills() -> None:
-    used = run(SmoothReplay(100, 3.0), [100], 100)
+    used = run(SmoothReplayBuffer(100, 3.0), [100], 100)
     assert [len(phase) for phase in used] == [3 * (i + 1) for i in range(100)]
 
 
 def test_what_is_older_than_the_memory_is_forgotten() -> None:
-    replay = SmoothReplay(10, 3.0)
+    replay = SmoothReplayBuffer(10, 3.0)
     used = run(replay, [20], 30)
     for phase, states in enumerate(used):
         assert {number for number, _ in states} == set(range(max(0, phase - 9), phase + 1))
@@ -123,30 +125,30 @@ def test_what_is_older_than_the_memory_is_forgotten() -> None:
 
 @pytest.mark.parametrize("per_phase", [2, 4, 5, 8, 10])
 def test_several_matches_to_a_phase_change_no_average(per_phase: int) -> None:
-    used = run(SmoothReplay(20, 3.0), [60], 40, per_phase)
+    used = run(SmoothReplayBuffer(20, 3.0), [60], 40, per_phase)
     times = Counter(number for phase in used for number, _ in phase)
     gone = range(20, 20 + 10 * per_phase)
     assert np.mean([times[number] / 60 for number in gone]) == pytest.approx(3, abs=0.02)
 
 
 def test_without_a_new_match_there_is_nothing_to_do() -> None:
-    replay = SmoothReplay(10, 3.0)
+    replay = SmoothReplayBuffer(10, 3.0)
     assert replay.sample(random_stream(0)) is None
-    replay.add(match(0, 30), random_stream(0))
+    replay.add(played(0, 30), random_stream(0))
     assert rows(replay.sample(random_stream(0)))
     assert replay.sample(random_stream(0)) is None
 
 
 def test_matches_without_states_do_no_harm() -> None:
-    replay = SmoothReplay(10, 3.0)
-    replay.add(match(0, 0), random_stream(0))
+    replay = SmoothReplayBuffer(10, 3.0)
+    replay.add(played(0, 0), random_stream(0))
     assert replay.sample(random_stream(0)) is None
-    replay.add(match(1, 10), random_stream(1))
+    replay.add(played(1, 10), random_stream(1))
     assert len(rows(replay.sample(random_stream(0)))) == 3
 
 
 def test_the_order_is_random_but_the_same_for_the_same_seed() -> None:
-    once, again = run(SmoothReplay(5, 3.0), [50], 10), run(SmoothReplay(5, 3.0), [50], 10)
+    once, again = run(SmoothReplayBuffer(5, 3.0), [50], 10), run(SmoothReplayBuffer(5, 3.0), [50], 10)
     assert once == again
     assert once[9] != sorted(once[9])
     assert [number for number, _ in once[9]] != sorted(number for number, _ in once[9])
@@ -156,24 +158,24 @@ def test_the_order_is_random_but_the_same_for_the_same_seed() -> None:
 
 
 def test_a_ring_keeps_the_latest_states() -> None:
-    replay = PlainReplay(10)
+    replay = PlainReplayBuffer(10)
     for number in range(5):
-        replay.add(match(number, 4), random_stream(0))
+        replay.add(played(number, 4), random_stream(0))
         assert replay.size == min(10, 4 * (number + 1))
     seen = {state for s in range(50) for state in draws(replay, 5, s)}
     assert seen == {(2, 2), (2, 3), *((3, i) for i in range(4)), *((4, i) for i in range(4))}
 
 
-def draws(replay: PlainReplay, new: int, seed: int) -> list[tuple[int, int]]:
+def draws(replay: PlainReplayBuffer, new: int, seed: int) -> list[tuple[int, int]]:
     """A sample, as if `new` states had come."""
     replay.new = float(new)
     return rows(replay.sample(random_stream(seed)))
 
 
 def test_a_match_larger_than_the_ring_leaves_its_end() -> None:
-    replay = PlainReplay(5, 1.0)
-    replay.add(match(0, 3), random_stream(0))
-    replay.add(match(1, 12), random_stream(0))
+    replay = PlainReplayBuffer(5, 1.0)
+    replay.add(played(0, 3), random_stream(0))
+    replay.add(played(1, 12), random_stream(0))
     assert len(rows(replay.sample(random_stream(0)))) == 15
     assert {state for s in range(50) for state in draws(replay, 5, s)} == {(1, i) for i in range(7, 12)}
 
@@ -183,16 +185,16 @@ def test_a_match_larger_than_the_ring_leaves_its_end() -> None:
     sizes=st.lists(st.integers(0, 30), min_size=1, max_size=12),
 )
 def test_as_many_draws_as_states_times_duplication(duplication: float, sizes: list[int]) -> None:
-    replay = PlainReplay(1000, duplication)
+    replay = PlainReplayBuffer(1000, duplication)
     drawn = 0
     for number, size in enumerate(sizes):
-        replay.add(match(number, size), random_stream(0))
+        replay.add(played(number, size), random_stream(0))
         drawn += len(rows(replay.sample(random_stream(number))))
         assert abs(drawn - duplication * sum(sizes[: number + 1])) < 1 + 1e-9
 
 
 def test_each_state_is_drawn_as_often_as_was_asked_on_average() -> None:
-    used = run(PlainReplay(400, 3.0), [40], 60)  # a state stays for ten phases of 120 draws from 400
+    used = run(PlainReplayBuffer(400, 3.0), [40], 60)  # a state stays for ten phases of 120 draws from 400
     times = Counter(number for phase in used for number, _ in phase)
     assert np.mean([times[number] / 40 for number in range(10, 50)]) == pytest.approx(3, abs=0.15)
 
@@ -201,9 +203,9 @@ def test_each_state_is_drawn_as_often_as_was_asked_on_average() -> None:
 
 
 REPLAYS = {
-    "smooth": lambda: SmoothReplay(7, 3.0),
-    "plain": lambda: PlainReplay(90, 1.3),
-    "plain with room": lambda: PlainReplay(10_000, 1.3),
+    "smooth": lambda: SmoothReplayBuffer(7, 3.0),
+    "plain": lambda: PlainReplayBuffer(90, 1.3),
+    "plain with room": lambda: PlainReplayBuffer(10_000, 1.3),
 }
 
 
@@ -211,16 +213,16 @@ REPLAYS = {
 @pytest.mark.parametrize("before", [0, 1, 3, 20])
 @pytest.mark.parametrize("between", [0, 1])
 def test_saved_and_loaded_it_goes_on_the_same(name: str, before: int, between: int) -> None:
-    """Also between a match and its phase."""
+    """Also between a game and its phase."""
     one, other = REPLAYS[name](), REPLAYS[name]()
     run(one, [13, 25], before)
     for number in range(between):
-        one.add(match(50 + number, 9), random_stream(number))
+        one.add(played(50 + number, 9), random_stream(number))
     other.load({name: array.copy() for name, array in one.save().items()})
     assert other.size == one.size
     for phase in range(12):
         for replay in (one, other):
-            replay.add(match(100 + phase, 11 + phase), random_stream(phase))
+            replay.add(played(100 + phase, 11 + phase), random_stream(phase))
         assert rows(one.sample(random_stream(phase))) == rows(other.sample(random_stream(phase)))
     assert one.size == other.size
 
@@ -228,18 +230,18 @@ def test_saved_and_loaded_it_goes_on_the_same(name: str, before: int, between: i
 @pytest.mark.parametrize("name", REPLAYS)
 def test_memory_is_foretold(name: str) -> None:
     replay = REPLAYS[name]()
-    foretold = replay.memory(match(0, 20))
+    foretold = replay.memory(played(0, 20))
     run(replay, [20], 10)
     held = sum(replay.save()[key].nbytes for key in ("states", "values", "policies"))
     assert held <= foretold
 
 
-@pytest.mark.parametrize("make", [SmoothReplay, PlainReplay])
+@pytest.mark.parametrize("make", [SmoothReplayBuffer, PlainReplayBuffer])
 @pytest.mark.parametrize(
     ("size", "duplication"), [(0, 1.0), (-1, 1.0), (1, 0.0), (1, -1.0), (1, float("nan"))]
 )
-def test_a_memory_of_nothing_is_refused(make: type[Replay], size: int, duplication: float) -> None:
-    with pytest.raises(DicentError, match="replay needs"):
+def test_a_memory_of_nothing_is_refused(make: type[ReplayBuffer], size: int, duplication: float) -> None:
+    with pytest.raises(DicentError, match="replay buffer needs"):
         make(size, duplication)  # type: ignore[call-arg]
 
 
@@ -249,23 +251,23 @@ def test_a_memory_of_nothing_is_refused(make: type[Replay], size: int, duplicati
 BOUND = bind(dicent.make("dice-nim"))
 
 
-def search(items: list[tuple[int, int, int, int]]) -> Searched:
-    """A search that found (state, ply, left, value)."""
-    states, plies, left, values = (np.array([item[i] for item in items], np.int64) for i in range(4))
+def search(items: list[tuple[int, int, int, int]]) -> SearchedStates:
+    """A search that found (state, ply, depth below, value)."""
+    states, plies, depths, values = (np.array([item[i] for item in items], np.int64) for i in range(4))
     cells = np.stack([states, -states], axis=1).astype(np.int8)
-    return Searched(values_only(cells, values), plies, left)
+    return SearchedStates(values_only(cells, values), plies, depths)
 
 
 def test_the_deepest_search_of_a_state_counts_and_of_equals_the_last() -> None:
     first = search([(1, 0, 3, 10), (2, 0, 2, 20), (3, 0, 1, 30), (1, 0, 1, 11)])
     later = search([(2, 0, 2, 21), (3, 0, 2, 31), (1, 0, 2, 12), (4, 0, 0, 40)])
-    kept = deepest_of_each([first, later], BOUND).data
+    kept = deepest_values([first, later], BOUND).dataset
     found = dict(zip(kept.states[:, 0].tolist(), kept.values.tolist(), strict=True))
     assert found == {1: 10, 2: 21, 3: 31, 4: 40}
 
 
 def test_a_state_counts_once_for_each_ply() -> None:
-    kept = deepest_of_each([search([(1, 4, 3, 10), (1, 6, 1, 20), (1, 6, 2, 30)])], BOUND).data
+    kept = deepest_values([search([(1, 4, 3, 10), (1, 6, 1, 20), (1, 6, 2, 30)])], BOUND).dataset
     assert kept.values.tolist() == [10, 30]
 
 
@@ -285,16 +287,16 @@ Items = list[tuple[int, int, int, int]]
 )
 def test_the_deepest_search_counts_as_in_a_dictionary(compiled: bool, searches: list[Items]) -> None:
     bound = bind(dicent.make("dice-nim"), compiled)
-    kept = deepest_of_each([search(items) for items in searches], bound).data
+    kept = deepest_values([search(items) for items in searches], bound).dataset
     best: dict[tuple[int, int], tuple[int, int]] = {}
-    for state, ply, left, value in (item for items in searches for item in items):
-        if left >= best.get((state, ply), (0, 0))[0]:
-            best[state, ply] = left, value
+    for state, ply, depth, value in (item for items in searches for item in items):
+        if depth >= best.get((state, ply), (0, 0))[0]:
+            best[state, ply] = depth, value
     expected = sorted((state, float(value)) for (state, _), (_, value) in best.items())
     assert sorted(zip(kept.states[:, 0].tolist(), kept.values.tolist(), strict=True)) == expected
 
 
 def test_datasets_are_joined_in_order() -> None:
-    joined = concatenate([match(0, 3), match(1, 0), match(2, 2)])
+    joined = concatenate([played(0, 3), played(1, 0), played(2, 2)])
     assert rows(joined) == [(0, 0), (0, 1), (0, 2), (2, 0), (2, 1)]
     assert joined.nbytes == 5 * (4 + 4 + 8)

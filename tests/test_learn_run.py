@@ -18,11 +18,11 @@ import dicent
 from dicent import DicentError, load_network, read_records
 from dicent.cli import main
 from dicent.evaluate.network import Network
-from dicent.learn.components import Own
-from dicent.learn.config import Config, read_config
-from dicent.learn.ladder import scores as measure
+from dicent.learn.components import CustomComponents
+from dicent.learn.config import read_config
 from dicent.learn.learner import Learner
-from dicent.learn.replay import SmoothReplay
+from dicent.learn.measure import scores as measure
+from dicent.learn.replay import SmoothReplayBuffer
 from dicent.learn.report import report
 from dicent.learn.run_folder import RunFolder
 from dicent.learn.selection import EpsilonGreedy
@@ -38,17 +38,17 @@ pytestmark = pytest.mark.usefixtures("quick_preflight")
 
 KINDS: dict[str, dict[str, Any]] = {
     "as on a laptop": {},
-    "one after the other": {"overlap": False, "matches_per_update": 3},
+    "one after the other": {"overlap": False, "games_per_update": 3},
     "waves": {"waves": True, "overlap": False},
     "waves beside learning": {"waves": True, "groups": 2},
-    "two groups": {"groups": 2, "at_once": 5},
-    "smooth replay": {"replay": "smooth", "duplication": 3.0, "replay_matches": 10, "schedule": "annealed"},
+    "two groups": {"groups": 2, "games_at_once": 5},
+    "smooth replay": {"replay": "smooth", "duplication": 3.0, "replay_games": 10, "schedule": "annealed"},
     "expectiminimax": {"search": "expectiminimax", "terminal": "depth"},
     "determinized": {"search": "determinized", "selection": "softmax", "completion": False},
-    "unbounded": {"search": "unbounded", "selection": "epsilon-greedy", "data": "root", "terminal": "mix"},
+    "unbounded": {"search": "unbounded", "selection": "epsilon-greedy", "targets": "root", "terminal": "mix"},
     "alphazero": {"search": "puct"},
-    "evaluations": {"matches": None, "evaluations": 1500, "data": "terminal", "pretraining": 200},
-    "measured": {"measurements": 2, "ladder_games": 2, "matches": 12},
+    "evaluations": {"games": None, "evaluations": 1500, "targets": "terminal", "pretraining": 200},
+    "measured": {"measurements": 2, "ladder_games": 2, "games": 12},
 }
 
 
@@ -66,8 +66,8 @@ def test_the_same_seed_gives_the_same_run_also_across_a_stop(kind: str, tmp_path
 
 
 def test_a_stop_in_the_middle_of_a_wave_changes_nothing(tmp_path: Path) -> None:
-    """Some matches have ended and wait for the others; the next ones begin with the next network."""
-    config = TINY.replace(waves=True, at_once=6)
+    """Some games have ended and wait for the others; the next ones begin with the next network."""
+    config = TINY.replace(waves=True, games_at_once=6)
     quiet(config, tmp_path / "whole")
 
     def watch(status: Status) -> None:
@@ -77,7 +77,7 @@ def test_a_stop_in_the_middle_of_a_wave_changes_nothing(tmp_path: Path) -> None:
             raise StopHere
 
     with RunFolder(tmp_path / "stopped") as run:
-        training = Training(config, run, Own(), watch)
+        training = Training(config, run, CustomComponents(), watch)
         with pytest.raises(StopHere), closing(training):
             training.run()
     quiet(config, tmp_path / "stopped")
@@ -140,16 +140,16 @@ def test_how_often_checkpoints_are_written_does_not_matter(tmp_path: Path) -> No
 
 
 def test_a_finished_run_goes_on_with_a_larger_budget(tmp_path: Path) -> None:
-    quiet(TINY.replace(matches=12), tmp_path)
+    quiet(TINY.replace(games=12), tmp_path)
     before = rows(tmp_path)
-    quiet(TINY.replace(matches=24), tmp_path)
+    quiet(TINY.replace(games=24), tmp_path)
     assert rows(tmp_path)[: len(before)] == before
-    assert rows(tmp_path)[-1]["matches"] >= 24
-    assert read_config(tmp_path / "config.toml").matches == 24
+    assert rows(tmp_path)[-1]["games"] >= 24
+    assert read_config(tmp_path / "config.toml").run.games == 24
 
 
 def test_a_finished_run_stays_as_it_is(tmp_path: Path) -> None:
-    config = TINY.replace(matches=8, measurements=1, ladder_games=2)
+    config = TINY.replace(games=8, measurements=1, ladder_games=2)
     quiet(config, tmp_path)
     expected = everything(tmp_path)
     quiet(None, tmp_path)
@@ -158,19 +158,19 @@ def test_a_finished_run_stays_as_it_is(tmp_path: Path) -> None:
 
 def test_matches_are_counted_and_learned(tmp_path: Path) -> None:
     seen: list[Status] = []
-    path = quiet(TINY, tmp_path, watch=lambda status: seen.append(Status(**vars(status))))
+    path = quiet(TINY, tmp_path, watch=lambda status: seen.append(status))
     last = rows(tmp_path)[-1]
     assert last["kind"] == "phase"
-    assert 24 <= last["matches"] == seen[-1].matches
+    assert 24 <= last["games"] == seen[-1].games
     assert last["evaluations"] > 24 * 10
     assert last["states"] > 0
     assert [row["phase"] for row in rows(tmp_path)] == list(range(1, last["phase"] + 1))
-    assert [status.matches for status in seen] == sorted(status.matches for status in seen)
+    assert [status.games for status in seen] == sorted(status.games for status in seen)
     assert path == tmp_path / "checkpoints" / path.parent.name / "network.safetensors"
     description = load_network(path).description
     assert description is not None
     assert description.game == "dice-nim"
-    assert description.training["matches"] == last["matches"]
+    assert description.training["games"] == last["games"]
     assert description.training["config"]["hidden"] == 16
 
 
@@ -200,12 +200,12 @@ def test_self_play_sees_whole_phases_while_the_next_is_under_way(
 
 
 def test_learning_lowers_the_loss(tmp_path: Path) -> None:
-    quiet(TINY.replace(matches=150, duplication=4.0, batch=32, learning_rate=3e-3), tmp_path)
+    quiet(TINY.replace(games=150, duplication=4.0, batch=32, learning_rate=3e-3), tmp_path)
     losses = [row["loss"] for row in rows(tmp_path)]
     assert np.mean(losses[-5:]) < 0.75 * np.mean(losses[:5])
 
 
-# Before the first match
+# Before the first game
 
 
 @pytest.mark.parametrize("terminal", [dicent.TerminalValue(), dicent.TerminalValue("depth", 15)])
@@ -220,7 +220,7 @@ def test_pretraining_learns_the_ends_of_random_games(
         return real(learner, data, *others)
 
     monkeypatch.setattr(Learner, "phase", phase)
-    quiet(TINY.replace(pretraining=100, matches=1), tmp_path, terminal=terminal)
+    quiet(TINY.replace(pretraining=100, games=1), tmp_path, terminal=terminal)
     game = dicent.make("dice-nim")
     first, ends = phases[0], dicent.rollouts(game, 100, seed=TINY.seed)
     assert rows(tmp_path)[0]["kind"] == "pretraining"
@@ -243,7 +243,7 @@ def test_components_of_ones_own_are_used(tmp_path: Path) -> None:
             calls.append("selection")
             return super().probabilities(*arguments)
 
-    class Memory(SmoothReplay):
+    class Memory(SmoothReplayBuffer):
         def sample(self, rng: np.random.Generator) -> Any:
             calls.append("replay")
             return super().sample(rng)
@@ -255,7 +255,7 @@ def test_components_of_ones_own_are_used(tmp_path: Path) -> None:
     terminal = dicent.TerminalValue("halves", 5, function=lambda result, ply: result / 2)
     module = dicent.ResidualNetwork(dicent.make("dice-nim").input_shape, filters=4, blocks=1, hidden=8)
     path = quiet(
-        TINY.replace(matches=8),
+        TINY.replace(games=8),
         tmp_path,
         search=search,
         selection=Mine(),
@@ -280,33 +280,33 @@ def test_a_run_does_not_go_on_with_other_components_than_it_was_begun_with(
         pass
 
     first, then = ({"selection": Mine()}, {}) if begun == "with" else ({}, {"selection": Mine()})
-    config = TINY.replace(matches=8)
+    config = TINY.replace(games=8)
     quiet(config, tmp_path, **first)
     for name in ("metrics.jsonl", "games.jsonl"):  # as if it had been killed after its last checkpoint
         with open(tmp_path / name, "a") as file:
             file.write("{}\n")
     before = {path: path.read_bytes() for path in tmp_path.rglob("*.*l")}
-    told = r"begun with other components \((selection Mine, )?module DenseNetwork\) than are given now"
+    told = r"started with other components \((selection Mine, )?module DenseNetwork\) than are given now"
     with pytest.raises(DicentError, match=told):
-        quiet(config.replace(matches=1000), tmp_path, **then)
+        quiet(config.replace(games=1000), tmp_path, **then)
     assert before == {path: path.read_bytes() for path in tmp_path.rglob("*.*l")}
-    quiet(config.replace(matches=16), tmp_path, **first)
+    quiet(config.replace(games=16), tmp_path, **first)
 
 
 def test_searches_and_terminal_values_of_ones_own_are_told_apart(tmp_path: Path) -> None:
     def halves(name: str) -> dicent.TerminalValue:
         return dicent.TerminalValue(name, 5, function=lambda result, ply: result / 2)
 
-    config = TINY.replace(matches=8)
+    config = TINY.replace(games=8)
     quiet(config, tmp_path, search=lambda e: dicent.Descent(e), terminal=halves("mine"))
     for search, name in ((dicent.Unbounded, "mine"), (dicent.Descent, "another")):
-        with pytest.raises(DicentError, match="begun with other components"):
+        with pytest.raises(DicentError, match="started with other components"):
             quiet(config, tmp_path, search=lambda e, search=search: search(e), terminal=halves(name))
     quiet(config, tmp_path, search=lambda e: dicent.Descent(e), terminal=halves("mine"))
 
 
 def test_a_depth_network_tells_win_probabilities(tmp_path: Path) -> None:
-    quiet(TINY.replace(terminal="depth", matches=40), tmp_path)
+    quiet(TINY.replace(terminal="depth", games=40), tmp_path)
     loaded = load_network(tmp_path)
     assert loaded.terminal == dicent.TerminalValue("depth", 15)
     assert loaded.gain_map is not None
@@ -322,7 +322,7 @@ def test_the_ladder_judges_by_what_a_network_has_learned(
     search: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Self-play with a policy learns decisions alone; what it says of chance states must not matter."""
-    quiet(TINY.replace(search=search, matches=4), tmp_path)
+    quiet(TINY.replace(search=search, games=4), tmp_path)
     network, game = load_network(tmp_path), dicent.make("dice-nim")
     scores = measure(network, game, 8, 0, 1)
     assert set(scores) == {"random", "greedy", "uct:100", "uct:1000"}
@@ -345,24 +345,24 @@ def test_the_ladder_judges_by_what_a_network_has_learned(
 
 def test_lines_that_a_kill_has_cut_off_are_left_out(tmp_path: Path) -> None:
     with RunFolder(tmp_path) as folder:
-        assert folder.read_lines("metrics.jsonl") == []
+        assert folder.metrics() == []
         folder.cut("metrics.jsonl", 3)
         for i in range(4):
             folder.append("metrics.jsonl", json.dumps({"i": i}))
         with open(tmp_path / "metrics.jsonl", "a") as file:
             file.write('{"i": 4, "lo')
-        assert folder.read_lines("metrics.jsonl") == [{"i": i} for i in range(4)]
+        assert folder.metrics() == [{"i": i} for i in range(4)]
         folder.cut("metrics.jsonl", 3)
         folder.append("metrics.jsonl", '{"i": 3}')
         assert (tmp_path / "metrics.jsonl").read_text() == "".join(f'{{"i": {i}}}\n' for i in range(4))
 
 
 def test_the_report_shows_the_curves(tmp_path: Path) -> None:
-    quiet(TINY.replace(measurements=1, ladder_games=2, matches=12), tmp_path / "my <run>")
+    quiet(TINY.replace(measurements=1, ladder_games=2, games=12), tmp_path / "my <run>")
     page = (tmp_path / "my <run>" / "report.html").read_text()
     assert "my &lt;run&gt;" in page
     assert page.count("<svg") == 4  # strength, exactness, loss, speed
-    for text in ("uct:1000", "mean squared error", "evaluations a second", "12 matches", "hidden = 16"):
+    for text in ("uct:1000", "mean squared error", "evaluations a second", "12 games", "hidden = 16"):
         assert text in page
     assert "NaN" not in page
     assert "<run>" not in page
@@ -399,8 +399,8 @@ def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
 
 
 FLAGS = (
-    *("--game", "dice-nim", "--matches", "6", "--hidden", "16", "--layers", "2", "--at-once", "4"),
-    *("--evaluations-per-move", "10", "--measurements", "0", "--threads", "1", "--matches-per-update", "4"),
+    *("--game", "dice-nim", "--games", "6", "--hidden", "16", "--layers", "2", "--games-at-once", "4"),
+    *("--evaluations-per-move", "10", "--measurements", "0", "--threads", "1", "--games-per-update", "4"),
 )
 
 
@@ -409,31 +409,31 @@ def test_the_command_starts_goes_on_and_refuses(command: Callable[..., str], tmp
     said = command(folder, *FLAGS)
     assert "dice-nim in" in said
     assert "weights" in said
-    assert "matches/hour" in said
+    assert "games/hour" in said
     assert "The network is in" in said
     assert f"{folder}/report.html" in said
-    assert read_config(tmp_path / "run" / "config.toml").hidden == 16
-    assert "The network is in" in command(folder, "--matches", "12")
-    assert rows(tmp_path / "run")[-1]["matches"] >= 12
-    assert read_config(tmp_path / "run" / "config.toml").matches == 12
+    assert read_config(tmp_path / "run" / "config.toml").network.hidden == 16
+    assert "The network is in" in command(folder, "--games", "12")
+    assert rows(tmp_path / "run")[-1]["games"] >= 12
+    assert read_config(tmp_path / "run" / "config.toml").run.games == 12
     assert "The network is in" in command(folder)
-    assert "The network is in" in command("--matches", "13", folder)  # in any order
+    assert "The network is in" in command("--games", "13", folder)  # in any order
     assert "other settings (hidden)" in command(folder, "--hidden", "32", status=1)
-    assert "--preset is for new ones" in command(folder, "--preset", "paper", status=1)
+    assert "--preset is for new runs" in command(folder, "--preset", "paper", status=1)
 
 
 def test_the_command_needs_a_budget_and_a_preset_that_exists(
     command: Callable[..., str], tmp_path: Path
 ) -> None:
     assert "a run needs a budget" in command(str(tmp_path / "run"), "--game", "dice-nim", status=1)
-    assert "no preset 'desktop'" in command(str(tmp_path / "x"), "--preset", "desktop", status=1)
+    assert "(got 'desktop')" in command(str(tmp_path / "x"), "--preset", "desktop", status=1)
     assert "The network is in" in command(str(tmp_path / "run"), *FLAGS)  # nothing was left of the first
 
 
 def test_a_minute_is_a_minute(tmp_path: Path) -> None:
     """Wall time in all, the last measurement and the report included."""
     begin = time.monotonic()
-    config = TINY.replace(matches=None, minutes=2.5 / 60, measurements=1, ladder_games=2)
+    config = TINY.replace(games=None, minutes=2.5 / 60, measurements=1, ladder_games=2)
     quiet(config, tmp_path, announce=lambda _: begin_again())
 
     def seconds() -> float:
@@ -453,7 +453,7 @@ def begin_again() -> None:
 
 def test_a_missing_tensorboard_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
-    config = Config(game="dice-nim", matches=4, at_once=2, hidden=8, measurements=0, tensorboard=True)
+    config = TINY.replace(games=4, tensorboard=True)
     with pytest.raises(DicentError, match="pip install tensorboard"):
         train(config, tmp_path / "run")
     assert not (tmp_path / "run" / "config.toml").exists()
@@ -463,7 +463,7 @@ def test_a_missing_tensorboard_is_told(tmp_path: Path, monkeypatch: pytest.Monke
 @pytest.mark.parametrize("planes", ["pieces", "moves"])
 def test_a_run_that_was_shown_other_planes_is_told_how_to_go_on(planes: str, tmp_path: Path) -> None:
     """As one from before the game had a choice of them; also where its weights would fit."""
-    config = TINY.replace(game=f"ewn:pieces=3,size=4,planes={planes}", matches=8)
+    config = TINY.replace(game=f"ewn:pieces=3,size=4,planes={planes}", games=8)
     train(config, tmp_path, warn=quiet)
     text = (tmp_path / "config.toml").read_text()
     (tmp_path / "config.toml").write_text(text.replace(f",planes={planes}", ""))
@@ -471,10 +471,10 @@ def test_a_run_that_was_shown_other_planes_is_told_how_to_go_on(planes: str, tmp
     with pytest.raises(
         DicentError, match=f'write game = "ewn:size=4,pieces=3,planes={planes}" into its config'
     ):
-        train(config.replace(game="ewn:pieces=3,size=4", matches=16), tmp_path, warn=quiet)
+        train(config.replace(game="ewn:pieces=3,size=4", games=16), tmp_path, warn=quiet)
     assert {path: path.read_bytes() for path in checkpoints(tmp_path)[-1].iterdir()} == before
     (tmp_path / "config.toml").write_text(text)
-    train(config.replace(matches=16), tmp_path, warn=quiet)
+    train(config.replace(games=16), tmp_path, warn=quiet)
 
 
 def test_a_module_for_other_planes_is_refused(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Self-play: which states of a match are learned, and with which values."""
+"""Self-play: which states of a game are learned, and with which values."""
 
 from collections.abc import Callable
 
@@ -34,8 +34,8 @@ from .self_playing import (
     Watched,
     end_of,
     from_outside,
-    matches,
     numbers,
+    play_games,
     roots_of,
     settings_of,
     states_of,
@@ -62,10 +62,10 @@ def float32(value: float) -> float:
 def test_expanded_and_finished_states_are_learned_and_no_other(
     kind: type[Descent], completion: bool, judge: str, game: Game
 ) -> None:
-    played = matches(kind(JUDGES[judge](), completion), game, 3, size=2, kind=Watched)
+    everything = play_games(kind(JUDGES[judge](), completion), game, 3, size=2, kind=Watched)
     leaves = 0
-    for match in played:
-        learned, tree = numbers(game, match.data), WATCHED[-1].trees[match.number]
+    for played in everything:
+        learned, tree = numbers(game, played.dataset), WATCHED[-1].trees[played.number]
         assert learned == {
             state: float32(value)
             for state, (kind_of, expanded, value) in tree.items()
@@ -75,8 +75,8 @@ def test_expanded_and_finished_states_are_learned_and_no_other(
         for state, value in learned.items():
             if state.result is not None:
                 assert value == state.result
-        assert learned[end_of(game, match)] == match.result
-        for root in roots_of(game, match):
+        assert learned[end_of(game, played)] == played.result
+        for root in roots_of(game, played):
             assert root in learned
     assert leaves > 0  # there was something to leave out
 
@@ -85,8 +85,8 @@ def test_expanded_and_finished_states_are_learned_and_no_other(
 def test_no_value_is_the_evaluators_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """States that were judged and never expanded do not occur; those that occur come from children."""
     evaluator = RandomEvaluator(1)
-    match = matches(Descent(evaluator, completion=False), NIM, 1)[0]
-    learned = numbers(NIM, match.data)
+    played = play_games(Descent(evaluator, completion=False), NIM, 1)[0]
+    learned = numbers(NIM, played.dataset)
     for state in learned:
         if state.result is None:
             assert learned[state] != pytest.approx(judged(state, evaluator), abs=1e-6)
@@ -103,15 +103,15 @@ def test_expectiminimax_learns_inner_states_from_their_deepest_search(depth: int
     evaluator = RandomEvaluator(1)
     game = dicent.make("dice-nim:stones=6")
     searched = 0
-    for match in matches(Expectiminimax(evaluator), game, 2, limit=Limit(depth=depth)):
+    for played in play_games(Expectiminimax(evaluator), game, 2, limit=Limit(depth=depth)):
         best: dict[State, tuple[int, float]] = {}
-        for root in roots_of(game, match):
+        for root in roots_of(game, played):
             analysis = Expectiminimax(evaluator).analyse(root, Limit(depth=depth))
             for state, left in within(root, analysis.depth):
                 if left >= best.get(state, (0, 0.0))[0]:
                     best[state] = left, value_at_horizon(state, left, evaluator)
             searched += 1
-        found = numbers(game, match.data)
+        found = numbers(game, played.dataset)
         assert found == pytest.approx({state: value for state, (_, value) in best.items()}, abs=1e-6)
     assert searched > 2
 
@@ -136,8 +136,8 @@ def within(root: State, depth: int) -> list[tuple[State, int]]:
 
 @pytest.mark.usefixtures("uncompiled")
 def test_expectiminimax_learns_no_state_of_a_depth_that_was_not_finished() -> None:
-    for match in matches(Expectiminimax(from_outside()), EWN, 2, limit=Limit(evaluations=25)):
-        learned = numbers(EWN, match.data)
+    for played in play_games(Expectiminimax(from_outside()), EWN, 2, limit=Limit(evaluations=25)):
+        learned = numbers(EWN, played.dataset)
         for state, value in learned.items():
             if state.result is None:
                 after = (
@@ -148,8 +148,8 @@ def test_expectiminimax_learns_no_state_of_a_depth_that_was_not_finished() -> No
                 assert after
                 assert np.isfinite(value)
                 assert value != pytest.approx(judged(state, from_outside()), abs=1e-7)
-        assert learned[end_of(EWN, match)] == match.result
-        assert set(roots_of(EWN, match)) <= set(learned)
+        assert learned[end_of(EWN, played)] == played.result
+        assert set(roots_of(EWN, played)) <= set(learned)
 
 
 # Root, terminal and policy data
@@ -162,33 +162,34 @@ def test_root_and_terminal_learning(search: type[TreeSearch], terminal: Terminal
     evaluator = from_outside()
     evaluator.terminal = terminal
     played = {
-        data: matches(search(evaluator), NIM, 3, data=data, seed=4) for data in ("tree", "root", "terminal")
+        data: play_games(search(evaluator), NIM, 3, targets=data, seed=4)
+        for data in ("tree", "root", "terminal")
     }
     for tree, root, end in zip(*played.values(), strict=True):
         assert tree.chosen.tolist() == root.chosen.tolist() == end.chosen.tolist()
         states = roots_of(NIM, root)
-        assert [NIM.state(cells) for cells in root.data.states] == states
-        assert [NIM.state(cells) for cells in end.data.states] == states
-        assert root.data.values.tolist() == np.float32(root.root_values).tolist()
+        assert [NIM.state(cells) for cells in root.dataset.states] == states
+        assert [NIM.state(cells) for cells in end.dataset.states] == states
+        assert root.dataset.values.tolist() == np.float32(root.root_values).tolist()
         assert len(states) == root.plies
-        assert end.data.values.tolist() == [terminal.value(end_of(NIM, end), end.plies)] * len(states)
-        found = zip(tree.data.states.tolist(), tree.data.values.tolist(), strict=True)
-        assert ([*states[-1].cells.tolist()], root.data.values[-1]) in found  # no later search changed it
+        assert end.dataset.values.tolist() == [terminal.value(end_of(NIM, end), end.plies)] * len(states)
+        found = zip(tree.dataset.states.tolist(), tree.dataset.values.tolist(), strict=True)
+        assert ([*states[-1].cells.tolist()], root.dataset.values[-1]) in found  # no later search changed it
         assert (end_of(NIM, tree).cells.tolist(), terminal.value(end_of(NIM, tree), tree.plies)) in zip(
-            tree.data.states.tolist(), tree.data.values.tolist(), strict=True
+            tree.dataset.states.tolist(), tree.dataset.values.tolist(), strict=True
         )
 
 
 @pytest.mark.usefixtures("uncompiled")
 @pytest.mark.parametrize("game", [NIM, EWN], ids=lambda game: game.name)
 def test_policies_are_shares_of_the_visits_and_values_are_results(game: Game) -> None:
-    played = matches(Puct(BytePolicy(), noise=0.25), game, 3, 2, kind=Watched, **settings_of("puct"))
-    for match in played:
-        states = roots_of(game, match)
-        assert [game.state(cells) for cells in match.data.states] == states
-        assert match.data.values.tolist() == [match.result] * match.plies
+    everything = play_games(Puct(BytePolicy(), noise=0.25), game, 3, 2, kind=Watched, **settings_of("puct"))
+    for played in everything:
+        states = roots_of(game, played)
+        assert [game.state(cells) for cells in played.dataset.states] == states
+        assert played.dataset.values.tolist() == [played.result] * played.plies
         for state, policy, visits in zip(
-            states, match.data.policies, WATCHED[-1].visits[match.number], strict=True
+            states, played.dataset.policies, WATCHED[-1].visits[played.number], strict=True
         ):
             assert tuple(sorted(visits)) == tuple(sorted(state.legal_actions))
             assert sum(visits.values()) == 19  # the first simulation values the root
@@ -213,7 +214,7 @@ def test_noise_is_new_for_every_move() -> None:
         def kernels(self, bound: Bound, size: int) -> NoisyKernels:
             return NoisyKernels(bound, self.evaluator, self.settings(), 1.25, self.noise, self.alpha)
 
-    matches(Noisy(BytePolicy(), noise=0.25), game, 1, **settings_of("puct"))
+    play_games(Noisy(BytePolicy(), noise=0.25), game, 1, **settings_of("puct"))
     assert len({noise.tobytes() for noise in seen}) == len(seen) >= 5
 
 
@@ -223,7 +224,9 @@ def test_noise_is_new_for_every_move() -> None:
 @pytest.mark.usefixtures("uncompiled")
 def test_symmetric_states_have_the_sign_and_the_policy_of_their_image() -> None:
     rng = np.random.default_rng(0)
-    states = [s for match in matches(Descent(RandomEvaluator(1)), EWN, 2) for s, _ in states_of(EWN, match)]
+    states = [
+        s for played in play_games(Descent(RandomEvaluator(1)), EWN, 2) for s, _ in states_of(EWN, played)
+    ]
     signs = set()
     for state in states:
         for k, image in enumerate(state.symmetries):

@@ -30,21 +30,21 @@ class Shallow(torch.nn.Module):
 @pytest.fixture
 def known(monkeypatch: pytest.MonkeyPatch) -> None:
     """`Shallow` is known to files, for this test."""
-    monkeypatch.setattr(nets, "KINDS", dict(nets.KINDS))
+    monkeypatch.setattr(nets, "NETWORKS", dict(nets.NETWORKS))
     dicent.register_network("shallow", Shallow)
 
 
 @pytest.mark.usefixtures("known")
 def test_a_network_of_ones_own_is_kept_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shape = dicent.make("dice-nim").input_shape
-    quiet(TINY.replace(matches=8), tmp_path, module=Shallow(shape))
-    path = quiet(TINY.replace(matches=16), tmp_path, module=Shallow(shape))
+    quiet(TINY.replace(games=8), tmp_path, module=Shallow(shape))
+    path = quiet(TINY.replace(games=16), tmp_path, module=Shallow(shape))
     network, state = load_network(path), dicent.make("dice-nim").initial_state(0)
     assert isinstance(network.module, Shallow)
     assert network.description is not None
-    assert network.description.training["matches"] >= 16  # matches may end together
+    assert network.description.training["games"] >= 16  # games may end together
     assert -1 < network.evaluate(state.game, state.cells[None])[0] < 1
-    monkeypatch.setattr(nets, "KINDS", dict(nets.OURS))  # as in a process that knows nothing of it
+    monkeypatch.setattr(nets, "NETWORKS", dict(nets.BUILT_IN))  # as in a process that knows nothing of it
     with pytest.raises(dicent.NetworkFileError, match=r"no network 'shallow'.*register_network"):
         load_network(path)
 
@@ -53,7 +53,7 @@ def test_a_network_of_ones_own_is_kept_and_goes_on(tmp_path: Path, monkeypatch: 
 @pytest.mark.usefixtures("known")
 def test_a_network_that_cannot_be_kept_is_told_before_it_learns(settings: Any, tmp_path: Path) -> None:
     module = Shallow(dicent.make("dice-nim").input_shape, settings)
-    with pytest.raises(DicentError, match=r"Shallow\.settings do not make the network anew"):
+    with pytest.raises(DicentError, match=r"Shallow\.settings do not rebuild the network"):
         train(TINY, tmp_path / "run", module=module)
     assert not (tmp_path / "run" / "config.toml").exists()
 
@@ -79,9 +79,9 @@ class Forgetful(Shallow):
 def test_settings_must_make_the_same_network_anew(tmp_path: Path) -> None:
     dicent.register_network("forgetful", Forgetful)
     shape = dicent.make("dice-nim").input_shape
-    with pytest.raises(DicentError, match=r"Forgetful\.settings make a network with other weights"):
+    with pytest.raises(DicentError, match=r"Forgetful\.settings build a network with other weights"):
         train(TINY, tmp_path, module=Forgetful(shape, 5))
-    with pytest.raises(DicentError, match=r"Shallow\.settings do not make the network anew: .*input_shape"):
+    with pytest.raises(DicentError, match=r"Shallow\.settings do not rebuild the network: .*input_shape"):
         train(TINY, tmp_path, module=Shallow(shape, {}))
 
 
@@ -94,8 +94,8 @@ def test_a_network_of_ones_own_is_shown_what_it_has_learned_to_see() -> None:
 
 
 def test_only_networks_under_names_of_their_own_are_registered() -> None:
-    with pytest.raises(DicentError, match="'dense' is a network that comes with Dicent"):
+    with pytest.raises(DicentError, match="'dense' is the name of a built-in network"):
         dicent.register_network("dense", Shallow)
     for nothing in (Shallow((1, 1, 1)), int):
-        with pytest.raises(DicentError, match="no class of torch modules"):
+        with pytest.raises(DicentError, match=r"must be a subclass of torch\.nn\.Module"):
             dicent.register_network("mine", nothing)  # type: ignore[arg-type]

@@ -26,7 +26,7 @@ from dicent.reproduction import reproduce as module
 from dicent.reproduction.reproduce import Step
 from dicent.reproduction.scale import ALPHAZERO, SCALES
 
-QUICK = {"at_once": 4, "evaluations_per_move": 4, "measurements": 0, "matches_per_update": 4}
+QUICK = {"games_at_once": 4, "evaluations_per_move": 4, "measurements": 0, "games_per_update": 4}
 TINY = Scale(
     "tiny",
     processes=1,
@@ -34,7 +34,7 @@ TINY = Scale(
     games=2,
     play=Limit(depth=1),
     simulations=3,
-    matches=8,
+    self_play_games=8,
     network={"network": "residual", "filters": 2, "blocks": 1, "hidden": 8},
     descent={**QUICK, "waves": False, "overlap": True, "batch": 64},
     alphazero=QUICK,
@@ -120,7 +120,7 @@ def test_what_was_done_is_what_the_paper_did(whole: tuple[Path, ReproductionResu
     assert len(result.tournament.encounters) == 15
     assert [len(tournament.encounters) for tournament in result.against] == [6]
     assert len(all_games(folder)) == 2 * (15 + 6)
-    assert all(one.matches >= 8 for one in result.learned)
+    assert all(one.games >= 8 for one in result.learned)
     assert json.loads(json.dumps(result.to_dict()))["finished"]
 
 
@@ -146,7 +146,7 @@ def test_killed_again_and_again_it_repeats_no_training_and_no_game(
         for path, content in networks.items():
             assert path.read_bytes() == content
         for path in tmp_path.glob("runs/*/checkpoints/*/state.json"):
-            if json.loads(path.read_text())["finished"]:
+            if json.loads(path.read_text())["run"]["finished"]:
                 file = path.with_name("network.safetensors")
                 networks[file] = file.read_bytes()
     assert len(networks) == 7
@@ -168,7 +168,7 @@ def test_it_works_for_some_minutes_and_goes_on_later(tmp_path: Path) -> None:
 
 def test_a_process_in_which_no_match_ended_has_learned_nothing_and_stops_nothing(tmp_path: Path) -> None:
     result = reproduce(tmp_path, TINY.replace(seconds=1e-9))
-    assert [learned.matches for learned in result.learned] == [0] * 7
+    assert [learned.games for learned in result.learned] == [0] * 7
     assert result.finished
 
 
@@ -209,7 +209,7 @@ def test_it_goes_on_elsewhere_from_what_was_packed(
             reproduce(folder, TINY, watch=stop_at(stage, done))
         parts += piece.pack(folder, tmp_path / f"{number}.tar")
     piece.unpack(parts, tmp_path / "last")  # the older parts come first, the newer files stay
-    assert not list(tmp_path.glob("last/**/replay.safetensors"))
+    assert not list(tmp_path.glob("last/**/replay_buffer.safetensors"))
     assert facts(reproduce(tmp_path / "last", TINY)) == facts(whole[1])
     assert all_games(tmp_path / "last") == all_games(whole[0])
     assert len(networks_in(parts)) == 7  # each once
@@ -236,7 +236,7 @@ def test_a_process_that_was_broken_off_goes_on_without_its_replay(
 
     with pytest.raises(KeyboardInterrupt):
         reproduce(there, TINY, watch=watch, warn=said.append)
-    assert any("replay.safetensors is not there" in text for text in said)
+    assert any("replay_buffer.safetensors is missing" in text for text in said)
     (file,) = there.glob("runs/determinized-gain-1/checkpoints/*/*.safetensors")
     assert file.name == "network.safetensors"  # what it has learned, and in half precision
     assert {tensor.dtype for tensor in safetensors.numpy.load_file(file).values()} == {np.dtype(np.float16)}
@@ -313,7 +313,7 @@ def test_other_settings_are_refused(
     with module._locked(folder), pytest.raises(DicentError, match="another process works"):
         reproduce(folder, TINY)
     assert main(["reproduce", str(folder), "--scale", "huge"]) == 1
-    assert "possible are smoke, small, gpu, paper" in capsys.readouterr().err
+    assert "must be one of smoke, small, gpu, paper" in capsys.readouterr().err
     assert main(["reproduce", str(folder), "--scale", "smoke", "--games", "3"]) == 1
     assert "even number" in capsys.readouterr().err
 
@@ -345,14 +345,18 @@ def test_scales_are_the_papers_arm(name: str) -> None:
     for run in runs:
         config = scale.config(run)
         assert config.game == "ewn-paper"
-        assert config.minutes == pytest.approx(scale.seconds / 60)  # equal wall time for all
-        assert config.network == "residual"
+        assert config.run.minutes == pytest.approx(scale.seconds / 60)  # equal wall time for all
+        assert config.network.network == "residual"
         if run.arm != ALPHAZERO:
-            assert not config.completion
-            assert (config.selection, config.schedule, config.data) == ("ordinal", "annealed", "tree")
-            assert (config.replay, config.duplication) == ("smooth", 3.0)
-            assert (config.search, config.terminal) == (run.arm.search, run.arm.terminal)
-            assert config.replay_matches >= config.matches_per_update
+            assert not config.search.completion
+            assert (config.self_play.selection, config.self_play.schedule, config.self_play.targets) == (
+                "ordinal",
+                "annealed",
+                "tree",
+            )
+            assert (config.replay.replay, config.replay.duplication) == ("smooth", 3.0)
+            assert (config.search.search, config.search.terminal) == (run.arm.search, run.arm.terminal)
+            assert config.replay.replay_games >= config.learner.games_per_update
 
 
 def test_the_scale_paper_is_as_published() -> None:
@@ -360,8 +364,8 @@ def test_the_scale_paper_is_as_published() -> None:
     config = scale.config(scale.runs(0)[0])
     kept = {"keep_checkpoints", "record_every", "measurements", "minutes", "search", "terminal", "seed"}
     theirs = preset("paper")
-    assert all(getattr(config, f) == getattr(theirs, f) for f in vars(config) if f not in kept)
-    assert config.minutes == 30 * 24 * 60
+    assert all(config.flat()[f] == theirs.flat()[f] for f in theirs.flat() if f not in kept)
+    assert config.run.minutes == 30 * 24 * 60
     assert (scale.processes, scale.alphazero_processes, scale.games) == (4, 3, 4)
     assert (scale.play, scale.simulations) == (Limit(time=1.5), 1600)
 

@@ -117,7 +117,7 @@ def test_verdicts_follow_the_interval(interval: tuple[float, float], threshold: 
 
 
 def invented(scale: Scale) -> ReproductionResult:
-    """A result in which depth is worth 10 points in every match, and AlphaZero loses 60 to 40."""
+    """A result in which depth is worth 10 points in every game, and AlphaZero loses 60 to 40."""
     runs = tuple(scale.runs(0))
     ours = [run for run in runs if run.arm != ALPHAZERO]
     rng = np.random.default_rng(1)
@@ -194,7 +194,7 @@ def test_each_network_has_its_score() -> None:
     one = networks["descent-depth-2"]
     row = scores.adjusted[list(networks).index("descent-depth-2")]
     assert one.value == pytest.approx((row.sum() - 0.5) / 23)
-    half = 0.02 / np.sqrt(23)  # each of the 23 matches is known to 0.02
+    half = 0.02 / np.sqrt(23)  # each of the 23 games is known to 0.02
     assert one.interval == one.games_interval == pytest.approx((one.value - half, one.value + half))
     assert f"| descent-depth-2 | {100 * one.plain:.1f} % |" in as_markdown(sections(result))
 

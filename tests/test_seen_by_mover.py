@@ -80,7 +80,8 @@ def test_a_run_makes_a_network_that_suits_the_game(
     planes: str, seen: bool, network: str, tmp_path: Path
 ) -> None:
     game = f"ewn:size=3,pieces=1,planes={planes}"
-    config = TINY.replace(game=game, matches=4, network=network, filters=2, blocks=1, hidden=4)
+    size = {"filters": 2, "blocks": 1} if network == "residual" else {"layers": 2}
+    config = TINY.replace(game=game, games=4, network=network, hidden=4, **size)
     loaded = dicent.load_network(quiet(config, tmp_path))
     settings: Any = loaded.module.settings
     assert settings["seen_by_mover"] is seen
@@ -103,7 +104,7 @@ def test_both_sides_must_be_what_they_look(edited: Edit) -> None:
 
 def test_a_network_for_the_movers_side_is_for_games_that_show_it(tmp_path: Path) -> None:
     module = DenseNetwork(dicent.make("dice-nim").input_shape, hidden=8, seen_by_mover=True)
-    with pytest.raises(dicent.DicentError, match="dice-nim does not show its states so"):
+    with pytest.raises(dicent.DicentError, match="dice-nim does not encode states from the mover's side"):
         dicent.train(TINY, tmp_path / "run", module=module)
 
 

@@ -316,7 +316,7 @@ def test_runs_and_tournaments_are_shown(client: httpx.Client, tmp_path: Path) ->
     (tmp_path / "secret" / "config.toml").write_text('game = "ewn"\n')
     with served(tmp_path, runs=runs) as own:
         [run] = own.get("/api/runs").json()
-        assert (run["name"], run["game"], run["minutes"], run["matches"], run["loss"]) == (
+        assert (run["name"], run["game"], run["minutes"], run["games"], run["loss"]) == (
             "mine",
             "ewn",
             1.5,
@@ -327,7 +327,7 @@ def test_runs_and_tournaments_are_shown(client: httpx.Client, tmp_path: Path) ->
         curves = {curve["name"]: (curve["x"], curve["y"]) for curve in shown["curves"]}
         assert curves["random"] == ([1.5], [0.75])
         assert curves["loss"] == ([1.0], [0.5])
-        assert [game["number"] for game in shown["games"]] == [2, 1]
+        assert [game["number"] for game in shown["records"]] == [2, 1]
         [cup] = own.get("/api/tournaments").json()
         assert (cup["name"], cup["players"], cup["finished"]) == ("cup", ["random", "uct:3"], True)
         table = own.get("/api/tournaments/cup").json()

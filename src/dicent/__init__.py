@@ -67,10 +67,11 @@ if TYPE_CHECKING:
     from dicent.kernels.constants import MIN as MIN
     from dicent.kernels.constants import ONGOING as ONGOING
     from dicent.learn.config import Config as Config
+    from dicent.learn.config import config as config
     from dicent.learn.config import preset as preset
-    from dicent.learn.replay import PlainReplay as PlainReplay
-    from dicent.learn.replay import Replay as Replay
-    from dicent.learn.replay import SmoothReplay as SmoothReplay
+    from dicent.learn.replay import PlainReplayBuffer as PlainReplayBuffer
+    from dicent.learn.replay import ReplayBuffer as ReplayBuffer
+    from dicent.learn.replay import SmoothReplayBuffer as SmoothReplayBuffer
     from dicent.learn.selection import EpsilonGreedy as EpsilonGreedy
     from dicent.learn.selection import Ordinal as Ordinal
     from dicent.learn.selection import Selection as Selection
@@ -152,12 +153,13 @@ _HOMES = {
     ),
     "dicent.learn.config": (
         "Config",
+        "config",
         "preset",
     ),
     "dicent.learn.replay": (
-        "PlainReplay",
-        "Replay",
-        "SmoothReplay",
+        "PlainReplayBuffer",
+        "ReplayBuffer",
+        "SmoothReplayBuffer",
     ),
     "dicent.learn.selection": (
         "EpsilonGreedy",

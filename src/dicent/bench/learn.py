@@ -78,7 +78,7 @@ def _network_rows(name: str, kind: str, settings: dict[str, int], rounds: int, s
         f"({min(share):.0%} to {max(share):.0%})",
     )
     if finished:
-        data = concatenate([match.data for match in finished])
+        data = concatenate([match.dataset for match in finished])
         data = data.take(np.arange(max(64, int(4096 * scale))) % len(data))
         learner = Learner(module, game, batch=512)
 

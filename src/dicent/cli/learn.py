@@ -1,4 +1,4 @@
-"""Commands about learning: train."""
+"""The command `train`."""
 
 import contextlib
 import time
@@ -18,19 +18,26 @@ from dicent.cli.shared import Json, app, print_json
 from dicent.errors import DicentError
 from dicent.game.registry import is_game_file, require_installed
 from dicent.learn.config import PRESETS, Config, preset, read_config
+from dicent.learn.config_sections import (
+    LearnerConfig,
+    NetworkConfig,
+    ReplayConfig,
+    RunConfig,
+    SearchConfig,
+    SelfPlayConfig,
+    Setting,
+)
 from dicent.learn.status import Status
 
 if TYPE_CHECKING:
     from dicent.learn.preflight import Preflight
 
-Folder = Annotated[
-    str, tyro.conf.Positional, tyro.conf.arg(metavar="FOLDER", help="Where the run is, or is to be.")
-]
-EVERY = 10.0  # seconds between lines, where the output is no terminal
+Folder = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FOLDER", help="Folder of the run.")]
+EVERY = 10.0  # seconds between lines if the output is not a terminal
 
 
 def add_train(arguments: list[str]) -> None:
-    """Add the command `train`; its defaults are those of the preset, or of the run that it goes on with."""
+    """Add the command `train`; its defaults are those of the preset, or of the run that it resumes."""
     base = _base(arguments) if arguments[:1] == ["train"] else Config()
 
     @app.command
@@ -40,17 +47,30 @@ def add_train(arguments: list[str]) -> None:
             str, tyro.conf.arg(help=f"Start from these settings: {', '.join(PRESETS)}.")
         ] = "laptop",
         json: Json = False,
-        config: tyro.conf.OmitArgPrefixes[Config] = base,
+        game: Annotated[str, tyro.conf.arg(help="Name of the game, or its file.")] = base.game,
+        seed: Annotated[
+            int, tyro.conf.arg(help="Seed; budgets in games or evaluations make runs repeatable.")
+        ] = base.seed,
+        run: tyro.conf.OmitArgPrefixes[RunConfig] = base.run,
+        search: tyro.conf.OmitArgPrefixes[SearchConfig] = base.search,
+        self_play: tyro.conf.OmitArgPrefixes[SelfPlayConfig] = base.self_play,
+        replay: tyro.conf.OmitArgPrefixes[ReplayConfig] = base.replay,
+        network: tyro.conf.OmitArgPrefixes[NetworkConfig] = base.network,
+        learner: tyro.conf.OmitArgPrefixes[LearnerConfig] = base.learner,
     ) -> None:
-        """Learn a game from its rules alone, or go on with a run that was stopped.
+        """Learn a game from its rules alone, or resume a run that was stopped.
 
-        A run is a folder. `dicent train FOLDER --minutes 5` starts one, `dicent train FOLDER` goes on.
+        A run is a folder. `dicent train FOLDER --minutes 5` starts one, `dicent train FOLDER` resumes it.
         """
-        _train(folder, config, json)
+        given: dict[str, Setting] = {"game": game, "seed": seed}
+        for section in (run, search, self_play, replay, network, learner):
+            given |= vars(section)
+        before = base.flat()
+        _train(folder, base.replace(**{k: v for k, v in given.items() if v != before[k]}), json)
 
 
 def _base(arguments: list[str]) -> Config:
-    """The settings that flags change: the run's own, or a preset's."""
+    """Return the settings that flags change: those of the run to resume, or of a preset."""
     paths = [Path(a) / "config.toml" for a in arguments[1:] if not a.startswith("-")]
     path = next((p for p in paths if p.exists()), None)
     chosen = None
@@ -61,7 +81,7 @@ def _base(arguments: list[str]) -> Config:
             chosen = argument.partition("=")[2]
     if path is not None:
         if chosen is not None:
-            raise DicentError(f"{path.parent} is a run with settings of its own: --preset is for new ones")
+            raise DicentError(f"{path.parent} is a run with its own settings: --preset is for new runs")
         config = read_config(path)
         if not any(argument.partition("=")[0] == "--game" for argument in arguments):
             require_installed(config.game, path)  # a folder from elsewhere must not choose a file to run
@@ -73,7 +93,7 @@ def _train(folder: str, config: Config, json: bool) -> None:
     from dicent.learn.train import train
 
     console = Console(highlight=False, stderr=json)
-    console.print(f"[bold]{escape(config.game)}[/] in {escape(folder)}; getting ready")
+    console.print(f"[bold]{escape(config.game)}[/] in {escape(folder)}; preparing")
     screen = _Screen(console)
     with screen, _stopped(console, folder):
         network = train(
@@ -84,31 +104,31 @@ def _train(folder: str, config: Config, json: bool) -> None:
             warn=lambda text: screen.warn(str(text)),
         )
     if json:
-        told = {name: None if value != value else value for name, value in vars(screen.status).items()}
-        print_json({"network": str(network), **told})
+        counters = {name: None if v != v else v for name, v in vars(screen.status).items()}
+        print_json({"network": str(network), **counters})
         return
     console.print(f"The network is in {escape(str(network))}.", soft_wrap=True)
     console.print(f"[dim]Curves:[/] {escape(folder)}/report.html", soft_wrap=True)
-    player = f"puct:{folder}" if config.search == "puct" else folder
+    player = f"puct:{folder}" if config.search.search == "puct" else folder
     game = f" --game {config.game}" if is_game_file(config.game) else ""  # commands run only files they name
     console.print(
         f"[dim]Play it:[/] dicent match {escape(player + game)} uct:1000 --games 200", soft_wrap=True
     )
-    console.print(f"[dim]Go on:[/] dicent train {escape(folder + game)} --minutes 60", soft_wrap=True)
+    console.print(f"[dim]Resume:[/] dicent train {escape(folder + game)} --minutes 60", soft_wrap=True)
 
 
 @contextlib.contextmanager
 def _stopped(console: Console, folder: str) -> Iterator[None]:
-    """Say how to go on with a run that was stopped."""
+    """Print how to resume a run that was stopped."""
     try:
         yield
     except KeyboardInterrupt:
-        console.print(f"Stopped, with everything saved. Go on: dicent train {escape(folder)}", soft_wrap=True)
+        console.print(f"Stopped; everything is saved. Resume: dicent train {escape(folder)}", soft_wrap=True)
         raise
 
 
 class _Screen:
-    """Live progress on a terminal; elsewhere a line now and then."""
+    """Live progress on a terminal; otherwise a line every few seconds."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
@@ -116,7 +136,7 @@ class _Screen:
             Live(console=console, auto_refresh=False, transient=False) if console.is_terminal else None
         )
         self.shown = 0.0
-        self.status = Status()  # as it was told last
+        self.status = Status()  # the latest
 
     def __enter__(self) -> "_Screen":
         if self.live is not None:
@@ -128,21 +148,21 @@ class _Screen:
             self.live.__exit__(None, None, None)
 
     def announce(self, found: "Preflight") -> None:
-        """Say what the run is about to do."""
+        """Print the result of the preflight."""
         self.console.print(
-            f"{found.device}, {found.search_threads} to search and {found.evaluate_threads} to evaluate; "
-            f"{found.parameters:,} weights, {found.memory / 2**20:,.0f} MB of memory; "
+            f"{found.device}, {found.search_threads} search threads, {found.evaluate_threads} evaluation "
+            f"threads; {found.parameters:,} weights, {found.memory / 2**20:,.0f} MB of memory; "
             f"the network alone makes {found.evaluations_per_second:,.0f} evaluations/s: "
-            f"at most {found.matches_per_hour:,.0f} matches/hour",
+            f"at most {found.games_per_hour:,.0f} games/hour",
             soft_wrap=True,
         )
 
     def warn(self, text: str) -> None:
-        """Tell of something that went wrong, but not so that the run must end."""
+        """Print a warning."""
         self.console.print(f"[yellow]warning:[/] {escape(text)}", soft_wrap=True)
 
     def watch(self, status: Status) -> None:
-        """Show how the run stands."""
+        """Show the status of the run."""
         self.status = status
         now = time.monotonic()
         if now - self.shown < (0.5 if self.live else EVERY) and status.progress < 1:
@@ -159,7 +179,7 @@ def _line(status: Status) -> str:
     if status.exactness:
         strength += f"  best endgame moves {status.exactness['best moves']:.0%}"
     return (
-        f"{status.progress:4.0%}  {status.seconds:,.0f} s  {status.matches:,} matches  "
+        f"{status.progress:4.0%}  {status.seconds:,.0f} s  {status.games:,} games  "
         f"{status.states:,} states learned  {status.evaluations_per_second:,.0f} evaluations/s  "
         f"loss {status.loss:.3f}  {strength}"
     ).rstrip()
@@ -169,7 +189,7 @@ def _panel(status: Status) -> Group:
     table = Table(box=None, show_header=False, pad_edge=False)
     left = status.seconds * (1 - status.progress) / max(1e-9, status.progress)
     rows = [
-        ("matches", f"{status.matches:,}"),
+        ("games", f"{status.games:,}"),
         ("states learned", f"{status.states:,}"),
         ("evaluations/s", f"{status.evaluations_per_second:,.0f}"),
         ("loss", f"{status.loss:.4f}"),

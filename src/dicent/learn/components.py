@@ -1,8 +1,8 @@
-"""The components of a run, made from its settings: network, search, self-play, replay, learner."""
+"""Make the components of a run from its settings: network, search, self-play, replay buffer, learner."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,114 +16,147 @@ from dicent.evaluate.terminal_value import TerminalValue, terminal_value
 from dicent.game import Game
 from dicent.game.registry import make
 from dicent.learn.config import Config
-from dicent.learn.replay import PlainReplay, Replay, SmoothReplay
+from dicent.learn.learner import Learner
+from dicent.learn.replay import PlainReplayBuffer, ReplayBuffer, SmoothReplayBuffer
 from dicent.learn.selection import SELECTIONS, ByVisits, Selection
 from dicent.learn.self_play import SelfPlay
-from dicent.nets import build, check_kept, input_shape_of
+from dicent.nets import build, check_saveable, input_shape_of
 from dicent.search.limit import Limit
 from dicent.search.registry import Setting, find_kind
 from dicent.search.registry import make_search as registered_search
 from dicent.search.tree_search import Search, TreeSearch
 
+MakeSearch = Callable[[Evaluator], Search]
+
 
 @dataclass(frozen=True)
-class Own:
-    """Components of one's own, in place of those that the settings name.
+class CustomComponents:
+    """Components that the caller passes in place of those that the settings name."""
 
-    `search` is a function from an evaluator to a search; `module` a torch module.
-    """
-
-    search: Any = None
+    search: MakeSearch | None = None
     selection: Selection | None = None
     terminal: TerminalValue | None = None
-    replay: Replay | None = None
+    replay: ReplayBuffer | None = None
     module: nn.Module | None = None
 
 
-def make_terminal(config: Config, game: Game, own: Own) -> TerminalValue:
-    """What finished games are worth."""
-    return own.terminal or terminal_value(config.terminal, game, config.horizon, config.mix_weight)
+def make_game(config: Config) -> Game:
+    """Make the game, and check that the settings suit it."""
+    game = make(config.game)
+    if config.search.search == "determinized" and game.num_outcomes == 0:
+        raise DicentError(f"{game.name} has no chance to determinize: set search to descent")
+    if config.search.search == "puct" and config.search.terminal != "gain":
+        raise DicentError(
+            f"puct learns the results of games: terminal must be gain (got {config.search.terminal!r})"
+        )
+    return game
 
 
-def make_module(config: Config, game: Game, terminal: TerminalValue, own: Own) -> nn.Module:
-    """A fresh network, the same for the same seed."""
-    if own.module is not None:
-        check_kept(own.module)
-        shape = input_shape_of(own.module)
-        if shape not in (None, game.input_shape):
-            raise DicentError(
-                f"the module is for planes of shape {shape}; {game.name} has {game.input_shape}"
-            )
-        if getattr(own.module, "seen_by_mover", False) and not game.seen_by_mover:
-            raise DicentError(f"the module has seen_by_mover, but {game.name} does not show its states so")
-        return own.module
+def make_terminal(config: Config, game: Game, custom: CustomComponents) -> TerminalValue:
+    """Make the value of finished games."""
+    search = config.search
+    return custom.terminal or terminal_value(search.terminal, game, search.horizon, search.mix_weight)
+
+
+def make_module(config: Config, game: Game, terminal: TerminalValue, custom: CustomComponents) -> nn.Module:
+    """Make a network with random weights, the same for the same seed."""
+    if custom.module is not None:
+        _check_module(custom.module, game)
+        return custom.module
+    network = config.network
     torch.manual_seed(config.seed)
     settings: dict[str, Any] = {
         "input_shape": game.input_shape,
-        "hidden": config.hidden,
-        "num_actions": game.num_actions if config.search == "puct" else 0,
+        "hidden": network.hidden,
+        "num_actions": game.num_actions if config.search.search == "puct" else 0,
         "bounded": terminal.is_bounded,
         "seen_by_mover": game.seen_by_mover,
     }
-    if config.network == "residual":
-        settings |= {"filters": config.filters, "blocks": config.blocks}
-        settings |= {"width": config.width, "hidden_width": config.hidden_width}
+    if network.network == "residual":
+        settings |= {"filters": network.filters, "blocks": network.blocks}
+        settings |= {"width": network.width, "hidden_width": network.hidden_width}
     else:
-        settings |= {"layers": config.layers}
-    return build(config.network, settings)
+        settings |= {"layers": network.layers}
+    return build(network.network, settings)
 
 
-def make_search(config: Config, evaluator: Evaluator, own: Own) -> TreeSearch:
-    """The search for learning."""
-    if own.search is not None:
-        search: Search = own.search(evaluator)
+def _check_module(module: nn.Module, game: Game) -> None:
+    """Raise an error unless a custom network can be saved and suits the game."""
+    check_saveable(module)
+    shape = input_shape_of(module)
+    if shape not in (None, game.input_shape):
+        raise DicentError(f"the module is for planes of shape {shape}; {game.name} has {game.input_shape}")
+    if getattr(module, "seen_by_mover", False) and not game.seen_by_mover:
+        raise DicentError(
+            f"the module has seen_by_mover, but {game.name} does not encode states from the mover's side"
+        )
+
+
+def make_learner(config: Config, module: nn.Module, game: Game, device: str) -> Learner:
+    """Make the learner."""
+    learner = config.learner
+    return Learner(module, game, learner.batch, learner.weight_decay, learner.symmetries, device)
+
+
+def make_search(config: Config, evaluator: Evaluator, custom: CustomComponents) -> TreeSearch:
+    """Make the search for learning."""
+    chosen = config.search
+    if custom.search is not None:
+        search: Search = custom.search(evaluator)
     else:
-        name = "descent" if config.search == "determinized" else config.search
+        determinized = chosen.search == "determinized"
+        name = "descent" if determinized else chosen.search
         settings: dict[str, Setting] = {
-            "completion": config.completion,
-            "whole": config.whole_descents,
-            "exploration": config.exploration,
-            "noise": config.noise,
-            "alpha": config.alpha,
+            "completion": chosen.completion,
+            "whole": chosen.whole_descents,
+            "exploration": chosen.exploration,
+            "noise": chosen.noise,
+            "alpha": chosen.alpha,
         }
         known = {key: value for key, value in settings.items() if key in find_kind(name).settings}
-        search = registered_search(name, evaluator, **known, determinized=config.search == "determinized")
+        search = registered_search(name, evaluator, **known, determinized=determinized)
     batched = search.batched
     if batched is None or not batched.targets:
         raise DicentError(f"{type(search).__name__} grows no tree to learn from")
     return batched
 
 
-def make_replay(config: Config, own: Own) -> Replay:
-    """The memory of past matches."""
-    if own.replay is not None:
-        return own.replay
-    if config.replay == "smooth":
-        return SmoothReplay(config.replay_matches, config.duplication)
-    return PlainReplay(config.replay_states, config.duplication)
+def make_replay(config: Config, custom: CustomComponents) -> ReplayBuffer:
+    """Make the replay buffer."""
+    replay = config.replay
+    if custom.replay is not None:
+        return custom.replay
+    if replay.replay == "smooth":
+        return SmoothReplayBuffer(replay.replay_games, replay.duplication)
+    return PlainReplayBuffer(replay.replay_states, replay.duplication)
 
 
 def make_self_play(
-    config: Config, game: Game, search: TreeSearch, own: Own, numbers: Sequence[Iterator[int]], threads: int
+    config: Config,
+    game: Game,
+    search: TreeSearch,
+    custom: CustomComponents,
+    numbers: Sequence[Iterator[int]],
+    threads: int,
 ) -> list[SelfPlay]:
-    """The groups of matches."""
-    selection = own.selection or SELECTIONS[config.selection]
-    if config.search == "puct" and own.selection is None:
-        selection = ByVisits(config.temperature)
-    sizes = [len(range(i, config.at_once, config.groups)) for i in range(len(numbers))]
+    """Make the groups of self-play games; `numbers` has the game numbers of each group."""
+    play = config.self_play
+    is_puct = config.search.search == "puct"
+    selection = ByVisits(play.temperature) if is_puct else SELECTIONS[play.selection]
+    sizes = [len(range(i, play.games_at_once, play.groups)) for i in range(len(numbers))]
     return [
         SelfPlay(
             search,
             game,
             size,
-            Limit(evaluations=config.evaluations_per_move),
-            selection,
+            Limit(evaluations=config.search.evaluations_per_move),
+            custom.selection or selection,
             numbers[i],
             config.seed,
-            annealed=config.schedule == "annealed",
-            data="policy" if config.search == "puct" else config.data,
-            waves=config.waves,
-            random_starts=config.random_starts,
+            annealed=play.schedule == "annealed",
+            targets="policy" if is_puct else play.targets,
+            waves=play.waves,
+            random_starts=play.random_starts,
             threads=threads,
         )
         for i, size in enumerate(sizes)
@@ -131,44 +164,20 @@ def make_self_play(
     ]
 
 
-class Numbers:
-    """The numbers of a group's matches: every `step`-th, so that no group needs to know of the others."""
-
-    def __init__(self, first: int, step: int) -> None:
-        self.next, self.step = first, step
-
-    def __iter__(self) -> Numbers:
-        return self
-
-    def __next__(self) -> int:
-        self.next += self.step
-        return self.next - self.step
-
-
-def make_game(config: Config) -> Game:
-    """The game, after a look at whether the settings suit it."""
-    game = make(config.game)
-    if config.search == "determinized" and game.num_outcomes == 0:
-        raise DicentError(f"{game.name} has no chance to determinize: use --search descent")
-    if config.search == "puct" and config.terminal != "gain":
-        raise DicentError("puct learns the result of matches: terminal must be gain")
-    return game
-
-
 @dataclass(frozen=True)
 class Threads:
-    """How many threads do what. They must not fight for cores: torch's own threads stay at one."""
+    """How many threads do what. Torch's own threads stay at one, so that they do not compete for cores."""
 
-    groups: int  # that play on at the same time
-    search: int  # to a group
+    groups: int  # groups that play at the same time
+    search: int  # for each group
     evaluate: int
 
     @staticmethod
     def choose(config: Config, device: str) -> Threads:
-        """What suits this machine: on a CPU one core is left to the learner."""
-        cores = machine.cores()
+        """Choose for this machine; on a CPU one core is left to the learner."""
+        cores, play = machine.cores(), config.self_play
         if device == "cpu":
-            free = config.threads or (max(1, cores - 1) if config.overlap else cores)
+            free = config.run.threads or (max(1, cores - 1) if config.learner.overlap else cores)
             return Threads(1, free, free)
-        groups = 1 if config.waves else config.groups
-        return Threads(groups, config.threads or max(1, cores // groups), 1)
+        groups = 1 if play.waves else play.groups
+        return Threads(groups, config.run.threads or max(1, cores // groups), 1)

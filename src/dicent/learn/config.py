@@ -1,4 +1,8 @@
-"""Config: every setting of a training run, as flags, as `config.toml`, and in Python."""
+"""Config: every setting of a training run, as flags, as `config.toml`, and in Python.
+
+Settings are grouped by concern. A setting's name is unique over all sections, so that
+`config("laptop", games=500, hidden=64)` and `--games 500 --hidden 64` need no section.
+"""
 
 from __future__ import annotations
 
@@ -6,117 +10,113 @@ import dataclasses
 import difflib
 import json
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import NoneType
-from typing import Any, get_type_hints
+from typing import Any
 
 from dicent.errors import DicentError
+from dicent.learn import old_names
+from dicent.learn.config_sections import (
+    SECTION_OF,
+    SECTIONS,
+    LearnerConfig,
+    NetworkConfig,
+    ReplayConfig,
+    RunConfig,
+    SearchConfig,
+    SelfPlayConfig,
+    Setting,
+    check_range,
+    check_type,
+)
 
-BUDGETS = ("minutes", "matches", "evaluations")
-CHOICES = {
-    "search": ("descent", "unbounded", "expectiminimax", "determinized", "puct"),
-    "data": ("tree", "root", "terminal"),
-    "selection": ("ordinal", "epsilon-greedy", "softmax"),
-    "schedule": ("annealed", "drawn"),
-    "terminal": ("gain", "depth", "mix", "score"),
-    "replay": ("smooth", "plain"),
-    "network": ("residual", "dense"),
-    "device": ("auto", "cpu", "cuda"),
-}
+BUDGETS = ("minutes", "games", "evaluations")
 
 
 @dataclass(frozen=True)
 class Config:
     """The settings of a run. The defaults are the preset `laptop`."""
 
-    game: str = "ewn"  # the game's name, or its file
-    seed: int = 0  # same seed, same run, where the budget is in matches or evaluations
-    minutes: float | None = None  # budget: wall time in all
-    matches: int | None = None  # budget: matches of self-play
-    evaluations: int | None = None  # budget: states that the network judges in self-play
-
-    search: str = "descent"  # descent, unbounded, expectiminimax, determinized, or puct (AlphaZero)
-    completion: bool = True  # prove what can be proved, and never visit it again
-    evaluations_per_move: int = 60  # what a search may spend (simulations for puct)
-    whole_descents: bool = False  # let the last descent of a move go on to its end, whatever it spends
-    data: str = "tree"  # what is learned of a match: its whole tree, its root states, its result (terminal)
-    selection: str = "ordinal"  # law of action selection: ordinal, epsilon-greedy, softmax
-    random_starts: float = 0.0  # share of matches that begin anywhere, as the game can, or after random plies
-    schedule: str = "drawn"  # exploitation: drawn afresh for each move, or annealed over the budget
-    terminal: str = "gain"  # value of finished games: gain, depth, mix, score
-    horizon: int | None = None  # usual maximum of plies, for depth and mix; by default the game's
-    mix_weight: float = 0.1  # weight of depth in mix
-
-    replay: str = "plain"  # smooth (by matches) or plain (a ring of states)
-    replay_matches: int = 100  # memory of smooth replay
-    replay_states: int = 200_000  # memory of plain replay
-    duplication: float = 2.0  # how often each state is used on average
-    batch: int = 512  # states to a step of Adam
-    learning_rate: float = 1e-3
-    final_learning_rate: float = 1e-5  # reached evenly, at the end of the budget
-    weight_decay: float = 0.0
-    symmetries: bool = True  # show states in the images of the game's symmetries
-    pretraining: int = 0  # random games whose last states are learned first
-
-    network: str = "dense"  # residual (the paper's) or dense
-    filters: int = 32  # of residual networks
-    blocks: int = 2
-    hidden: int = 128  # units of a hidden layer
-    layers: int = 4  # of dense networks
-    width: int | None = None  # filters padded to this number, where the hardware likes it
-    hidden_width: int | None = None  # hidden units of residual networks, likewise
-
-    at_once: int = 128  # matches that advance together
-    groups: int = 1  # parts that take turns, so that search and evaluation overlap
-    waves: bool = False  # matches start and end together, so that each keeps the network it started with
-    matches_per_update: int = 16  # finished matches to a learning phase
-    overlap: bool = True  # learn beside self-play; the new weights come with the next phase
-
-    exploration: float = 1.25  # of puct, as are the following
-    noise: float = 0.25  # share of the root's priors
-    alpha: float = 0.3  # parameter of that noise
-    temperature: float = 1.0  # tau: actions are chosen by visits to the power of 1 / tau
-
-    device: str = "auto"  # cpu, cuda, or auto
-    threads: int | None = None  # that search; by default as many as suits the machine
-    measurements: int = 5  # how often the strength is estimated during the run
-    ladder_games: int = 60  # games against each player of the ladder, each time
-    tensorboard: bool = False  # write the metrics for TensorBoard too
-    record_every: int = 100  # matches of which one is kept as a record
-    checkpoint_seconds: float = 60.0
-    keep_checkpoints: int = 3
-    save_matches: bool = True  # checkpoints hold replay and matches in flight; else a stop costs these
+    game: str = "ewn"
+    seed: int = 0
+    search: SearchConfig = field(default_factory=SearchConfig)
+    self_play: SelfPlayConfig = field(default_factory=SelfPlayConfig)
+    replay: ReplayConfig = field(default_factory=ReplayConfig)
+    network: NetworkConfig = field(default_factory=NetworkConfig)
+    learner: LearnerConfig = field(default_factory=LearnerConfig)
+    run: RunConfig = field(default_factory=RunConfig)
 
     def __post_init__(self) -> None:
-        hints = get_type_hints(Config)
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            _check_type(field.name, value, hints[field.name])
-            _check_range(field.name, value)
+        check_type("game", self.game, str)
+        check_type("seed", self.seed, int)
+        check_range("seed", self.seed)
+        for section, kind in SECTIONS.items():
+            if not isinstance(getattr(self, section), kind):
+                raise DicentError(
+                    f"{section} must be a {kind.__name__} (got {getattr(self, section)!r}); "
+                    "dicent.config takes single settings"
+                )
+        for name in _ignored(self.flat()):
+            raise DicentError(_why_ignored(name, self.flat()))
 
     @property
     def budget(self) -> dict[str, float]:
-        """The parts of the budget that are set; whichever is reached first ends the run."""
-        return {name: getattr(self, name) for name in BUDGETS if getattr(self, name) is not None}
+        """The budgets that are set; the run ends when the first of them is spent."""
+        return {name: getattr(self.run, name) for name in BUDGETS if getattr(self.run, name) is not None}
 
-    def replace(self, **changes: Any) -> Config:
-        """The same with some settings changed."""
-        return dataclasses.replace(self, **changes)
+    def flat(self) -> dict[str, Setting]:
+        """Return all settings by their flat names."""
+        flat: dict[str, Setting] = {"game": self.game, "seed": self.seed}
+        for section in SECTIONS:
+            flat |= vars(getattr(self, section))
+        return flat
+
+    def settings(self) -> dict[str, Setting]:
+        """Return the flat settings that are set and that the chosen search and network use."""
+        flat = self.flat()
+        return {name: v for name, v in flat.items() if v is not None and _applies(name, flat)}
+
+    def replace(self, **changes: Setting) -> Config:
+        """Return a copy with some flat settings changed.
+
+        Settings that the changes make irrelevant return to their defaults.
+        """
+        _check_names(changes)
+        return _build(self.flat() | changes, changes)
 
     def toml(self) -> str:
-        """The text of `config.toml`; what is not set is left out."""
-        lines = [
-            f"{f.name} = {_toml_value(getattr(self, f.name))}"
-            for f in dataclasses.fields(self)
-            if getattr(self, f.name) is not None
-        ]
+        """Return the text of `config.toml`, one table per section, without unused settings."""
+        used = self.settings()
+        lines = [f"{name} = {_toml_value(used[name])}" for name in ("game", "seed")]
+        for section, kind in SECTIONS.items():
+            lines += ["", f"[{section}]"]
+            names = [f.name for f in dataclasses.fields(kind) if f.name in used]
+            lines += [f"{name} = {_toml_value(used[name])}" for name in names]
         return "\n".join(lines) + "\n"
 
 
-PRESETS: dict[str, dict[str, Any]] = {
+DEFAULTS: dict[str, Setting] = {"game": Config.game, "seed": Config.seed}
+for _kind in SECTIONS.values():
+    DEFAULTS |= vars(_kind())
+
+PROVING = ("descent", "unbounded", "expectiminimax", "determinized")  # searches but puct
+# Settings that count only under some choices: the setting that decides, and its values.
+USED_IF: dict[str, tuple[str, tuple[str, ...]]] = {
+    **dict.fromkeys(("completion", "targets", "selection", "schedule"), ("search", PROVING)),
+    **dict.fromkeys(("exploration", "noise", "alpha", "temperature"), ("search", ("puct",))),
+    "whole_descents": ("search", ("descent", "determinized")),
+    "horizon": ("terminal", ("depth", "mix")),
+    "mix_weight": ("terminal", ("mix",)),
+    "replay_games": ("replay", ("smooth",)),
+    "replay_states": ("replay", ("plain",)),
+    **dict.fromkeys(("filters", "blocks", "width", "hidden_width"), ("network", ("residual",))),
+    "layers": ("network", ("dense",)),
+}
+
+PRESETS: dict[str, dict[str, Setting]] = {
     "laptop": {},
-    "paper": {  # one match at a time, and the paper's reading of everything
+    "paper": {  # one game at a time, and the paper's choices throughout
         "game": "ewn-paper",
         "completion": False,
         "evaluations_per_move": 2000,
@@ -131,8 +131,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "filters": 83,
         "blocks": 4,
         "hidden": 425,
-        "at_once": 1,
-        "matches_per_update": 1,
+        "games_at_once": 1,
+        "games_per_update": 1,
         "waves": True,
         "overlap": False,
     },
@@ -142,7 +142,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "temperature": 0.5,
         "duplication": 30.0,
         "batch": 256,
-        "at_once": 128,
+        "games_at_once": 128,
     },
     "gpu": {
         "evaluations_per_move": 100,
@@ -156,9 +156,9 @@ PRESETS: dict[str, dict[str, Any]] = {
         "blocks": 4,
         "hidden": 425,
         "hidden_width": 432,
-        "at_once": 16384,
+        "games_at_once": 16384,
         "groups": 16,
-        "matches_per_update": 1024,
+        "games_per_update": 1024,
         "device": "cuda",
         "ladder_games": 200,
     },
@@ -166,14 +166,19 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 
 def preset(name: str) -> Config:
-    """The settings of a preset: laptop, paper, alphazero or gpu."""
+    """Return the settings of a preset: laptop, paper, alphazero or gpu."""
     if name not in PRESETS:
-        raise DicentError(f"there is no preset {name!r}; possible are {', '.join(PRESETS)}")
-    return Config(**PRESETS[name])
+        raise DicentError(f"preset must be one of {', '.join(PRESETS)} (got {name!r})")
+    return _build(DEFAULTS | PRESETS[name], PRESETS[name])
+
+
+def config(name: str = "laptop", /, **settings: Setting) -> Config:
+    """Return a preset with some settings changed, such as `config("laptop", games=500, hidden=64)`."""
+    return preset(name).replace(**settings)
 
 
 def read_config(path: Path) -> Config:
-    """The settings in a `config.toml`."""
+    """Read a `config.toml`."""
     try:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -183,52 +188,81 @@ def read_config(path: Path) -> Config:
     return config_from(given, str(path))
 
 
-def config_from(given: dict[str, Any], where: str) -> Config:
-    """The settings that a mapping holds; `where` it is from is told in errors."""
-    known = [f.name for f in dataclasses.fields(Config)]
-    for key in given:
-        if key not in known:
-            close = difflib.get_close_matches(key, known, n=1)
-            hint = f"; did you mean {close[0]}?" if close else ""
-            raise DicentError(f"{where}: there is no setting {key!r}{hint}")
+def config_from(given: Mapping[str, object], where: str) -> Config:
+    """Return the settings in a mapping with a table per section, or in a flat one; errors name `where`.
+
+    Version 0.1 wrote flat files that list every setting, used or not, under older names.
+    """
     try:
-        return Config(**given)
+        if any(name not in SECTIONS or not isinstance(table, dict) for name, table in _beside(given)):
+            flat = old_names.translate(given, old_names.SETTINGS)
+            _check_names(flat)
+            return _build(DEFAULTS | flat, ())
+        flat = {name: value for name, value in given.items() if name not in SECTIONS}
+        for section, table in _beside(given):
+            assert isinstance(table, dict)
+            for name in table:
+                if SECTION_OF.get(name) != section:
+                    raise DicentError(_unknown(name, section))
+            flat |= table
+        return _build(DEFAULTS | flat, flat)
     except DicentError as error:
         raise DicentError(f"{where}: {error}") from error
 
 
-def _toml_value(value: object) -> str:
-    """JSON, but for signs that TOML escapes otherwise."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+def _beside(given: Mapping[str, object]) -> list[tuple[str, object]]:
+    """What a mapping has beside the game and the seed."""
+    return [(name, value) for name, value in given.items() if name not in ("game", "seed")]
 
 
-def _check_type(name: str, value: object, hint: Any) -> None:
-    allowed: tuple[type, ...] = getattr(hint, "__args__", (hint,))
-    if float in allowed and type(value) is int:
-        return
-    if type(value) not in allowed:
-        wanted = " or ".join(t.__name__ for t in allowed if t is not NoneType)
-        raise DicentError(f"{name} is {value!r}, but it should be {wanted}")
+def _build(flat: Mapping[str, object], explicit: Collection[str]) -> Config:
+    """Build a config from flat settings; unused settings that are not explicit return to their defaults."""
+    for name, value in flat.items():  # first, so that a wrong choice is not blamed on another setting
+        check_range(name, value)
+    settings = dict(flat)
+    for name in _ignored(flat):
+        if name in explicit:
+            raise DicentError(_why_ignored(name, flat))
+        settings[name] = DEFAULTS[name]
+    sections: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}
+    top: dict[str, Any] = {name: settings[name] for name in ("game", "seed")}
+    for name, section in SECTION_OF.items():
+        sections[section][name] = settings[name]
+    parts: dict[str, Any] = {section: kind(**sections[section]) for section, kind in SECTIONS.items()}
+    return Config(**top, **parts)
 
 
-def _check_range(name: str, value: Any) -> None:
-    if name in CHOICES and value not in CHOICES[name]:
-        raise DicentError(f"{name} is {value!r}; possible are {', '.join(CHOICES[name])}")
-    if isinstance(value, str | bool) or value is None:
-        return
-    zero = (
-        "seed",
-        "random_starts",
-        "weight_decay",
-        "pretraining",
-        "noise",
-        "exploration",
-        "mix_weight",
-        "measurements",
-        "ladder_games",
-        "blocks",
+def _applies(name: str, flat: Mapping[str, object]) -> bool:
+    deciding, values = USED_IF.get(name, ("game", None))
+    return values is None or flat[deciding] in values
+
+
+def _ignored(flat: Mapping[str, object]) -> list[str]:
+    """The settings with another value than the default that the other settings make irrelevant."""
+    return [name for name in USED_IF if flat[name] != DEFAULTS[name] and not _applies(name, flat)]
+
+
+def _why_ignored(name: str, flat: Mapping[str, object]) -> str:
+    deciding, values = USED_IF[name]
+    return (
+        f"{name} is {flat[name]!r}, but {deciding} {flat[deciding]!r} ignores it: leave {name} out, or set "
+        f"{deciding} to {' or '.join(values)}"
     )
-    if not value > 0 and not (name in zero and value == 0):
-        raise DicentError(f"{name} is {value}; it must be {'0 or more' if name in zero else 'positive'}")
-    if not value < float("inf") or (name in ("noise", "random_starts") and value > 1):
-        raise DicentError(f"{name} is {value}, which is too large")
+
+
+def _check_names(given: Mapping[str, object]) -> None:
+    for name in given:
+        if name not in DEFAULTS:
+            raise DicentError(_unknown(name))
+
+
+def _unknown(name: str, section: str | None = None) -> str:
+    if section is not None and name in SECTION_OF:
+        return f"{name} belongs to [{SECTION_OF[name]}], not to [{section}]"
+    close = difflib.get_close_matches(old_names.SETTINGS.get(name, name), DEFAULTS, n=1)
+    return f"there is no setting {name!r}" + (f"; did you mean {close[0]}?" if close else "")
+
+
+def _toml_value(value: object) -> str:
+    """JSON, except for characters that TOML escapes in another way."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

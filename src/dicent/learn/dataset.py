@@ -1,4 +1,4 @@
-"""Dataset: states with the values to learn for them; and Finished: a match with its dataset."""
+"""Dataset: states with the values to learn for them; FinishedGame: a self-play game with its dataset."""
 
 from __future__ import annotations
 
@@ -28,35 +28,34 @@ class Dataset:
 
     @property
     def arrays(self) -> tuple[npt.NDArray[Any], ...]:
-        """States, values and policies."""
+        """Return states, values and policies."""
         return self.states, self.values, self.policies
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all arrays."""
+        """Return the bytes of all arrays."""
         return sum(array.nbytes for array in self.arrays)
 
     def empty(self, size: int) -> Dataset:
-        """Room for so many rows of this kind."""
+        """Return an uninitialized dataset with `size` rows of the same shapes."""
         return Dataset(*(np.empty((size, *array.shape[1:]), array.dtype) for array in self.arrays))
 
     def part(self, first: int, last: int) -> Dataset:
-        """The rows from `first` up to `last`, in the same memory."""
+        """Return the rows from `first` up to `last` as a view."""
         return Dataset(*(array[first:last] for array in self.arrays))
 
     def take(self, rows: npt.NDArray[np.int64]) -> Dataset:
-        """Some of the rows, in that order."""
-        taken = [np.take(array, rows, axis=0) for array in self.arrays]  # lets other threads go on
-        return Dataset(*taken)
+        """Return copies of some rows, in that order."""
+        return Dataset(*(np.take(array, rows, axis=0) for array in self.arrays))  # releases the GIL
 
 
 def values_only(states: Cells, values: npt.ArrayLike) -> Dataset:
-    """A dataset without policies."""
+    """Return a dataset without policies."""
     return Dataset(states, np.asarray(values, np.float32), np.empty((len(states), 0), np.float32))
 
 
 def concatenate(parts: Sequence[Dataset]) -> Dataset:
-    """Several datasets in one."""
+    """Join several datasets."""
     return Dataset(
         np.concatenate([part.states for part in parts]),
         np.concatenate([part.values for part in parts]),
@@ -65,37 +64,46 @@ def concatenate(parts: Sequence[Dataset]) -> Dataset:
 
 
 @dataclass(frozen=True)
-class Searched:
-    """The states of one search: their plies, where these matter, and how deep it looked below each."""
+class SearchedStates:
+    """The valued states of one search, with their plies where these matter and the depth below each."""
 
-    data: Dataset
+    dataset: Dataset
     plies: npt.NDArray[np.int64]
-    left: npt.NDArray[np.int64]
+    depths: npt.NDArray[np.int64]  # plies searched below the state
 
-    def part(self, first: int, last: int) -> Searched:
-        """The states from `first` up to `last`, in the same memory."""
-        return Searched(self.data.part(first, last), self.plies[first:last], self.left[first:last])
+    def part(self, first: int, last: int) -> SearchedStates:
+        """Return the states from `first` up to `last` as views."""
+        return SearchedStates(self.dataset.part(first, last), self.plies[first:last], self.depths[first:last])
 
 
-def deepest_of_each(searches: Sequence[Searched], bound: Bound) -> Searched:
-    """Each state of a ply once, with the value of the search that looked deepest, the last of equals."""
-    data = concatenate([one.data for one in searches])
-    plies = np.concatenate([one.plies for one in searches])
-    left = np.concatenate([one.left for one in searches])
-    slots, chosen = np.full(1 << (2 * len(data)).bit_length(), NONE), np.zeros(len(data), np.bool_)
-    bound.kernel(targets_kernels.deepest)(data.states, plies, left, slots, chosen)
+def join(searches: Sequence[SearchedStates]) -> SearchedStates:
+    """Join the states of several searches."""
+    return SearchedStates(
+        concatenate([search.dataset for search in searches]),
+        np.concatenate([search.plies for search in searches]),
+        np.concatenate([search.depths for search in searches]),
+    )
+
+
+def deepest_values(searches: Sequence[SearchedStates], bound: Bound) -> SearchedStates:
+    """Return each state of a ply once, with the value of the deepest search, the latest among equals."""
+    everything = join(searches)
+    count = len(everything.dataset)
+    slots, chosen = np.full(1 << (2 * count).bit_length(), NONE), np.zeros(count, np.bool_)
+    kernel = bound.kernel(targets_kernels.deepest)
+    kernel(everything.dataset.states, everything.plies, everything.depths, slots, chosen)
     rows = np.flatnonzero(chosen)
-    return Searched(data.take(rows), plies[rows], left[rows])
+    return SearchedStates(everything.dataset.take(rows), everything.plies[rows], everything.depths[rows])
 
 
 @dataclass(frozen=True)
-class Finished:
-    """A match of self-play that has ended."""
+class FinishedGame:
+    """A self-play game that has ended."""
 
     number: int
-    result: int  # +1, 0, -1 for MAX; 0 also if it was stopped for its length
+    result: int  # +1, 0, -1 for MAX; 0 also if it was stopped as too long
     plies: int
     start: Cells  # [S]
-    chosen: npt.NDArray[np.int32]  # actions and outcomes, in turn
-    root_values: npt.NDArray[np.float64]  # [plies]  what the searches found
-    data: Dataset
+    chosen: npt.NDArray[np.int32]  # actions and outcomes, in order
+    root_values: npt.NDArray[np.float64]  # [plies]  values of the searched states
+    dataset: Dataset

@@ -1,4 +1,4 @@
-"""Replay: which states of past matches a learning phase uses."""
+"""Replay buffers: which states of past games a learning phase uses."""
 
 from __future__ import annotations
 
@@ -13,58 +13,61 @@ import numpy.typing as npt
 from dicent.errors import DicentError
 from dicent.learn.dataset import Dataset
 
-Arrays = dict[str, npt.NDArray[Any]]
+Arrays = dict[str, npt.NDArray[Any]]  # of any type, by name
 
 
-class Replay(ABC):
-    """A memory of datasets, one for each match."""
+class ReplayBuffer(ABC):
+    """A memory of datasets, one for each game."""
 
     @abstractmethod
     def add(self, data: Dataset, seed: Sequence[int]) -> None:
-        """Remember what is to be learned of one more match; what it draws for that, it draws by `seed`."""
+        """Add the dataset of one more game; random numbers for that come from `seed`."""
 
     @abstractmethod
     def sample(self, rng: np.random.Generator) -> Dataset | None:
-        """What the next learning phase uses, in random order; None if there is nothing yet."""
+        """Return the states for the next learning phase, in random order; None if there are none yet."""
 
     @abstractmethod
     def save(self) -> Arrays:
-        """Everything that it remembers, for a checkpoint."""
+        """Return the whole content for a checkpoint."""
 
     @abstractmethod
     def load(self, saved: Arrays) -> None:
-        """Remember what a checkpoint holds."""
+        """Restore the content from a checkpoint."""
 
     @property
     @abstractmethod
     def size(self) -> int:
-        """States remembered."""
+        """Return the number of states in the buffer."""
 
     @abstractmethod
     def memory(self, sample: Dataset) -> int:
-        """Bytes that it may come to hold, if matches are like `sample`."""
+        """Return the most bytes it will need if games are like `sample`."""
 
 
-class SmoothReplay(Replay):
-    """The last `matches` matches; each state is used `duplication` times, spread evenly over that time.
+class SmoothReplayBuffer(ReplayBuffer):
+    """The last `games` games; each state is used `duplication` times, spread evenly over that time.
 
-    Each phase takes the next slice of every match's shuffled states, so that a phase has a little of each
-    match and no state comes again before all others of its match (the paper's smooth experience replay,
-    with 100 matches and duplication 3).
+    Each phase takes the next slice of every game's shuffled states. So a phase has a few states of each
+    game, and no state is repeated before all others of its game (the paper's smooth experience replay,
+    with 100 games and duplication 3).
     """
 
-    def __init__(self, matches: int = 100, duplication: float = 3.0) -> None:
-        if matches < 1 or not duplication > 0:
-            raise DicentError("smooth replay needs a memory of at least one match and a positive duplication")
-        self.capacity, self.duplication = matches, duplication
-        self.rows: Dataset | None = None  # of all matches, one after the other, with room behind them
-        self.begin = self.end = 0  # of what is remembered in it
-        self.lengths: deque[int] = deque()  # of the matches in it
-        self.ages: deque[int] = deque()  # matches that came since each, of those used so far
-        self.new = 0  # matches since the last phase
+    def __init__(self, games: int = 100, duplication: float = 3.0) -> None:
+        if games < 1 or not duplication > 0:
+            raise DicentError(
+                "a smooth replay buffer needs at least one game and a positive duplication "
+                f"(got {games} and {duplication})"
+            )
+        self.capacity, self.duplication = games, duplication
+        self.rows: Dataset | None = None  # of all games, one after the other, with room at the end
+        self.begin = self.end = 0  # of the rows in use
+        self.lengths: deque[int] = deque()  # states of each game
+        self.ages: deque[int] = deque()  # games added since each, up to the latest phase
+        self.new = 0  # games since the latest phase
 
     def add(self, data: Dataset, seed: Sequence[int]) -> None:
-        """See `Replay.add`."""
+        """See `ReplayBuffer.add`."""
         self._append(data, np.random.default_rng(seed).permutation(len(data)))
         self.lengths.append(len(data))
         self.ages.append(0)
@@ -74,7 +77,7 @@ class SmoothReplay(Replay):
             self.ages.popleft()
 
     def _append(self, data: Dataset, order: npt.NDArray[np.int64]) -> None:
-        """Write a match behind the others, after making room for it."""
+        """Append a game, after making room for it."""
         if self.rows is None or self.end + len(data) > len(self.rows):
             self.rows = self._with_room(data)
             self.begin, self.end = 0, self.size
@@ -83,7 +86,7 @@ class SmoothReplay(Replay):
         self.end += len(data)
 
     def _with_room(self, data: Dataset) -> Dataset:
-        """What is remembered, at the front of rows that hold twice as much as there is with `data`."""
+        """Return the content at the front of new rows, twice as many as it has with `data`."""
         moved = data.empty(2 * (self.size + len(data)))
         if self.rows is not None:
             for new, old in zip(moved.arrays, self.rows.arrays, strict=True):
@@ -91,7 +94,7 @@ class SmoothReplay(Replay):
         return moved
 
     def sample(self, rng: np.random.Generator) -> Dataset | None:
-        """See `Replay.sample`."""
+        """See `ReplayBuffer.sample`."""
         new, self.new = min(self.new, self.capacity), 0
         lengths, ages = np.array(self.lengths, np.int64), np.array(self.ages, np.int64)
         self.ages = deque((ages + new).tolist())
@@ -100,16 +103,16 @@ class SmoothReplay(Replay):
         if self.rows is None or not counts.any():
             return None
         starts = self.begin + np.cumsum(lengths) - lengths
-        each = np.repeat(np.arange(len(counts)), counts)  # the match of each state
+        each = np.repeat(np.arange(len(counts)), counts)  # the game of each state
         place = np.arange(len(each)) - np.repeat(np.cumsum(counts) - counts, counts) + first[each]
         return self.rows.take(rng.permutation(starts[each] + place % lengths[each]))
 
     def _used(self, states: npt.NDArray[np.int64], ages: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """How many states were used, counted as often as they were, of matches of these ages."""
+        """Return how many states of games of these ages were used, counted as often as they were."""
         return (self.duplication * ages * states / self.capacity + 1e-9).astype(np.int64)
 
     def save(self) -> Arrays:
-        """See `Replay.save`."""
+        """See `ReplayBuffer.save`."""
         if self.rows is None:
             return {}
         rows = self.rows.take(np.arange(self.begin, self.end))
@@ -123,7 +126,7 @@ class SmoothReplay(Replay):
         }
 
     def load(self, saved: Arrays) -> None:
-        """See `Replay.load`."""
+        """See `ReplayBuffer.load`."""
         if not saved:
             return
         self.rows = Dataset(saved["states"], saved["values"], saved["policies"])
@@ -133,27 +136,30 @@ class SmoothReplay(Replay):
 
     @property
     def size(self) -> int:
-        """States remembered."""
+        """Return the number of states in the buffer."""
         return self.end - self.begin
 
     def memory(self, sample: Dataset) -> int:
-        """See `Replay.memory`."""
+        """See `ReplayBuffer.memory`."""
         return 2 * self.capacity * sample.nbytes
 
 
-class PlainReplay(Replay):
-    """The last `capacity` states; a phase draws `duplication` of them for each one that is new."""
+class PlainReplayBuffer(ReplayBuffer):
+    """The last `capacity` states; a phase draws `duplication` of them for each new one."""
 
     def __init__(self, capacity: int = 200_000, duplication: float = 1.0) -> None:
         if capacity < 1 or not duplication > 0:
-            raise DicentError("plain replay needs room for at least one state and a positive duplication")
+            raise DicentError(
+                "a plain replay buffer needs room for at least one state and a positive duplication "
+                f"(got {capacity} and {duplication})"
+            )
         self.capacity, self.duplication = capacity, duplication
-        self.data: Dataset | None = None  # rows in the order of a ring
+        self.data: Dataset | None = None  # rows of a ring
         self.filled = self.next = 0
-        self.new = 0.0  # draws that are due
+        self.new = 0.0  # draws due in the next phase
 
     def add(self, data: Dataset, seed: Sequence[int]) -> None:
-        """See `Replay.add`."""
+        """See `ReplayBuffer.add`."""
         if self.data is None:
             rows = np.zeros((self.capacity, data.states.shape[1]), data.states.dtype)
             policies = np.zeros((self.capacity, data.policies.shape[1]), np.float32)
@@ -169,14 +175,14 @@ class PlainReplay(Replay):
         self.new += self.duplication * len(data)
 
     def sample(self, rng: np.random.Generator) -> Dataset | None:
-        """See `Replay.sample`."""
+        """See `ReplayBuffer.sample`."""
         draws, self.new = int(self.new), self.new - int(self.new)
         if self.data is None or draws == 0:
             return None
         return self.data.take(rng.integers(0, self.filled, draws))
 
     def save(self) -> Arrays:
-        """See `Replay.save`."""
+        """See `ReplayBuffer.save`."""
         if self.data is None:
             return {}
         rows = self.data.take(np.arange(self.filled))
@@ -184,7 +190,7 @@ class PlainReplay(Replay):
         return {"states": rows.states, "values": rows.values, "policies": rows.policies, "place": place}
 
     def load(self, saved: Arrays) -> None:
-        """See `Replay.load`."""
+        """See `ReplayBuffer.load`."""
         if not saved:
             return
         rows = Dataset(saved["states"], saved["values"], saved["policies"])
@@ -193,9 +199,9 @@ class PlainReplay(Replay):
 
     @property
     def size(self) -> int:
-        """States remembered."""
+        """Return the number of states in the buffer."""
         return self.filled
 
     def memory(self, sample: Dataset) -> int:
-        """See `Replay.memory`."""
+        """See `ReplayBuffer.memory`."""
         return self.capacity * sample.nbytes // max(1, len(sample))

@@ -14,7 +14,7 @@ SMOOTH = 60  # points of a curve at the most; each is the mean of its neighbours
 
 def write_report(folder: RunFolder, config: Config) -> None:
     """Write `report.html`."""
-    folder.write("report.html", report(folder.read_lines("metrics.jsonl"), config, folder.path.name).encode())
+    folder.write("report.html", report(folder.metrics(), config, folder.path.name).encode())
 
 
 def report(rows: list[dict[str, Any]], config: Config, name: str) -> str:
@@ -38,8 +38,8 @@ def report(rows: list[dict[str, Any]], config: Config, name: str) -> str:
 
 def _about_scores(config: Config) -> str:
     """What the scores are, and how far to trust them."""
-    games = max(2, config.ladder_games)
-    plies = "two" if config.search == "puct" else "three"
+    games = max(2, config.run.ladder_games)
+    plies = "two" if config.search.search == "puct" else "three"
     radius = 98 / games**0.5  # of a 95 % interval at a score of a half, in points
     told = f"Score against fixed players, {plies} plies ahead."
     return f"{told} {games} games each: give or take {radius:.0f} points."
@@ -49,8 +49,8 @@ def _summary(config: Config, last: dict[str, Any]) -> str:
     if not last:
         return f"{config.game}: nothing was learned yet."
     return (
-        f"{config.game}, {config.search}: {last['matches']:,} matches, {last['evaluations']:,} evaluations, "
-        f"{last['states']:,} states learned in {last['seconds']:,.0f} s."
+        f"{config.game}, {config.search.search}: {last['games']:,} games, "
+        f"{last['evaluations']:,} evaluations, {last['states']:,} states learned in {last['seconds']:,.0f} s."
     )
 
 

@@ -1,9 +1,9 @@
-"""RunFolder: a training run on disk. It explains itself, survives any kill, and can be moved.
+"""RunFolder: a training run on disk. It survives any kill, and can be moved.
 
 config.toml        every setting
 metrics.jsonl      a line for each learning phase and each measurement
-games.jsonl        some of the matches, as records
-checkpoints/N/     network, learner, replay, matches in flight, and state.json with all checksums
+games.jsonl        records of some self-play games
+checkpoints/N/     network, learner, replay buffer, games in flight, and state.json with all checksums
 report.html        curves
 """
 
@@ -21,39 +21,41 @@ from typing import Any
 from dicent.errors import DicentError
 from dicent.files import Lock, lock, sync_folder, write_atomically
 from dicent.game.registry import require_installed
+from dicent.learn import old_names
 from dicent.learn.config import BUDGETS, Config, read_config
+from dicent.learn.run_reader import CONFIG, STATE, RunReader
 
-STATE = "state.json"
-OPTIONAL = ("replay.safetensors", "matches.safetensors")  # a run can go on without them
+BUFFER, IN_FLIGHT = "replay_buffer.safetensors", "games_in_flight.safetensors"
+OPTIONAL = (BUFFER, IN_FLIGHT, *old_names.FILES)  # a run can resume without them
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What a checkpoint holds: counters, and files by name."""
+    """The content of a checkpoint: `state.json`, and other files by name."""
 
     state: dict[str, Any]
     files: dict[str, bytes]
 
 
-class RunFolder:
-    """The folder of one run, locked while it is open."""
+class RunFolder(RunReader):
+    """The folder of one run, locked while it is open for training."""
 
     def __init__(self, path: str | Path, warn: Callable[[str], object] = print) -> None:
-        self.path = Path(path)
+        super().__init__(path)
         self.warn = warn
         self._lock: Lock | None = None
 
     def __enter__(self) -> RunFolder:
         if self.path.exists() and not self.path.is_dir():
-            raise DicentError(f"{self.path} is a file: a run needs a folder")
+            raise DicentError(f"{self.path} is a file; a run needs a folder")
         try:
             (self.path / "checkpoints").mkdir(parents=True, exist_ok=True)
             busy = f"{self.path} is being trained by another process: wait for it, or stop it"
             self._lock = lock(self.path / ".lock", busy)
         except OSError as error:
             raise DicentError(f"{self.path} cannot be used as a run folder: {error}") from error
-        for left in (self.path / "checkpoints").glob(".*"):  # of a process that was killed
-            shutil.rmtree(left, ignore_errors=True)
+        for leftover in (self.path / "checkpoints").glob(".*"):  # of a process that was killed
+            shutil.rmtree(leftover, ignore_errors=True)
         return self
 
     def __exit__(
@@ -63,20 +65,22 @@ class RunFolder:
             self._lock.close()
 
     def settle_config(self, config: Config | None) -> Config:
-        """The run's settings: those of a new run, or the old ones with perhaps another budget.
+        """Return the run's settings: those of a new run, or the old ones with perhaps another budget.
 
-        `keep_config` writes them down, once they have proved to make a run.
+        `write_config` saves them once the run has started without an error.
         """
-        path = self.path / "config.toml"
-        if not path.exists():
+        if not self.exists:
             if config is None:
                 raise DicentError(f"{self.path} holds no run yet: give at least a budget, as in --minutes 5")
             return config
-        old = read_config(path)
+        old = self.config()
         if config is None:
-            require_installed(old.game, path)  # a folder from elsewhere must not choose a file to run
+            require_installed(
+                old.game, self.path / CONFIG
+            )  # a folder from elsewhere must not choose a file to run
             return old
-        changed = [f for f in vars(config) if getattr(config, f) != getattr(old, f) and f not in BUDGETS]
+        before, now = old.flat(), config.flat()
+        changed = [name for name in now if now[name] != before[name] and name not in BUDGETS]
         if changed:
             raise DicentError(
                 f"{self.path} is a run with other settings ({', '.join(changed)}); only its budget "
@@ -84,59 +88,45 @@ class RunFolder:
             )
         return config
 
-    def keep_config(self, config: Config) -> None:
-        """Write `config.toml`, if it is not the same already."""
-        path = self.path / "config.toml"
-        if not path.exists() or read_config(path) != config:
-            self.write("config.toml", config.toml().encode())
+    def write_config(self, config: Config) -> None:
+        """Write `config.toml` unless it holds the same settings already."""
+        if not self.exists or read_config(self.path / CONFIG) != config:
+            self.write(CONFIG, config.toml().encode())
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file of the run, whole or not at all."""
+        """Write a file of the run atomically."""
         try:
             write_atomically(self.path / name, content)
         except OSError as error:
-            raise DicentError(
-                f"{self.path / name} cannot be written: {error}. Free some space, then go on"
-            ) from error
+            raise DicentError(self._no_space(name, error)) from error
+
+    def _no_space(self, name: str, error: OSError) -> str:
+        return f"{self.path / name} cannot be written: {error}. Free some space, then resume the run"
 
     def append(self, name: str, line: str) -> None:
-        """Add a line to a file of the run."""
+        """Append a line to a file of the run."""
         try:
             with open(self.path / name, "a", encoding="utf-8") as file:
                 file.write(line + "\n")
         except OSError as error:
-            raise DicentError(
-                f"{self.path / name} cannot be written: {error}. Free some space, then go on"
-            ) from error
-
-    def read_lines(self, name: str) -> list[dict[str, Any]]:
-        """The lines of a file of the run; one that was cut off by a kill is left out."""
-        rows = []
-        path = self.path / name
-        for line in path.read_text().splitlines() if path.exists() else []:
-            try:
-                rows.append(json.loads(line))
-            except json.JSONDecodeError:
-                break
-        return rows
+            raise DicentError(self._no_space(name, error)) from error
 
     def cut(self, name: str, lines: int) -> None:
-        """Keep the first lines only: what came after the checkpoint will come again."""
+        """Truncate a file to its first lines; a resumed run writes the later ones again."""
         path = self.path / name
         if path.exists():
-            kept = path.read_bytes().splitlines(keepends=True)[:lines]
-            self.write(name, b"".join(kept))
+            self.write(name, b"".join(path.read_bytes().splitlines(keepends=True)[:lines]))
 
     # Checkpoints
 
     def save(self, checkpoint: Checkpoint, number: int, keep: int) -> None:
-        """Write a checkpoint, whole or not at all, and drop the oldest.
+        """Write a checkpoint atomically, and delete the oldest ones.
 
-        It gets `number`, or a larger one if there is one of that number or later: none is ever replaced, and
-        the latest comes last.
+        Its number is `number`, or one more than the largest in use: no checkpoint is ever replaced, and the
+        latest has the largest number.
         """
         home = self.path / "checkpoints"
-        number = max([number, *(int(p.name) + 1 for p in self._numbers())])
+        number = max([number, *(int(p.name) + 1 for p in self.checkpoints())])
         final, temporary = home / f"{number:08d}", home / f".{number:08d}"
         sums = {name: _checksum(content) for name, content in checkpoint.files.items()}
         state = {**checkpoint.state, "files": sums}
@@ -150,23 +140,20 @@ class RunFolder:
         except OSError as error:
             shutil.rmtree(temporary, ignore_errors=True)
             raise DicentError(
-                f"the checkpoint {final} cannot be written: {error}. The one before it is whole; free some "
-                "space, then go on with the same command"
+                f"the checkpoint {final} cannot be written: {error}. The one before it is complete; free "
+                "some space, then resume with the same command"
             ) from error
-        for old in self._numbers()[:-keep]:
+        for old in self.checkpoints()[:-keep]:
             shutil.rmtree(old, ignore_errors=True)
 
     def load(self) -> Checkpoint | None:
-        """The latest whole checkpoint, or None; damaged ones are passed over with a warning."""
-        for folder in reversed(self._numbers()):
+        """Return the latest complete checkpoint, or None; damaged ones are skipped with a warning."""
+        for folder in reversed(self.checkpoints()):
             try:
                 return _read_checkpoint(folder, self.warn)
             except (OSError, ValueError, KeyError) as error:
-                self.warn(f"{folder} is damaged ({error}); the checkpoint before it is used, if there is one")
+                self.warn(f"{folder} is damaged ({error}); trying the checkpoint before it")
         return None
-
-    def _numbers(self) -> list[Path]:
-        return sorted(p for p in (self.path / "checkpoints").iterdir() if p.name.isdecimal())
 
 
 def _read_checkpoint(folder: Path, warn: Callable[[str], object]) -> Checkpoint:
@@ -177,12 +164,12 @@ def _read_checkpoint(folder: Path, warn: Callable[[str], object]) -> Checkpoint:
     files = {}
     for name, checksum in state.pop("files").items():
         if name in OPTIONAL and not (folder / name).exists():
-            warn(f"{folder / name} is not there: the run goes on without it and fills it again")
+            warn(f"{folder / name} is missing: the run resumes without it and fills it again")
             continue
         files[name] = (folder / name).read_bytes()
         if _checksum(files[name]) != checksum:
             raise ValueError(f"{name} was altered")
-    return Checkpoint(state, files)
+    return Checkpoint(state, old_names.translate(files, old_names.FILES))
 
 
 def _checksum(content: bytes) -> str:

@@ -1,8 +1,8 @@
-"""SelfPlay: a group of searches that play matches against themselves, and what is learned of each.
+"""SelfPlay: a group of searches that play games against themselves, and the training targets they yield.
 
-The searches of all matches advance together and share evaluation batches. Whenever one has ended, its
-match is played on: an action is selected, chance rolls, the next search begins. A match that has ended
-yields its dataset, and the next one is dealt in its place.
+The searches of all games advance together and share evaluation batches. When a search has ended, its game
+continues: an action is selected, chance rolls, the next search begins. A finished game yields its dataset,
+and a new game starts in its place.
 """
 
 from __future__ import annotations
@@ -24,23 +24,30 @@ from dicent.kernels import tree as tree_kernels
 from dicent.kernels.constants import ONGOING
 from dicent.kernels.searches import DONE, IDLE, NO_ROOM, SEARCHING
 from dicent.kernels.tree import TERMINAL
-from dicent.learn.dataset import Dataset, Finished, Searched, concatenate, deepest_of_each, values_only
+from dicent.learn.dataset import (
+    Dataset,
+    FinishedGame,
+    SearchedStates,
+    deepest_values,
+    join,
+    values_only,
+)
 from dicent.learn.replay import Arrays
 from dicent.learn.selection import ByVisits, Selection
 from dicent.search.group import MAX_NODES, Group
 from dicent.search.limit import Limit
 from dicent.search.tree_search import TreeSearch
 
-STEPS = 100_000  # of a kernel's call; the clock must not matter here
-SPARE = 64  # nodes and edges that a match may add between two searches
+STEPS = 100_000  # of one kernel call, so that the clock does not matter
+SPARE = 64  # nodes and edges that a game may add between two searches
 
 
 class SelfPlay:
-    """M matches at once. `data` is tree, root, terminal or policy: what is learned of a match.
+    """M games at once. `targets` is tree, root, terminal or policy: the states to learn from a game.
 
-    `numbers` gives each match its number, by which it draws all its random numbers. With `waves` a match
-    that has ended waits for the others, and `deal` begins the next ones together. A share of
-    `random_starts` begins anywhere: where the rules scatter, or else where random plies have led.
+    `numbers` gives each game its number, which seeds all its random streams. With `waves` a finished game
+    waits for the others, and `deal` starts the next ones together. A share of `random_starts` starts from
+    random positions: those of the rules' `scatter`, or positions after random plies.
     """
 
     def __init__(
@@ -53,29 +60,29 @@ class SelfPlay:
         numbers: Iterator[int],
         seed: int = 0,
         annealed: bool = False,
-        data: str = "tree",
+        targets: str = "tree",
         waves: bool = False,
         random_starts: float = 0.0,
         threads: int | None = 1,
         compiled: bool | None = None,
     ) -> None:
         self.search, self.game, self.limit, self.selection = search, game, limit, selection
-        self.numbers, self.seed, self.annealed, self.data, self.waves = numbers, seed, annealed, data, waves
-        self.random_starts = random_starts
+        self.numbers, self.seed, self.annealed, self.targets = numbers, seed, annealed, targets
+        self.waves, self.random_starts = waves, random_starts
         self.temperature = selection.temperature if isinstance(selection, ByVisits) else 1.0
         self.layered = search.layered
         self.by_visits = search.ranks_by_visits
-        _check(search, data)
+        _check(search, targets)
         budget = limit.evaluations or limit.nodes or 64
         if search.whole:
             budget *= 2  # the last descent of a move goes beyond it
         moves = 1 if self.layered or self.by_visits else game.max_plies or 64
         nodes = 1 << max(8, (budget * moves).bit_length())
         self.group = Group(search, game, size, min(nodes, 1 << 16), threads, compiled)
-        self.games = new_games(self.group.bound, size, policy=data == "policy")
-        self.kept: list[list[Searched]] = [[] for _ in range(size)]  # of layered searches, move by move
-        self.evaluations = 0  # asked for so far
-        self._asked: tuple[Future[Any], Any] | None = None  # what the evaluator is at, and for whom
+        self.games = new_games(self.group.bound, size, policy=targets == "policy")
+        self.layers: list[list[SearchedStates]] = [[] for _ in range(size)]  # of layered searches, by move
+        self.evaluations = 0  # requested so far
+        self._asked: tuple[Future[Any], Any] | None = None  # answer to come, and the offsets of its states
         width = game.num_actions
         self._edges = np.zeros((size, width), np.int64)
         self._values = np.zeros((size, width))
@@ -87,14 +94,19 @@ class SelfPlay:
         self.group.touch()
 
     @property
+    def is_idle(self) -> bool:
+        """Have all games ended?"""
+        return bool((self.group.searches.status == IDLE).all())
+
+    @property
     def memory(self) -> int:
-        """Bytes of all arrays."""
+        """Return the bytes of all arrays."""
         return sum(array.nbytes for array in self.save().values())
 
     # Between searches
 
     def deal(self) -> None:
-        """Begin a match wherever there is none."""
+        """Start a game in every free row."""
         members = np.flatnonzero(self.group.searches.status == IDLE)
         if len(members):
             self._deal(members)
@@ -117,30 +129,33 @@ class SelfPlay:
         self.group.begin_many(members, states, plies, self.limit, keep=True)
 
     def advance(self) -> None:
-        """Let the searches go on until each waits for values or has ended."""
+        """Advance the searches until each waits for values or has ended."""
         self.group.advance(STEPS)
 
     def ask(self, evaluation: Executor) -> None:
-        """Ask the evaluator for whatever waits, beside other work; `take_in` has the answer."""
+        """Send all waiting states to the evaluator in another thread; `take_in` collects the answer."""
         states, offsets = self.group.waiting_states()
         self.evaluations += len(states)
         if len(states):
             self._asked = evaluation.submit(self.group.ask, states), offsets
 
     def value_waiting(self) -> int:
-        """Ask the evaluator for whatever waits, and take in what it answers; returns for how many states."""
+        """Evaluate all waiting states; return how many there were."""
         count = self.group.value_waiting()
         self.evaluations += count
         return count
 
     def take_in(self) -> None:
-        """Give the searches what the evaluator answers."""
+        """Wait for the evaluator's answer, and give it to the searches."""
         if self._asked is not None:
             (answer, offsets), self._asked = self._asked, None
             self.group.absorb(answer.result(), offsets)
 
-    def play_on(self, progress: float) -> list[Finished]:
-        """Play the matches whose searches have ended; `progress` is the run's, from 0 to 1."""
+    def play_on(self, progress: float) -> list[FinishedGame]:
+        """Play a move in each game whose search has ended; return the games that are over.
+
+        `progress` is the run's, from 0 to 1.
+        """
         group = self.group
         status = group.searches.status
         tree = group.tree
@@ -150,7 +165,7 @@ class SelfPlay:
         if (status == NO_ROOM).any() or is_full:
             if tree.kind.shape[1] >= MAX_NODES:
                 raise DicentError(
-                    f"a match has {tree.nodes.max():,} states in its tree, more than memory is meant for: "
+                    f"a game has {tree.nodes.max():,} states in its tree; at most {MAX_NODES:,} are allowed: "
                     "start a new run with a lower evaluations_per_move"
                 )
             group.grow()
@@ -158,7 +173,7 @@ class SelfPlay:
         members = np.flatnonzero(status == DONE)
         if not len(members):
             return []
-        over = group.tree.kind[members, group.searches.root[members]] == TERMINAL  # chance ended them at once
+        over = group.tree.kind[members, group.searches.root[members]] == TERMINAL  # chance ended the game
         results = np.zeros(len(members), np.int64)
         results[over] = group.tree.completion[members[over], group.searches.root[members[over]]]
         if not over.all():
@@ -174,18 +189,18 @@ class SelfPlay:
         return finished
 
     def _play(self, members: Any, progress: float) -> Any:
-        """Select and play an action for each of `members`; returns the results, ONGOING for most."""
+        """Select and play an action for each of `members`; return the results, ONGOING for most."""
         group, n = self.group, len(members)
-        if self.layered and self.data == "tree":
-            group.in_threads(lambda first, last, work: self._keep_layers(members[first:last], work), n)
+        if self.layered and self.targets == "tree":
+            group.in_threads(lambda first, last, work: self._store_layers(members[first:last], work), n)
         edges, values, visits = self._edges[:n], self._values[:n], self._visits[:n]
         counts, draws, results = self._counts[:n], self._draws[:n], self._results[:n]
-        kept = group.tree, group.searches, self.games
+        arrays = group.tree, group.searches, self.games
         order, play = group.bound.kernel(self_play_kernels.order), group.bound.kernel(self_play_kernels.play)
 
         def sort(first: int, last: int, _: Any) -> None:
             rows = [a[first:last] for a in (edges, values, visits, counts, draws)]
-            order(*kept, members[first:last], self.by_visits, int(self.search.completion), *rows)
+            order(*arrays, members[first:last], self.by_visits, int(self.search.completion), *rows)
 
         group.in_threads(sort, n)
         exploitation = np.full(n, min(1.0, progress)) if self.annealed else draws
@@ -193,22 +208,22 @@ class SelfPlay:
 
         def move(first: int, last: int, work: Any) -> None:
             rows = [a[first:last] for a in (members, edges, counts, chosen)]
-            play(*kept, *rows, group.settings, work, results[first:last])
+            play(*arrays, *rows, group.settings, work, results[first:last])
 
         group.in_threads(move, n)
         return results.copy()
 
-    # What is learned
+    # Training targets
 
-    def _finish_all(self, members: Any, results: Any) -> list[Finished]:
-        """The matches that have ended, each with what is to be learned of it."""
+    def _finish_all(self, members: Any, results: Any) -> list[FinishedGame]:
+        """Return the games that have ended, with their datasets."""
         if not len(members):
             return []
-        finished: list[Finished | None] = [None] * len(members)
+        finished: list[FinishedGame | None] = [None] * len(members)
 
         def part(first: int, last: int, work: Any) -> None:
             some = members[first:last]
-            if self.data == "tree" and not self.layered:
+            if self.targets == "tree" and not self.layered:
                 data = self._tree_data(some)
             else:
                 both = zip(some.tolist(), results[first:last].tolist(), strict=True)
@@ -217,40 +232,40 @@ class SelfPlay:
                 finished[i] = self._finish(int(members[i]), int(results[i]), data[i - first])
 
         self.group.in_threads(part, len(members), least=1)
-        return [match for match in finished if match is not None]
+        return [game for game in finished if game is not None]
 
-    def _finish(self, m: int, result: int, data: Dataset) -> Finished:
+    def _finish(self, m: int, result: int, dataset: Dataset) -> FinishedGame:
         games = self.games
         plies, steps = int(games.ply[m]), int(games.steps[m])
-        return Finished(
+        return FinishedGame(
             number=int(games.number[m]),
             result=result,
             plies=plies,
             start=games.start[m].copy(),
             chosen=games.chosen[m, :steps].copy(),
             root_values=games.value[m, :plies].copy(),
-            data=data,
+            dataset=dataset,
         )
 
     def _dataset(self, m: int, result: int, work: Any) -> Dataset:
         games = self.games
         plies = int(games.ply[m])
         roots = games.root[m, :plies].copy()
-        if self.data == "root":
+        if self.targets == "root":
             return values_only(roots, games.value[m, :plies].copy())
-        if self.data == "policy":
+        if self.targets == "policy":
             values = np.full(plies, result, np.float32)
             return Dataset(roots, values, _sharpened(games.policy[m, :plies], self.temperature))
-        if self.data == "terminal":
+        if self.targets == "terminal":
             end = self.game.state(games.state[m])
             value = 0.0 if end.result is None else self.search.evaluator.terminal.value(end, plies)
             return values_only(roots, np.full(plies, value, np.float32))
-        kept, self.kept[m] = self.kept[m], []
-        merged = deepest_of_each([*kept, self._end_data(m, plies)], self.group.bound)
-        return self._resolve_jumped(m, merged, work) if self.search.determinized else merged.data
+        layers, self.layers[m] = self.layers[m], []
+        merged = deepest_values([*layers, self._end_data(m, plies)], self.group.bound)
+        return self._resolve_jumped(m, merged, work) if self.search.determinized else merged.dataset
 
     def _tree_data(self, members: Any) -> list[Dataset]:
-        """What is learned of whole trees."""
+        """Return the datasets of whole trees."""
         tree = self.group.tree
         states = np.empty((int(tree.nodes[members].sum()), self.game.state_size), self.game.state_dtype)
         values, ends = np.empty(len(states), np.float32), np.empty(len(members), np.int64)
@@ -260,63 +275,63 @@ class SelfPlay:
         firsts = [0, *ends.tolist()]
         return [values_only(states[a:b], values[a:b]) for a, b in itertools.pairwise(firsts)]
 
-    def _end_data(self, m: int, plies: int) -> Searched:
-        """The last state of a match, which chance may have led to beyond what was searched."""
+    def _end_data(self, m: int, plies: int) -> SearchedStates:
+        """Return the last state of a game, which chance may have reached beyond the search tree."""
         end, terminal = self.game.state(self.games.state[m]), self.search.evaluator.terminal
         states = end.cells[None].copy() if end.result is not None else self.games.state[:0]
         values = [terminal.value(end, plies)] if end.result is not None else []
         each = np.full(len(states), plies * terminal.uses_ply)
-        return Searched(values_only(states, values), each, np.zeros_like(each))
+        return SearchedStates(values_only(states, values), each, np.zeros_like(each))
 
-    def _resolve_jumped(self, m: int, merged: Searched, work: Any) -> Dataset:
-        """Chance states take the value of the state that d leads to, as the deepest search found it."""
+    def _resolve_jumped(self, m: int, merged: SearchedStates, work: Any) -> Dataset:
+        """Give each chance state the value of the state that d leads to, from the deepest search."""
         skip = self.group.bound.kernel(tree_kernels.skip_chance)
         d_seed = self.group.searches.d_seed[m]
-        rows = list(zip(map(bytes, merged.data.states), merged.plies.tolist(), strict=True))
-        known = dict(zip(rows, merged.data.values.tolist(), strict=True))
-        values = merged.data.values.copy()
-        for i, (row, (_, ply)) in enumerate(zip(merged.data.states, rows, strict=True)):
+        rows = list(zip(map(bytes, merged.dataset.states), merged.plies.tolist(), strict=True))
+        known = dict(zip(rows, merged.dataset.values.tolist(), strict=True))
+        values = merged.dataset.values.copy()
+        for i, (row, (_, ply)) in enumerate(zip(merged.dataset.states, rows, strict=True)):
             after = row.copy()
             skip(after, d_seed, work)
             values[i] = known.get((bytes(after), ply), values[i])
-        return values_only(merged.data.states, values)
+        return values_only(merged.dataset.states, values)
 
-    def _first_chance(self, m: int) -> list[Searched]:
-        """The chance state that a match began with has the value of the one that d made of it."""
+    def _first_chance(self, m: int) -> list[SearchedStates]:
+        """Return the chance state at the start of a game, with the value of the state that d made of it."""
         start = self.game.state(self.games.start[m])
         if not start.is_chance:
             return []
         tree, root, layers = self.group.tree, self.group.searches.root[m], self.group.kernels.layers
         assert layers is not None
         data = values_only(start.cells[None].copy(), tree.value[m, root : root + 1])
-        return [Searched(data, np.zeros(1, np.int64), layers.depth[m : m + 1].copy())]
+        return [SearchedStates(data, np.zeros(1, np.int64), layers.depth[m : m + 1].copy())]
 
-    def _keep_layers(self, members: Any, work: Any) -> None:
-        """Keep what the searches of a move have found."""
+    def _store_layers(self, members: Any, work: Any) -> None:
+        """Store the states that the searches of a move have valued."""
         tree, layers = self.group.tree, self.group.kernels.layers
         assert layers is not None
         most = int(tree.nodes[members].sum() + tree.edges[members].sum())
         states = np.empty((most, self.game.state_size), self.game.state_dtype)
         values, ends = np.empty(most, np.float32), np.empty(len(members), np.int64)
-        plies, left = np.empty((2, most), np.int64)
+        plies, depths = np.empty((2, most), np.int64)
         kernel = self.group.bound.kernel(targets_kernels.layer_data)
         kernel(
             *(tree, layers.start, layers.depth, members, self.search.determinized, work),
-            *(states, values, plies, left, ends),
+            *(states, values, plies, depths, ends),
         )
         n = int(ends[-1])
         data = values_only(states[:n].copy(), values[:n].copy())
-        found = Searched(data, plies[:n].copy(), left[:n].copy())
+        found = SearchedStates(data, plies[:n].copy(), depths[:n].copy())
         parts = itertools.pairwise([0, *ends.tolist()])
         for m, (first, last) in zip(members.tolist(), parts, strict=True):
-            self.kept[m].append(found.part(first, last))
+            self.layers[m].append(found.part(first, last))
             if self.search.determinized and self.games.ply[m] == 0:
-                self.kept[m] += self._first_chance(m)
+                self.layers[m] += self._first_chance(m)
 
-    # Matches in flight, for checkpoints
+    # Games in flight, for checkpoints
 
     def save(self) -> Arrays:
-        """Every array of the matches and their searches."""
+        """Return every array of the games and their searches."""
         group = self.group
         saved: Arrays = {}
         for part in ("tree", "searches"):
@@ -324,20 +339,21 @@ class SelfPlay:
         saved |= {f"extra.{name}": array for name, array in group.kernels.arrays().items()}
         saved |= _arrays("games", self.games)
         saved["evaluations"] = np.array([self.evaluations])
-        for m, kept in enumerate(self.kept):
-            if kept:
-                everything = concatenate([one.data for one in kept])
-                saved |= {f"kept.{m}.states": everything.states, f"kept.{m}.values": everything.values}
-                saved[f"kept.{m}.plies"] = np.concatenate([one.plies for one in kept])
-                saved[f"kept.{m}.left"] = np.concatenate([one.left for one in kept])
+        for m, layers in enumerate(self.layers):
+            if layers:
+                states = join(layers)
+                saved[f"layers.{m}.states"] = states.dataset.states
+                saved[f"layers.{m}.values"] = states.dataset.values
+                saved[f"layers.{m}.plies"] = states.plies
+                saved[f"layers.{m}.depths"] = states.depths
         return saved
 
     def load(self, saved: Arrays) -> None:
-        """Go on from what `save` gave."""
+        """Restore what `save` returned."""
         group = self.group
         group.tree = new_tree(group.bound, group.size, saved["tree.kind"].shape[1])
         for name, array in _arrays("tree", group.tree).items():
-            array[...] = saved[name]  # where it lies beside what belongs to it
+            array[...] = saved[name]  # in place, since the arrays share memory
         group.searches = _with_arrays("searches", group.searches, saved)
         group.kernels.fit(group.tree)
         beside = {key.removeprefix("extra."): saved[key] for key in saved if key.startswith("extra.")}
@@ -345,19 +361,21 @@ class SelfPlay:
         self.games = _with_arrays("games", self.games, saved)
         self.evaluations = int(saved["evaluations"][0])
         for m in range(group.size):
-            if f"kept.{m}.states" in saved:
-                data = values_only(saved[f"kept.{m}.states"], saved[f"kept.{m}.values"])
-                self.kept[m] = [Searched(data, saved[f"kept.{m}.plies"], saved[f"kept.{m}.left"])]
+            if f"layers.{m}.states" in saved:
+                states, values, plies, depths = (
+                    saved[f"layers.{m}.{name}"] for name in ("states", "values", "plies", "depths")
+                )
+                self.layers[m] = [SearchedStates(values_only(states, values), plies, depths)]
 
 
 def _sharpened(policy: npt.NDArray[np.float32], temperature: float) -> npt.NDArray[np.float32]:
-    """Visit proportions to the power of 1 / temperature, in proportion again."""
+    """Raise visit proportions to the power of 1 / temperature, and normalise them."""
     shares = (policy / np.maximum(policy.max(axis=1, keepdims=True), 1e-9)) ** (1 / temperature)
     return np.asarray(shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-9), np.float32)
 
 
 def _arrays(part: str, fields: Any) -> Arrays:
-    """The arrays of a named tuple, by name."""
+    """Return the arrays of a named tuple, by name."""
     if fields is None:
         return {}
     named = fields._asdict().items()
@@ -365,12 +383,12 @@ def _arrays(part: str, fields: Any) -> Arrays:
 
 
 def _with_arrays(part: str, fields: Any, saved: Arrays) -> Any:
-    """A named tuple with its arrays from a checkpoint."""
+    """Return a named tuple with its arrays from a checkpoint."""
     found = {name: saved[f"{part}.{name}"] for name in fields._fields if f"{part}.{name}" in saved}
     return fields._replace(**found)
 
 
-def _check(search: TreeSearch, data: str) -> None:
-    if data not in search.targets:
+def _check(search: TreeSearch, targets: str) -> None:
+    if targets not in search.targets:
         accepted = ", ".join(search.targets) or "none"
-        raise DicentError(f"targets of {type(search).__name__} must be one of {accepted} (got {data!r})")
+        raise DicentError(f"targets of {type(search).__name__} must be one of {accepted} (got {targets!r})")

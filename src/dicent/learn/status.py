@@ -1,4 +1,4 @@
-"""Status: how a run stands, for whoever watches it."""
+"""Status: a snapshot of a run for observers."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 
-@dataclass
+@dataclass(frozen=True)
 class Status:
-    """Counters and measurements of a run; the same object for as long as it lasts."""
+    """Counters and measurements of a run at one moment."""
 
-    progress: float = 0.0
+    progress: float = 0.0  # share of the budget that is spent
     seconds: float = 0.0
-    matches: int = 0
+    games: int = 0
     evaluations: int = 0
-    states: int = 0  # learned, each as often as it was used
+    states: int = 0  # learned, each counted as often as it was used
     phases: int = 0
     loss: float = math.nan
-    evaluations_per_second: float = 0.0  # lately, while self-play ran
+    evaluations_per_second: float = 0.0  # mean of self-play
     self_play_seconds: float = 0.0
     learning_seconds: float = 0.0
-    scores: dict[str, float] = field(default_factory=dict)  # against the ladder, as measured last
+    scores: dict[str, float] = field(default_factory=dict)  # against fixed opponents, as measured last
     exactness: dict[str, float] = field(default_factory=dict)
 
 

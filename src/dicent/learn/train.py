@@ -1,8 +1,8 @@
-"""train: self-play and learning in turn, until the budget is spent; what `dicent train` calls.
+"""train: self-play and learning in turn until the budget is spent; the code behind `dicent train`.
 
-The paper's loop, for many matches at once: search, select, play; when matches have ended, their states go
-to the replay and the network learns. Everything that matters happens at counted steps and not by the
-clock, so that the same seed gives the same run, also across a stop and a resume.
+This is the paper's loop for many games at once: search, select, play; when games have ended, their states
+go to the replay buffer, and the network learns. Everything that matters happens at counted steps, never by
+the clock. So the same seed gives the same run, also across a stop and a resume.
 """
 
 from __future__ import annotations
@@ -10,11 +10,9 @@ from __future__ import annotations
 import copy
 import json
 import time
-from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -28,52 +26,55 @@ except ModuleNotFoundError:
 
 from dicent.evaluate.network import Network
 from dicent.evaluate.network_file import find_network
+from dicent.evaluate.terminal_value import TerminalValue
 from dicent.gpu.device import choose_device
 from dicent.kernels import self_play as self_play_kernels
 from dicent.learn import checkpoint, components
-from dicent.learn.components import Numbers, Own, Threads
+from dicent.learn.components import CustomComponents, MakeSearch, Threads
 from dicent.learn.config import Config
-from dicent.learn.dataset import Finished, values_only
-from dicent.learn.groups import make_groups
-from dicent.learn.ladder import exact_positions, exactness, scores
-from dicent.learn.learner import Learner, Phase
+from dicent.learn.dataset import FinishedGame, values_only
+from dicent.learn.learner import Phase
+from dicent.learn.measure import exact_positions, exactness, scores
 from dicent.learn.preflight import Preflight, preflight
+from dicent.learn.replay import ReplayBuffer
 from dicent.learn.report import write_report
 from dicent.learn.run_folder import RunFolder
+from dicent.learn.run_state import METRICS, RECORDS, GameNumbers, RunState
+from dicent.learn.scheduler import make_scheduler
+from dicent.learn.selection import Selection
 from dicent.learn.signals import stop_signals
-from dicent.learn.status import Status, Watch
+from dicent.learn.status import Watch
 from dicent.learn.tensorboard import Board
 from dicent.play.record import make_record
 
 FIRST_CHECKPOINT = 15.0  # seconds
-MOST_RESULTS = 5_000  # values with their results, for the map from values to win probabilities
 
 
 def train(
     config: Config | None,
     folder: str | Path,
     *,
-    search: Any = None,
-    selection: Any = None,
-    terminal: Any = None,
-    replay: Any = None,
+    search: MakeSearch | None = None,
+    selection: Selection | None = None,
+    terminal: TerminalValue | None = None,
+    replay: ReplayBuffer | None = None,
     module: torch.nn.Module | None = None,
     announce: Callable[[Preflight], object] = lambda preflight: None,
     watch: Watch = lambda status: None,
     warn: Callable[[str], object] = print,
     stop: Callable[[], bool] = lambda: False,
 ) -> Path:
-    """Start the run in `folder`, or go on with it; returns the path of its latest network.
+    """Start the run in `folder`, or resume it; return the path of its latest network.
 
-    `config` may be None to go on as before. Components of one's own take the place of those that the
-    settings name, and must be given again to go on: `search` (a function from an evaluator to a search),
-    `selection`, `terminal`, `replay` and `module`. `announce` is told what the preflight found, `watch` how
-    the run stands, `warn` what went wrong. `stop` is asked now and then; if it says True the run ends as by
-    Ctrl-C: it saves everything and raises KeyboardInterrupt.
+    `config` may be None to resume with the same settings. Custom components replace those that the settings
+    name, and must be passed again to resume: `search` (a function from an evaluator to a search),
+    `selection`, `terminal`, `replay` and `module`. `announce` receives the result of the preflight, `watch`
+    the status after each turn, `warn` warnings. The run calls `stop` after each turn; if it returns True the
+    run ends as by Ctrl-C: it saves everything and raises KeyboardInterrupt.
     """
-    own = Own(search, selection, terminal, replay, module)
+    custom = CustomComponents(search, selection, terminal, replay, module)
     with RunFolder(folder, warn) as run:
-        training = Training(run.settle_config(config), run, own, watch, stop)
+        training = Training(run.settle_config(config), run, custom, watch, stop)
         try:
             announce(preflight(training))
             training.run()
@@ -83,142 +84,142 @@ def train(
 
 
 class Training:
-    """One run while it is under way."""
+    """One run in progress. Everything that a checkpoint must keep of it is in `state`."""
 
     def __init__(
         self,
         config: Config,
         run: RunFolder,
-        own: Own,
+        custom: CustomComponents,
         watch: Watch,
         stop: Callable[[], bool] = lambda: False,
     ) -> None:
         if not config.budget:
-            raise DicentError("a run needs a budget: minutes, matches or evaluations")
-        self.config, self.folder, self.own, self.watch, self.stop = config, run, own, watch, stop
+            raise DicentError("a run needs a budget: set minutes, games or evaluations")
+        self.config, self.folder, self.custom, self.watch, self.stop = config, run, custom, watch, stop
         self.game = components.make_game(config)
-        self.device, wrong = choose_device(config.device)
+        self.device, wrong = choose_device(config.run.device)
         if wrong:
-            run.warn(f"{wrong}: training goes on the CPU, slower")
+            run.warn(f"{wrong}: training runs on the CPU, slower")
         self.threads = Threads.choose(config, self.device)
         self._torch_threads = torch.get_num_threads()
         torch.set_num_threads(1)
-        self.terminal = components.make_terminal(config, self.game, own)
-        module = components.make_module(config, self.game, self.terminal, own)
-        self.learner = Learner(
-            module, self.game, config.batch, config.weight_decay, config.symmetries, self.device
-        )
+        self.terminal = components.make_terminal(config, self.game, custom)
+        module = components.make_module(config, self.game, self.terminal, custom)
+        self.learner = components.make_learner(config, module, self.game, self.device)
         self.evaluator = Network(
             copy.deepcopy(module), self.device, threads=self.threads.evaluate, compiled=True
         )
         self.evaluator.terminal = self.terminal
-        self.search = components.make_search(config, self.evaluator, own)
-        self.replay = components.make_replay(config, own)
-        self.numbers = [Numbers(i, config.groups) for i in range(config.groups)]
+        self.search = components.make_search(config, self.evaluator, custom)
+        self.replay = components.make_replay(config, custom)
+        self.state = RunState(next_games=list(range(config.self_play.groups)))
+        numbers = [GameNumbers(self.state.next_games, i) for i in range(config.self_play.groups)]
         self.plays = components.make_self_play(
-            config, self.game, self.search, own, self.numbers, self.threads.search
+            config, self.game, self.search, custom, numbers, self.threads.search
         )
-        self.status = Status()
-        self.results: deque[tuple[float, int]] = deque(maxlen=MOST_RESULTS)  # values of roots, and what came
-        self.since_update = 0
-        self.measured = 0
-        self.exact_positions = exact_positions(self.game) if config.measurements else []
-        self.lines = {"metrics.jsonl": 0, "games.jsonl": 0}
-        self.saved = 0  # checkpoints of this session
-        self.board = Board(run.path) if config.tensorboard else None
-        self.network_path = run.path
+        self.scheduler = make_scheduler(self.plays, self.threads.groups)
         self.learning: Future[Phase] | None = None
         self._learner_thread = ThreadPoolExecutor(1)
-        self.groups = make_groups(self.plays, self.threads.groups)
-        self._reserve = 0.0  # seconds that the last measurement will take
-        self.seconds_before = 0.0
+        self.exact_positions = exact_positions(self.game) if config.run.measurements else []
+        self.board = Board(run.path) if config.run.tensorboard else None
+        self.network_path = run.path
+        # Of this session only:
+        self.checkpoints_written = 0
+        self.games_resumed = False  # do the games in flight come from a checkpoint?
+        self._earlier_evaluations = 0  # of games that no checkpoint has kept
+        self._reserved_seconds = 0.0  # for the last measurement
         self._start = self._checkpointed = time.monotonic()
-        self.evaluations_before = 0  # of matches that a checkpoint did not keep
-        self.in_flight = False  # are the matches those of a checkpoint?
-        self.finished = False
+
+    def use_state(self, state: RunState) -> None:
+        """Continue from the state of a checkpoint."""
+        numbers = self.state.next_games  # the groups hold this list
+        numbers[:] = state.next_games
+        self.state = state
+        state.next_games = numbers
 
     # The loop
 
     def run(self) -> None:
         """Play and learn until the budget is spent."""
-        resumed = checkpoint.resume(self)
-        self.folder.keep_config(self.config)
-        self._start = self._checkpointed = time.monotonic()
-        if self.finished and self.progress() >= 1.0:
+        is_resumed = checkpoint.resume(self)
+        self._start = time.monotonic() - self.state.seconds
+        self.folder.write_config(self.config)
+        if self.state.finished and self.progress() >= 1.0:
             self.network_path = find_network(self.folder.path)
             return
-        self.finished = False
-        if not resumed and self.config.pretraining:
-            self._pretrain()
-        if not self.in_flight:
-            for play in self.plays:
-                play.deal()
-        with stop_signals() as stop:
-            asked = False
-            while self.progress() < 1.0 and not stop and not asked:
+        self._begin(is_resumed)
+        with stop_signals() as signals:
+            while self.progress() < 1.0:
                 self._turn()
-                asked = self.stop()
-            if stop or asked:  # a second signal ends it at once
-                self.save()
-                raise KeyboardInterrupt
-        if self.status.phases == 0 and self.learning is None:  # fewer matches than an update waits for
+                if self.stop() or signals:  # a second signal ends the process at once
+                    self.save()
+                    raise KeyboardInterrupt
+        if self.state.phases == 0 and self.learning is None:  # fewer games than an update waits for
             self._learn()
         self._finish_phase()
-        if self.config.measurements:
+        if self.config.run.measurements:
             self._measure()
-        self.finished = True
+        self.state.finished = True
         self.save()
 
-    def close(self) -> None:
-        """End the threads, give torch its own back, and the GPU its memory."""
-        self._learner_thread.shutdown()
-        self.learning = None  # its result holds weights on the GPU
-        self.groups.close()
-        torch.set_num_threads(self._torch_threads)
-        self.evaluator.close()
-        self.learner.close()
+    def _begin(self, is_resumed: bool) -> None:
+        """Start the games unless they come from a checkpoint."""
+        state = self.state
+        state.finished = False
+        self._earlier_evaluations = state.evaluations - sum(play.evaluations for play in self.plays)
+        self._checkpointed = time.monotonic()
+        if not is_resumed and self.config.learner.pretraining:
+            self._pretrain()
+        if not self.games_resumed:
+            for play in self.plays:
+                play.deal()
 
     def _turn(self) -> None:
-        """Take in what the groups have played, learn, count and save."""
-        before = self.groups.seconds
-        for match in self.groups.play_on(self.progress()):
-            self._take(match)
-        self.status.self_play_seconds += self.groups.seconds - before
-        self.status.evaluations = self.evaluations_before + sum(play.evaluations for play in self.plays)
-        self._update_when_due()
-        self._housekeeping()
+        """Search, select and play; store finished games; learn when due."""
+        before = self.scheduler.seconds
+        for game in self.scheduler.play_on(self.progress()):
+            self._store(game)
+        self.state.self_play_seconds += self.scheduler.seconds - before
+        self.state.evaluations = self._earlier_evaluations + sum(play.evaluations for play in self.plays)
+        self._learn_when_due()
+        self._measure_and_save_when_due()
 
-    def _take(self, match: Finished) -> None:
-        """Remember a match that has ended."""
-        self.replay.add(match.data, (self.config.seed, match.number))
-        self.status.matches += 1
-        self.since_update += 1
-        self.results.extend((value, match.result) for value in match.root_values.tolist())
-        if match.number % self.config.record_every == 0:
-            start, steps = self.game.state(match.start), match.chosen.tolist()
-            names = (self.config.search, self.config.search)
-            record = make_record(self.game, start, steps, names, self.config.seed, match.number)
-            self.append("games.jsonl", record.to_json())
+    def _store(self, game: FinishedGame) -> None:
+        """Add a finished game to the replay buffer, the counters and the records."""
+        config, state = self.config, self.state
+        self.replay.add(game.dataset, (config.seed, game.number))
+        state.games += 1
+        state.games_since_update += 1
+        state.results.extend((value, game.result) for value in game.root_values.tolist())
+        if game.number % config.run.record_every == 0:
+            start, steps = self.game.state(game.start), game.chosen.tolist()
+            players = (config.search.search, config.search.search)
+            record = make_record(self.game, start, steps, players, config.seed, game.number)
+            self._append(RECORDS, record.to_json())
 
-    def _update_when_due(self) -> None:
-        if self.config.waves:
-            if all((play.group.searches.status == 0).all() for play in self.plays):
+    # Learning
+
+    def _learn_when_due(self) -> None:
+        if self.config.self_play.waves:
+            if all(play.is_idle for play in self.plays):
                 self._learn()
                 self._finish_phase()
                 for play in self.plays:
                     play.deal()
-        elif self.since_update >= self.config.matches_per_update:
+        elif self.state.games_since_update >= self.config.learner.games_per_update:
             self._learn()
 
     def _learn(self) -> None:
-        """A learning phase: beside self-play, or while that waits."""
-        self.since_update = 0
-        number = self.status.phases + (self.learning is not None)
-        rng = np.random.default_rng([self.config.seed, 1 << 32, number])
+        """Start a learning phase, beside self-play or before it continues."""
+        config, state = self.config, self.state
+        state.games_since_update = 0
+        number = state.phases + (self.learning is not None)
+        rng = np.random.default_rng([config.seed, 1 << 32, number])
         data = self.replay.sample(rng)
         if data is None:
             return self._finish_phase()
-        first, last = self.config.learning_rate, self.config.final_learning_rate
+        first, last = config.learner.learning_rate, config.learner.final_learning_rate
         rate = first + (last - first) * min(1.0, self.progress())
 
         def phase() -> Phase:
@@ -229,101 +230,94 @@ class Training:
         following = self._learner_thread.submit(phase)  # begins when the one before has ended
         self._finish_phase()
         self.learning = following
-        if not self.config.overlap:
+        if not config.learner.overlap:
             self._finish_phase()
 
     def _finish_phase(self) -> None:
-        """Wait for the phase under way, and let self-play use what it has learned."""
+        """Wait for the phase in progress, and give its weights to self-play."""
         if self.learning is None:
             return
         phase, self.learning = self.learning.result(), None
-        self.groups.before_new_network()
+        self.scheduler.before_new_network()
         self.evaluator.load(phase.weights)
-        status = self.status
-        status.phases += 1
-        status.loss, status.states = phase.loss, phase.states
-        status.learning_seconds += phase.seconds
-        self._log({"kind": "phase", "loss": phase.loss, "replay": self.replay.size})
-
-    def _housekeeping(self) -> None:
-        """Count, measure and save, when it is time."""
-        status = self.status
-        status.progress, status.seconds = self.progress(), self.seconds()
-        status.evaluations_per_second = status.evaluations / max(1e-9, status.self_play_seconds)
-        self.watch(status)
-        if status.progress < 1.0 and status.progress * self.config.measurements >= self.measured + 1:
-            self._measure()
-        wait = (
-            self.config.checkpoint_seconds
-            if self.saved
-            else min(FIRST_CHECKPOINT, self.config.checkpoint_seconds)
-        )
-        if time.monotonic() - self._checkpointed >= wait:
-            self.save()
-
-    def seconds(self) -> float:
-        """Wall time of the run so far, over all its sessions."""
-        return self.seconds_before + time.monotonic() - self._start
-
-    def progress(self) -> float:
-        """The share of the budget that is spent."""
-        used = {
-            "minutes": (self.seconds() + self._reserve) / 60,
-            "matches": self.status.matches,
-            "evaluations": self.status.evaluations,
-        }
-        return max(used[name] / limit for name, limit in self.config.budget.items())
-
-    def _log(self, row: dict[str, Any]) -> None:
-        status = self.status
-        counters = {
-            "phase": status.phases,
-            "matches": status.matches,
-            "evaluations": status.evaluations,
-            "states": status.states,
-            "seconds": round(self.seconds(), 3),
-            "evaluations_per_second": round(status.evaluations_per_second),
-        }
-        self.append("metrics.jsonl", json.dumps({**row, **counters}))
-        if self.board is not None:
-            self.board.add({**row, **counters})
-
-    def append(self, name: str, line: str) -> None:
-        """Add a line to a file of the run, and count it."""
-        self.folder.append(name, line)
-        self.lines[name] += 1
-
-    def _measure(self) -> None:
-        """Estimate the strength by a few games against the ladder."""
-        self.measured += 1
-        begin = time.monotonic()
-        config, status = self.config, self.status
-        threads = machine.cores()
-        seed = config.seed + self.measured
-        status.scores = scores(self.evaluator, self.game, config.ladder_games, seed, threads)
-        status.exactness = exactness(self.evaluator, self.exact_positions)
-        self._reserve = max(self._reserve, 1.2 * (time.monotonic() - begin) + 0.5)
-        self._log({"kind": "strength", "scores": status.scores, "exact": status.exactness})
-        self.watch(self.status)
+        state = self.state
+        state.phases += 1
+        state.loss, state.states = phase.loss, phase.states
+        state.learning_seconds += phase.seconds
+        self._log({"kind": "phase", "loss": phase.loss, "replay_buffer": self.replay.size})
 
     def _pretrain(self) -> None:
         """Learn the last states of random games."""
-        n = self.config.pretraining
+        n, seed = self.config.learner.pretraining, self.config.seed
         group = self.plays[0].group
         states = np.zeros((n, self.game.state_size), self.game.state_dtype)
         values = np.zeros(n, np.float32)
         kernel = group.bound.kernel(self_play_kernels.random_ends)
-        kernel(self.config.seed, 0, states, values, group.settings, group.scratches[0])
-        rng = np.random.default_rng([self.config.seed, 1 << 33])
-        loss = self.learner.phase(values_only(states, values), self.config.learning_rate, rng)
+        kernel(seed, 0, states, values, group.settings, group.scratches[0])
+        rng = np.random.default_rng([seed, 1 << 33])
+        loss = self.learner.phase(values_only(states, values), self.config.learner.learning_rate, rng)
         self.evaluator.load(self.learner.module.state_dict())
         self._log({"kind": "pretraining", "loss": loss})
 
+    # The clock, measurements and files
+
+    def progress(self) -> float:
+        """Return the share of the budget that is spent."""
+        self._read_clock()
+        return self.state.progress(self.config.budget, self._reserved_seconds)
+
+    def _read_clock(self) -> None:
+        self.state.seconds = time.monotonic() - self._start
+
+    def _measure_and_save_when_due(self) -> None:
+        run, progress = self.config.run, self.progress()
+        self.watch(self.state.status(progress))
+        if progress < 1.0 and progress * run.measurements >= self.state.measurements + 1:
+            self._measure()
+        first = min(FIRST_CHECKPOINT, run.checkpoint_seconds)
+        wait = run.checkpoint_seconds if self.checkpoints_written else first
+        if time.monotonic() - self._checkpointed >= wait:
+            self.save()
+
+    def _measure(self) -> None:
+        """Estimate the strength by a few games against fixed opponents."""
+        config, state = self.config, self.state
+        state.measurements += 1
+        begin = time.monotonic()
+        seed = config.seed + state.measurements
+        state.scores = scores(self.evaluator, self.game, config.run.ladder_games, seed, machine.cores())
+        state.exactness = exactness(self.evaluator, self.exact_positions)
+        self._reserved_seconds = max(self._reserved_seconds, 1.2 * (time.monotonic() - begin) + 0.5)
+        self._log({"kind": "strength", "scores": state.scores, "exact": state.exactness})
+        self.watch(state.status(self.progress()))
+
+    def _log(self, row: dict[str, object]) -> None:
+        self._read_clock()
+        row = row | self.state.counters()
+        self._append(METRICS, json.dumps(row))
+        if self.board is not None:
+            self.board.add(row)
+
+    def _append(self, name: str, line: str) -> None:
+        """Append a line to a file of the run, and count it."""
+        self.folder.append(name, line)
+        self.state.lines[name] += 1
+
     def save(self) -> None:
         """Write a checkpoint and the report."""
-        with self.groups.paused():
+        self._read_clock()
+        with self.scheduler.paused():
             checkpoint.save(self)
-        self.saved += 1
+        self.checkpoints_written += 1
         self.network_path = find_network(self.folder.path)
         write_report(self.folder, self.config)
         self._checkpointed = time.monotonic()
+
+    def close(self) -> None:
+        """End the threads, restore torch's thread count, and free the GPU's memory."""
+        self._learner_thread.shutdown()
+        self.learning = None  # its result holds weights on the GPU
+        self.scheduler.close()
+        torch.set_num_threads(self._torch_threads)
+        self.evaluator.close()
+        self.learner.close()

@@ -77,7 +77,11 @@ def sections(result: ReproductionResult) -> list[Section]:
 
 def _opening(result: ReproductionResult) -> Section:
     scale, cores = result.scale, machine.cores()
-    budget = f"{scale.seconds:,.10g} s of wall time" if scale.seconds else f"{scale.matches:,} matches"
+    budget = (
+        f"{scale.seconds:,.10g} s of wall time"
+        if scale.seconds
+        else f"{scale.self_play_games:,} self-play games"
+    )
     text = [
         f"{PAPER} (Cohen-Solal, Cazenave), its experiments repeated at scale `{scale.name}`. {GAME}: the "
         "paper's rules and its mirrored set-up.",
@@ -99,7 +103,7 @@ def _gpu(result: ReproductionResult) -> str:
     """The GPU of this machine, where networks were to use one."""
     import torch
 
-    wanted = any(result.scale.config(run).device != "cpu" for run in result.runs)
+    wanted = any(result.scale.config(run).run.device != "cpu" for run in result.runs)
     return f", {torch.cuda.get_device_name()}" if wanted and torch.cuda.is_available() else ""
 
 
@@ -207,12 +211,19 @@ def _interval(interval: Interval) -> str:
 def _budgets(result: ReproductionResult) -> Section:
     rows = []
     for arm, learned in _by_arm(result).items():
-        seconds, matches = [one.seconds for one in learned], [one.matches for one in learned]
+        seconds, games = [one.seconds for one in learned], [one.games for one in learned]
         evaluations, states = [one.evaluations for one in learned], [one.states for one in learned]
-        means = [f"{np.mean(column):,.0f}" for column in (seconds, matches, evaluations, states)]
+        means = [f"{np.mean(column):,.0f}" for column in (seconds, games, evaluations, states)]
         rows.append([arm.title, *means, f"{min(evaluations):,} to {max(evaluations):,}"])
-    head = ["arm", "seconds", "matches", "evaluations", "states learned", "evaluations, least to most"]
-    equal = "wall time" if result.scale.seconds else "matches"
+    head = [
+        "arm",
+        "seconds",
+        "self-play games",
+        "evaluations",
+        "states learned",
+        "evaluations, least to most",
+    ]
+    equal = "wall time" if result.scale.seconds else "self-play games"
     text = (
         f"Budgets are equal in {equal}; the numbers are means over the processes of an arm. Evaluations are "
         "those of self-play: an arm may have more of them in the same time."
@@ -272,7 +283,7 @@ def _settings(result: ReproductionResult) -> list[Section]:
     shared = "The other arms have another search and another terminal value; every run has another seed."
     puct = (
         "PUCT has no completion and no descents. It learns results and how often moves were visited, and "
-        "plays by that, whatever `data`, `selection` and `schedule` say."
+        "plays by that, whatever `targets`, `selection` and `schedule` say."
     )
     return [
         Section("Seeds", [], ["run", "seed"], rows),

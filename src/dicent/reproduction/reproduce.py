@@ -25,7 +25,10 @@ from dicent.evaluate.network import Network
 from dicent.evaluate.network_file import load_network
 from dicent.files import lock, write_atomically
 from dicent.gpu.device import choose_device
-from dicent.learn.run_folder import OPTIONAL, STATE
+from dicent.learn import old_names
+from dicent.learn.run_folder import OPTIONAL
+from dicent.learn.run_reader import RunReader
+from dicent.learn.run_state import RunState
 from dicent.learn.status import Status
 from dicent.learn.train import train
 from dicent.play.player import Player
@@ -38,9 +41,11 @@ from dicent.search.expectiminimax import Expectiminimax
 from dicent.search.limit import Limit
 from dicent.search.puct import Puct
 
-FORMAT = 2  # 2: whole descents, and no completion anywhere
+FORMAT = 3
+OLD_FORMAT = 2  # of version 0.1, with other names of settings
 JUDGE = Arm("descent", "gain")  # whose first network says what rolls were worth
 LEARNING, ROUND_ROBIN, AGAINST = "learning", "round robin", "against AlphaZero"
+UNFINISHED = 0.99  # most of a process that has not saved its result
 
 
 @dataclass(frozen=True)
@@ -155,16 +160,17 @@ class _Work:
         this one: whatever is broken off loses something.
         """
         path = self._path(run)
-        state = _last_state(path)
-        if state is None or not state["finished"]:
-            learning = (self.scale.seconds or 0.0) - (state["seconds"] if state else 0.0)
+        state = RunReader(path).state()
+        if state is None or not state.finished:
+            learning = (self.scale.seconds or 0.0) - (state.seconds if state else 0.0)
             if self.seconds_left() < learning + self.extra:
                 raise _Over
             _check_device(self.scale, run)
             begin = time.monotonic()
 
             def show(status: Status) -> None:
-                self.watch(Step(LEARNING, i + min(1.0, status.progress), len(self.runs), run.name))
+                done = i + min(UNFINISHED, status.progress)  # i + 1 only after the last checkpoint
+                self.watch(Step(LEARNING, done, len(self.runs), run.name))
 
             self.watch(Step(LEARNING, i, len(self.runs), run.name))
             train(self.scale.config(run), path, watch=show, warn=self.warn, stop=self.is_over)
@@ -207,8 +213,8 @@ class _Work:
         """What is known so far."""
         learned = []
         for run in self.runs:
-            state = _last_state(self._path(run))
-            if state is not None and state["finished"]:
+            state = RunReader(self._path(run)).state()
+            if state is not None and state.finished:
                 learned.append(_learned(run, self._path(run), state))
         return ReproductionResult(
             self.scale, self.seed, tuple(self.runs), tuple(learned), self.round_robin, tuple(self.against)
@@ -218,35 +224,23 @@ class _Work:
         return self.folder / "runs" / run.name
 
     def _network(self, run: Run) -> Network:
-        device, _ = choose_device(self.scale.config(run).device)
+        device, _ = choose_device(self.scale.config(run).run.device)
         return load_network(self._path(run), device, compiled=True)
 
 
-def _learned(run: Run, path: Path, state: dict[str, Any]) -> Learned:
-    metrics = path / "metrics.jsonl"  # not there where no match has ended
-    lines = metrics.read_text(encoding="utf-8").splitlines() if metrics.exists() else []
-    counters, strength = state["counters"], []
-    for row in map(json.loads, lines):
+def _learned(run: Run, path: Path, state: RunState) -> Learned:
+    strength = []
+    for row in RunReader(path).metrics():
         if row["kind"] == "strength" and row["scores"]:
             opponent, score = list(row["scores"].items())[-1]
             strength.append(Strength(row["seconds"], row["evaluations"], score, opponent))
-    counts = counters["matches"], counters["evaluations"], counters["states"]
-    return Learned(run, state["seconds"], *counts, tuple(strength))
-
-
-def _last_state(path: Path) -> dict[str, Any] | None:
-    """What the latest checkpoint of a run says; None if there is none."""
-    found = sorted(path.glob(f"checkpoints/[0-9]*/{STATE}"))
-    try:
-        state: dict[str, Any] | None = json.loads(found[-1].read_text()) if found else None
-    except (OSError, ValueError):  # damaged: the run itself knows what to do
-        return None
-    return state
+    counts = state.games, state.evaluations, state.states
+    return Learned(run, state.seconds, *counts, tuple(strength))
 
 
 def _check_device(scale: Scale, run: Run) -> None:
     """Equal seconds are no equal chance where one process has a GPU and another has none."""
-    _, wrong = choose_device(scale.config(run).device)
+    _, wrong = choose_device(scale.config(run).run.device)
     if wrong:
         raise DicentError(f"{wrong}: the scale {scale.name} learns on a GPU; choose another one")
 
@@ -259,6 +253,8 @@ def _settle(folder: Path, scale: Scale, seed: int) -> None:
         theirs = json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
     except (OSError, ValueError) as error:
         raise DicentError(f"{path} cannot be read: {error}") from error
+    if theirs is not None and theirs.get("format") == OLD_FORMAT:
+        theirs = _translated(theirs)
     if theirs is None:
         _check_device(scale, scale.runs(seed)[0])
         write_atomically(path, json.dumps(ours, indent=1).encode())
@@ -269,6 +265,14 @@ def _settle(folder: Path, scale: Scale, seed: int) -> None:
             f"{folder} holds a reproduction with other settings ({', '.join(changed)}): go on with those, by "
             "the version of Dicent that has them, or name another folder"
         )
+
+
+def _translated(old: dict[str, Any]) -> dict[str, Any]:
+    """Return the content of an old `reproduction.json` with the names of this version."""
+    scale = old_names.translate(old["scale"], {"matches": "self_play_games"})
+    for part in ("network", "descent", "alphazero"):
+        scale[part] = old_names.translate(scale[part], old_names.SETTINGS)
+    return {**old, "format": FORMAT, "scale": scale}
 
 
 @contextlib.contextmanager

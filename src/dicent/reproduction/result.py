@@ -30,7 +30,7 @@ class Learned:
 
     run: Run
     seconds: float
-    matches: int
+    games: int
     evaluations: int
     states: int  # learned, each as often as it was used
     strength: tuple[Strength, ...]  # as it was measured meanwhile
@@ -128,7 +128,7 @@ class ReproductionResult:
                 "run": one.run.name,
                 "seed": one.run.seed,
                 "seconds": one.seconds,
-                "matches": one.matches,
+                "games": one.games,
                 "evaluations": one.evaluations,
                 "states": one.states,
             }

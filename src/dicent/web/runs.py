@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import json
 import math
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter
 
-from dicent.errors import MissingError
+from dicent.errors import DicentError, MissingError
+from dicent.learn.config_sections import Setting
+from dicent.learn.run_reader import MOST_BYTES, Row, RunReader
 from dicent.web.problems import DECLARED
 from dicent.web.schemas import RunDetails, RunSummary, TournamentDetails, TournamentSummary
 
 MOST = 1000  # runs and tournaments of a folder
 POINTS = 120  # of a curve; each is the mean of its neighbours
 GAMES = 20  # latest ones
-BYTES = 1 << 26  # of a file that is read
-TAIL = 1 << 16  # bytes at the end of a file that are enough for its latest lines
+TAIL = 1 << 16  # bytes at the end of a file that hold its latest lines
 
 
 def _is_run(path: Path) -> bool:
-    return (path / "config.toml").is_file()
+    return RunReader(path).exists
 
 
 def _is_tournament(path: Path) -> bool:
@@ -57,13 +57,12 @@ class Runs:
     def run(self, name: str) -> dict[str, Any]:
         """How a run stands, its curves and latest games."""
         path = self._named(name, _is_run, "run")
-        rows = _lines(path / "metrics.jsonl")
-        games = _lines(path / "games.jsonl", TAIL)[-GAMES:]
+        run = RunReader(path)
         return {
             **_run_summary(name, path),
             "settings": _settings(path),
-            "curves": _curves(rows),
-            "games": games[::-1],
+            "curves": _curves(run.metrics()),
+            "records": run.records(TAIL)[-GAMES:][::-1],
         }
 
     def tournaments(self) -> list[dict[str, Any]]:
@@ -86,7 +85,7 @@ class Runs:
 
 
 def _run_summary(name: str, path: Path) -> dict[str, Any]:
-    rows, settings = _lines(path / "metrics.jsonl", TAIL), _settings(path)
+    rows, settings = RunReader(path).metrics(TAIL), _settings(path)
     last = rows[-1] if rows else {}
     losses = [row["loss"] for row in rows if "loss" in row]
     strength = [row for row in rows if row.get("kind") == "strength"]
@@ -95,7 +94,7 @@ def _run_summary(name: str, path: Path) -> dict[str, Any]:
         "game": str(settings.get("game", "")),
         "search": str(settings.get("search", "")),
         "minutes": last.get("seconds", 0) / 60,
-        "matches": last.get("matches", 0),
+        "games": last.get("games", 0),
         "evaluations": last.get("evaluations", 0),
         "states": last.get("states", 0),
         "loss": _finite(losses[-1]) if losses else None,
@@ -104,7 +103,7 @@ def _run_summary(name: str, path: Path) -> dict[str, Any]:
     }
 
 
-def _curves(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _curves(rows: list[Row]) -> list[dict[str, Any]]:
     """What was measured, over minutes: scores, exactness, loss and speed."""
     phases = [row for row in rows if row.get("kind") == "phase"]
     strength = [row for row in rows if row.get("kind") == "strength"]
@@ -158,40 +157,21 @@ def _cross(players: list[str], matches: list[dict[str, Any]]) -> list[list[float
     return [[shares.get((one, other)) for other in players] for one in players]
 
 
-def _settings(path: Path) -> dict[str, Any]:
+def _settings(path: Path) -> dict[str, Setting]:
+    """Return the settings of a run by their flat names; none if they cannot be read."""
     try:
-        return tomllib.loads((path / "config.toml").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return RunReader(path).config().settings()
+    except DicentError:
         return {}
 
 
 def _json(path: Path) -> dict[str, Any]:
     """A file that may not be there yet, or be half written."""
     try:
-        content = json.loads(path.read_bytes()) if path.stat().st_size <= BYTES else {}
+        content = json.loads(path.read_bytes()) if path.stat().st_size <= MOST_BYTES else {}
     except (OSError, ValueError):
         return {}
     return content if isinstance(content, dict) else {}
-
-
-def _lines(path: Path, tail: int = BYTES) -> list[dict[str, Any]]:
-    """The lines at the end of a file that are whole."""
-    try:
-        with open(path, "rb") as file:
-            file.seek(max(0, file.seek(0, 2) - tail))
-            cut = file.tell() > 0
-            lines = file.read(tail).split(b"\n")
-    except OSError:
-        return []
-    rows = []
-    for line in lines[1:] if cut else lines:
-        try:
-            row = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(row, dict):
-            rows.append(row)
-    return rows
 
 
 def _finite(value: Any) -> float | None:

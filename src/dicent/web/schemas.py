@@ -276,7 +276,7 @@ class RunSummary(BaseModel):
     game: str
     search: str
     minutes: float
-    matches: int
+    games: int
     evaluations: int
     states: int
     loss: float | None
@@ -300,7 +300,7 @@ class RunDetails(RunSummary):
 
     settings: dict[str, JsonValue]
     curves: list[Curve]
-    games: list[dict[str, JsonValue]]
+    records: list[dict[str, JsonValue]]
 
 
 class TournamentSummary(BaseModel):

@@ -8,12 +8,12 @@ import { Scene } from "./scene.js";
 import { capital, count, percent, resultText } from "./words.js";
 
 /**
- * @typedef {{name: string, game: string, search: string, minutes: number, matches: number, evaluations: number,
+ * @typedef {{name: string, game: string, search: string, minutes: number, games: number, evaluations: number,
  *   states: number, loss: number|null, evaluations_per_second: number|null, scores: Record<string, number>}} Run
  */
 /** @typedef {{group: string, name: string, label: string, percent: boolean, x: number[], y: number[]}} Curve */
 /** @typedef {{game: string, players: [string, string], start: string, steps: string[], result: number|null, number?: number}} Played */
-/** @typedef {Run & {curves: Curve[], games: Played[]}} WholeRun */
+/** @typedef {Run & {curves: Curve[], records: Played[]}} WholeRun */
 /** @typedef {{name: string, game: string, players: string[], matches: number, finished: boolean}} Tournament */
 /**
  * @typedef {Tournament & {cross: (number|null)[][],
@@ -75,7 +75,7 @@ function RunView({ name }) {
     .map((group) => run.curves.filter((curve) => curve.group === group && curve.x.length));
   /** @type {[string, string][]} */
   const facts = [
-    ["Training time", duration(run.minutes)], ["Games", count(run.matches)], ["Evaluations", count(run.evaluations)],
+    ["Training time", duration(run.minutes)], ["Games", count(run.games)], ["Evaluations", count(run.evaluations)],
     ["Evaluations/s", run.evaluations_per_second === null ? "–" : count(run.evaluations_per_second)],
   ];
   return html`<div class="watch-main">
@@ -84,12 +84,12 @@ function RunView({ name }) {
     <div class="plots">${groups.filter((group) => group.length).map((group) => html`<section class="card" key=${group[0].group}>
       <h2>${TITLES[group[0].group] ?? capital(group[0].label)}</h2>
       <${Lines} curves=${group} xLabel="minutes" label=${group[0].label} percent=${group[0].percent} /></section>`)}</div>
-    ${run.games.length > 0 && html`<section class="card latest" aria-label="Latest games"><h2>Latest games</h2>
+    ${run.records.length > 0 && html`<section class="card latest" aria-label="Latest games"><h2>Latest games</h2>
       <div class="latest-row">
-        <ul class="latest-list" tabindex="0" aria-label="Latest games">${run.games.map((game, i) => html`<li key=${game.number ?? i}>
-          <button type="button" class="move" aria-current=${(shown ?? run.games[0]).start + (shown ?? run.games[0]).steps === game.start + game.steps ? "true" : undefined}
+        <ul class="latest-list" tabindex="0" aria-label="Latest games">${run.records.map((game, i) => html`<li key=${game.number ?? i}>
+          <button type="button" class="move" aria-current=${(shown ?? run.records[0]).start + (shown ?? run.records[0]).steps === game.start + game.steps ? "true" : undefined}
             onClick=${() => setShown(game)}><span>${resultText(game.result)}</span><span class="soft">${game.steps.length} steps</span></button></li>`)}</ul>
-        <${Replay} played=${shown ?? run.games[0]} />
+        <${Replay} played=${shown ?? run.records[0]} />
       </div></section>`}
   </div>`;
 }

@@ -1,4 +1,4 @@
-"""Self-play: which moves are played, and that matches are the same however they are played."""
+"""Self-play: which moves are played, and that games are the same however they are played."""
 
 import itertools
 from collections import Counter
@@ -23,7 +23,7 @@ from dicent import (
 from dicent.kernels.constants import CHANCE
 from dicent.kernels.tree import TERMINAL
 from dicent.learn import self_play
-from dicent.learn.dataset import Finished
+from dicent.learn.dataset import FinishedGame
 from dicent.learn.selection import Ordinal
 from dicent.learn.self_play import SelfPlay
 from dicent.search.tree_search import TreeSearch
@@ -36,10 +36,10 @@ from .self_playing import (
     WATCHED,
     Watched,
     end_of,
-    first_matches,
+    first_games,
     from_outside,
-    matches,
     numbers,
+    play_games,
     same,
     settings_of,
     states_of,
@@ -63,8 +63,8 @@ SEARCHES: dict[str, Callable[[], TreeSearch]] = {
 def test_a_proved_win_is_always_played(kind: type[TreeSearch]) -> None:
     """Even where actions are drawn at random: progress 0 has no preference."""
     wins = 0
-    for match in matches(kind(RandomEvaluator(1)), EWN, 10, 4, annealed=True, progress=0.0):
-        for state, choice in states_of(EWN, match):
+    for played in play_games(kind(RandomEvaluator(1)), EWN, 10, 4, annealed=True, progress=0.0):
+        for state, choice in states_of(EWN, played):
             winning = [a for a in state.legal_actions if state.apply(a).result == state.to_play]
             if winning:
                 assert choice in winning
@@ -85,28 +85,28 @@ r    max      0.0   bad=-1 worse=-1
 @pytest.mark.usefixtures("uncompiled")
 @pytest.mark.parametrize("kind", [Descent, Unbounded, Expectiminimax])
 def test_a_proved_loss_is_avoided(tmp_path: Path, kind: type[TreeSearch]) -> None:
-    """`mid` is lost as well once it is looked into, and a match that goes there anyway is lost."""
+    """`mid` is lost as well once it is looked into, and a game that goes there anyway is lost."""
     game, judge = written_out(tmp_path, DANGER)
-    played = matches(kind(judge), game, 40, 8, Limit(evaluations=1), annealed=True, progress=0.0)
+    played = play_games(kind(judge), game, 40, 8, Limit(evaluations=1), annealed=True, progress=0.0)
     seen = {str(state.apply(choice)) for m in played for state, choice in states_of(game, m)}
     assert not seen & {"bad", "worse"}
     assert {"fair", "mid"} <= seen
-    deeper = matches(kind(judge), game, 40, 8, Limit(evaluations=30), annealed=True, progress=0.0)
+    deeper = play_games(kind(judge), game, 40, 8, Limit(evaluations=30), annealed=True, progress=0.0)
     assert {str(next(states_of(game, m))[0].apply(m.chosen[0])) for m in deeper} == {"fair"}
 
 
 @pytest.mark.usefixtures("uncompiled")
 def test_if_everything_loses_something_is_played(tmp_path: Path) -> None:
     game, judge = written_out(tmp_path, LOST)
-    played = matches(Descent(judge), game, 20, 4, annealed=True, progress=0.0)
-    assert {match.result for match in played} == {-1}
+    played = play_games(Descent(judge), game, 20, 4, annealed=True, progress=0.0)
+    assert {played.result for played in played} == {-1}
 
 
 @pytest.mark.usefixtures("uncompiled")
 def test_without_completion_anything_may_be_played(tmp_path: Path) -> None:
     game, judge = written_out(tmp_path, DANGER)
     search = Descent(judge, completion=False)
-    played = matches(search, game, 60, 8, Limit(evaluations=1), annealed=True, progress=0.0)
+    played = play_games(search, game, 60, 8, Limit(evaluations=1), annealed=True, progress=0.0)
     assert {str(game.initial_state().apply(m.chosen[0])) for m in played} == {"bad", "worse", "mid", "fair"}
 
 
@@ -115,11 +115,15 @@ def test_progress_anneals_from_any_move_to_the_best() -> None:
     search = Descent(RandomEvaluator(1), completion=False)
     for progress, least, most in ((0.0, 0.2, 0.75), (1.0, 1.0, 1.0), (1.7, 1.0, 1.0)):
         best = total = 0
-        for match in matches(search, EWN, 8, 4, annealed=True, progress=progress, kind=Watched, data="root"):
+        for played in play_games(
+            search, EWN, 8, 4, annealed=True, progress=progress, kind=Watched, targets="root"
+        ):
             for (state, choice), value in zip(
-                [(s, c) for s, c in states_of(EWN, match) if not s.is_chance], match.root_values, strict=True
+                [(s, c) for s, c in states_of(EWN, played) if not s.is_chance],
+                played.root_values,
+                strict=True,
             ):
-                after = WATCHED[-1].trees[match.number][state.apply(choice)]
+                after = WATCHED[-1].trees[played.number][state.apply(choice)]
                 total += len(state.legal_actions) > 1
                 best += len(state.legal_actions) > 1 and after[2] == value
         assert least <= best / total <= most
@@ -127,32 +131,32 @@ def test_progress_anneals_from_any_move_to_the_best() -> None:
 
 @pytest.mark.usefixtures("uncompiled")
 def test_the_dice_of_a_match_are_fair() -> None:
-    played = matches(Descent(RandomEvaluator(1)), NIM, 40, 8, Limit(evaluations=1))
+    played = play_games(Descent(RandomEvaluator(1)), NIM, 40, 8, Limit(evaluations=1))
     rolls = Counter(choice for m in played for state, choice in states_of(NIM, m) if state.is_chance)
     total = sum(rolls.values())
     assert set(rolls) == set(range(6))
     assert sum((n - total / 6) ** 2 / (total / 6) for n in rolls.values()) < 20.5  # chi squared, 1 in 1,000
 
 
-# The same matches, however they are played
+# The same games, however they are played
 
 
 @pytest.mark.parametrize("name", SEARCHES)
 def test_matches_do_not_depend_on_their_group_or_on_threads(name: str) -> None:
-    alone = matches(SEARCHES[name](), NIM, 7, 1, compiled=None, seed=3, **settings_of(name))
+    alone = play_games(SEARCHES[name](), NIM, 7, 1, compiled=None, seed=3, **settings_of(name))
     for size, threads in ((3, 1), (8, 2)):
-        together = matches(
+        together = play_games(
             SEARCHES[name](), NIM, 7, size, compiled=None, seed=3, threads=threads, **settings_of(name)
         )
         assert all(map(same, alone, together))
-    other = matches(SEARCHES[name](), NIM, 7, 3, compiled=None, seed=4, **settings_of(name))
+    other = play_games(SEARCHES[name](), NIM, 7, 3, compiled=None, seed=4, **settings_of(name))
     assert not any(map(same, alone, other))
 
 
 @pytest.mark.parametrize("name", SEARCHES)
 def test_native_code_plays_what_plain_python_plays(name: str) -> None:
     native, plain = (
-        matches(SEARCHES[name](), NIM, 3, 2, compiled=compiled, seed=5, **settings_of(name))
+        play_games(SEARCHES[name](), NIM, 3, 2, compiled=compiled, seed=5, **settings_of(name))
         for compiled in (True, False)
     )
     assert all(map(same, native, plain))
@@ -163,9 +167,9 @@ def test_native_code_plays_what_plain_python_plays(name: str) -> None:
 def test_a_store_that_is_too_small_grows_and_changes_nothing(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    roomy = matches(SEARCHES[name](), NIM, 3, 2, **settings_of(name))
+    roomy = play_games(SEARCHES[name](), NIM, 3, 2, **settings_of(name))
     made = cramp(monkeypatch)
-    cramped = matches(SEARCHES[name](), NIM, 3, 2, **settings_of(name))
+    cramped = play_games(SEARCHES[name](), NIM, 3, 2, **settings_of(name))
     assert all(map(same, roomy, cramped))
     assert made[0].tree.kind.shape[1] > 16
 
@@ -215,13 +219,13 @@ def test_matches_in_flight_are_saved_and_go_on_the_same(name: str) -> None:
         )
 
     play = new()
-    whole = first_matches(new(), 6)
+    whole = first_games(new(), 6)
     play.deal()
-    finished: dict[int, Finished] = {}
+    finished: dict[int, FinishedGame] = {}
     for step in range(400):
         play.advance()
         play.value_waiting()
-        finished |= {match.number: match for match in play.play_on(0.5)}
+        finished |= {played.number: played for played in play.play_on(0.5)}
         if step % 7 == 0:
             saved = {key: array.copy() for key, array in play.save().items()}
             assert play.memory == sum(array.nbytes for array in saved.values())
@@ -231,7 +235,7 @@ def test_matches_in_flight_are_saved_and_go_on_the_same(name: str) -> None:
             play.load(saved)
         if all(number in finished for number in range(6)):
             break
-    assert all(same(match, finished[match.number]) for match in whole)
+    assert all(same(played, finished[played.number]) for played in whole)
     assert play.evaluations > 0 or name in ("plain descent", "unbounded")
 
 
@@ -240,7 +244,7 @@ def test_a_store_that_may_not_grow_ends_the_run_with_a_message(monkeypatch: pyte
     cramp(monkeypatch)
     monkeypatch.setattr(self_play, "MAX_NODES", 32)
     with pytest.raises(DicentError, match="lower evaluations_per_move"):
-        matches(SEARCHES["descent"](), NIM, 1)
+        play_games(SEARCHES["descent"](), NIM, 1)
 
 
 # Odd games
@@ -252,15 +256,15 @@ b    min  -0.1   a
 
 
 @pytest.mark.usefixtures("uncompiled")
-@pytest.mark.parametrize("data", ["tree", "root", "terminal"])
-def test_a_match_that_is_too_long_is_stopped_and_counts_as_drawn(tmp_path: Path, data: str) -> None:
+@pytest.mark.parametrize("targets", ["tree", "root", "terminal"])
+def test_a_match_that_is_too_long_is_stopped_and_counts_as_drawn(tmp_path: Path, targets: str) -> None:
     game, judge = written_out(tmp_path, ENDLESS)
-    first, second = matches(Expectiminimax(judge), game, 2, 2, Limit(depth=1), data=data)
-    for match in (first, second):
-        assert (match.result, match.plies) == (0, 400)
-        assert len(match.chosen) == 400
-        if data == "terminal":
-            assert set(match.data.values.tolist()) == {0.0}
+    first, second = play_games(Expectiminimax(judge), game, 2, 2, Limit(depth=1), targets=targets)
+    for played in (first, second):
+        assert (played.result, played.plies) == (0, 400)
+        assert len(played.chosen) == 400
+        if targets == "terminal":
+            assert set(played.dataset.values.tolist()) == {0.0}
 
 
 CHANCE_DECIDES = """
@@ -275,17 +279,17 @@ c    chance   0.2   y=-1:0.5 z=0:0.5
 def test_chance_may_end_a_match(tmp_path: Path, kind: type[TreeSearch]) -> None:
     """At its start too, and then there is nothing to decide."""
     game, judge = written_out(tmp_path, CHANCE_DECIDES)
-    played = matches(kind(judge), game, 20, 3, Limit(evaluations=1))
-    assert {match.plies for match in played} == {0, 1}
-    for match in played:
-        end = end_of(game, match)
-        assert end.result == match.result
-        assert numbers(game, match.data)[end] == match.result
+    everything = play_games(kind(judge), game, 20, 3, Limit(evaluations=1))
+    assert {played.plies for played in everything} == {0, 1}
+    for played in everything:
+        end = end_of(game, played)
+        assert end.result == played.result
+        assert numbers(game, played.dataset)[end] == played.result
 
 
 def test_what_cannot_be_learned_is_refused() -> None:
-    def made(search: TreeSearch, data: str) -> SelfPlay:
-        return SelfPlay(search, NIM, 1, Limit(nodes=9), Ordinal(), itertools.count(), data=data)
+    def made(search: TreeSearch, targets: str) -> SelfPlay:
+        return SelfPlay(search, NIM, 1, Limit(nodes=9), Ordinal(), itertools.count(), targets=targets)
 
     with pytest.raises(DicentError, match=r"one of tree, root, terminal \(got 'trees'\)"):
         made(Descent(from_outside()), "trees")

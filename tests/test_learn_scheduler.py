@@ -1,9 +1,10 @@
-"""Groups of matches that play side by side, and matches that begin anywhere."""
+"""Groups of games that play side by side, and games that begin anywhere."""
 
 import itertools
 import json
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -11,15 +12,16 @@ import pytest
 import torch
 
 import dicent
-from dicent import Config, Limit, Piece, State
+from dicent import Limit, Piece, State
 from dicent.evaluate.base import Evaluator, Values
 from dicent.evaluate.network import Network, shared_out
 from dicent.evaluate.network_file import shipped
 from dicent.game import Cells, Game
 from dicent.learn import components
-from dicent.learn.components import Numbers, Threads
-from dicent.learn.dataset import Finished
-from dicent.learn.groups import SideBySide
+from dicent.learn.components import Threads
+from dicent.learn.dataset import FinishedGame
+from dicent.learn.run_state import GameNumbers
+from dicent.learn.scheduler import ThreadedScheduler
 from dicent.learn.selection import Ordinal
 from dicent.learn.self_play import SelfPlay
 
@@ -39,7 +41,9 @@ class Zero(Evaluator):
         return np.zeros(len(states))
 
 
-def self_play(evaluator: Evaluator, game: Game, numbers: Numbers, random_starts: float = 0.0) -> SelfPlay:
+def self_play(
+    evaluator: Evaluator, game: Game, numbers: Iterator[int], random_starts: float = 0.0
+) -> SelfPlay:
     play = SelfPlay(
         dicent.Descent(evaluator),
         game,
@@ -60,8 +64,9 @@ def pieces_of(state: State) -> tuple[Piece, ...]:
     return view.pieces
 
 
-def side_by_side(evaluator: Evaluator, count: int) -> SideBySide:
-    return SideBySide([self_play(evaluator, NIM, Numbers(i, count)) for i in range(count)])
+def side_by_side(evaluator: Evaluator, count: int) -> ThreadedScheduler:
+    numbers = list(range(count))
+    return ThreadedScheduler([self_play(evaluator, NIM, GameNumbers(numbers, i)) for i in range(count)])
 
 
 def test_groups_side_by_side_share_out_the_numbers_of_matches() -> None:
@@ -71,20 +76,20 @@ def test_groups_side_by_side_share_out_the_numbers_of_matches() -> None:
             found += groups.play_on(0.5)
     finally:
         groups.close()
-    numbers = sorted(match.number for match in found)
+    numbers = sorted(played.number for played in found)
     assert len(set(numbers)) == len(numbers)
     assert set(range(15)) <= set(numbers)  # no group is left behind
-    # A match depends on its number and nothing else.
-    alone = self_play(Zero(), NIM, Numbers(0, 1))
+    # A game depends on its number and nothing else.
+    alone = self_play(Zero(), NIM, itertools.count())
     same = {}
     while not set(range(15)) <= set(same):
         alone.advance()
         alone.value_waiting()
-        same |= {match.number: match for match in alone.play_on(0.5)}
-    for match in found:
-        if match.number < 15:
-            assert (match.chosen == same[match.number].chosen).all()
-            assert (match.data.values == same[match.number].data.values).all()
+        same |= {played.number: played for played in alone.play_on(0.5)}
+    for played in found:
+        if played.number < 15:
+            assert (played.chosen == same[played.number].chosen).all()
+            assert (played.dataset.values == same[played.number].dataset.values).all()
 
 
 def test_nothing_moves_while_groups_are_paused() -> None:
@@ -115,21 +120,30 @@ def test_what_goes_wrong_in_a_group_is_told_and_all_end() -> None:
 def test_a_run_with_groups_side_by_side_learns_and_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(components.Threads, "choose", staticmethod(lambda c, d: Threads(c.groups, 1, 1)))
-    config = Config(
-        game="dice-nim", matches=40, at_once=12, groups=3, matches_per_update=8, hidden=16, measurements=0
+    monkeypatch.setattr(
+        components.Threads, "choose", staticmethod(lambda c, d: Threads(c.self_play.groups, 1, 1))
+    )
+    config = dicent.config(
+        "laptop",
+        game="dice-nim",
+        games=40,
+        games_at_once=12,
+        groups=3,
+        games_per_update=8,
+        hidden=16,
+        measurements=0,
     )
     dicent.train(config, tmp_path)
-    dicent.train(config.replace(matches=80), tmp_path)
+    dicent.train(config.replace(games=80), tmp_path)
     rows = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
-    assert rows[-1]["matches"] >= 80
+    assert rows[-1]["games"] >= 80
     assert rows[-1]["phase"] >= 5
     assert [row["phase"] for row in rows] == sorted({row["phase"] for row in rows})
 
 
-def finished(play: SelfPlay, matches: int) -> list[Finished]:
-    found: list[Finished] = []
-    while len(found) < matches:
+def finished(play: SelfPlay, games: int) -> list[FinishedGame]:
+    found: list[FinishedGame] = []
+    while len(found) < games:
         play.advance()
         play.value_waiting()
         found += play.play_on(0.5)
@@ -137,30 +151,30 @@ def finished(play: SelfPlay, matches: int) -> list[Finished]:
 
 
 def test_half_of_the_matches_begin_anywhere() -> None:
-    found = finished(self_play(Zero(), EWN, Numbers(0, 1), random_starts=0.5), 60)
-    starts = [EWN.state(match.start) for match in found]
+    found = finished(self_play(Zero(), EWN, itertools.count(), random_starts=0.5), 60)
+    starts = [EWN.state(played.start) for played in found]
     assert all(start.result is None for start in starts)
     left = [len(pieces_of(start)) for start in starts]
     assert len(set(left)) > 3
     assert 20 < left.count(12) < 45  # fresh ones
-    for match in found:  # records can be replayed from there
-        state = EWN.state(match.start)
-        for choice in match.chosen.tolist():
+    for played in found:  # records can be replayed from there
+        state = EWN.state(played.start)
+        for choice in played.chosen.tolist():
             state = state.apply_outcome(choice) if state.is_chance else state.apply(choice)
-        assert state.result == match.result
+        assert state.result == played.result
 
 
 def test_where_rules_do_not_scatter_random_plies_lead_somewhere() -> None:
     four = dicent.make("connect-four")
-    found = finished(self_play(Zero(), four, Numbers(0, 1), random_starts=1.0), 30)
-    assert all(four.state(match.start).result is None for match in found)
-    pieces = {int(np.count_nonzero(match.start[:42])) for match in found}
+    found = finished(self_play(Zero(), four, itertools.count(), random_starts=1.0), 30)
+    assert all(four.state(played.start).result is None for played in found)
+    pieces = {int(np.count_nonzero(played.start[:42])) for played in found}
     assert len(pieces) > 5
     assert max(pieces) <= 20
 
 
 def test_without_random_starts_every_match_begins_at_a_start() -> None:
-    play = self_play(Zero(), EWN, Numbers(0, 1))
+    play = self_play(Zero(), EWN, itertools.count())
     assert all(len(pieces_of(EWN.state(cells))) == 12 for cells in play.games.start)
 
 
@@ -202,6 +216,6 @@ def test_a_network_plays_other_set_ups_of_its_game_and_no_other_rules() -> None:
 
 
 def test_numbers_go_on_from_where_they_were() -> None:
-    numbers = Numbers(1, 3)
-    assert list(itertools.islice(numbers, 3)) == [1, 4, 7]
-    assert numbers.next == 10
+    next_games = [0, 1, 2]
+    assert list(itertools.islice(GameNumbers(next_games, 1), 3)) == [1, 4, 7]
+    assert next_games == [0, 10, 2]

@@ -1,0 +1,210 @@
+"""The sections of a run's settings, one frozen dataclass per concern, with the checks of single settings."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from types import NoneType
+from typing import get_args, get_type_hints
+
+from dicent.errors import DicentError
+from dicent.learn.selection import SELECTIONS
+
+Setting = str | int | float | bool | None
+CHOICES = {
+    "search": ("descent", "unbounded", "expectiminimax", "determinized", "puct"),
+    "targets": ("tree", "root", "terminal"),
+    "selection": tuple(SELECTIONS),
+    "schedule": ("annealed", "drawn"),
+    "terminal": ("gain", "depth", "mix", "score"),
+    "replay": ("smooth", "plain"),
+    "network": ("residual", "dense"),
+    "device": ("auto", "cpu", "cuda"),
+}
+MAY_BE_ZERO = (
+    *("seed", "random_starts", "weight_decay", "pretraining", "noise", "exploration", "mix_weight"),
+    *("measurements", "ladder_games", "blocks"),
+)
+SHARES = ("noise", "random_starts")  # at most 1
+
+
+def check_type(name: str, value: object, hint: object) -> None:
+    """Raise an error unless a setting has the type of its annotation."""
+    allowed = get_args(hint) or (hint,)
+    if float in allowed and type(value) is int:
+        return
+    if type(value) not in allowed:
+        wanted = " or ".join(t.__name__ for t in allowed if t is not NoneType)
+        raise DicentError(f"{name} must be {wanted} (got {value!r})")
+
+
+def check_range(name: str, value: object) -> None:
+    """Raise an error unless a setting is one of its choices or within its range."""
+    if name in CHOICES and value not in CHOICES[name]:
+        raise DicentError(f"{name} must be one of {', '.join(CHOICES[name])} (got {value!r})")
+    if type(value) not in (int, float):
+        return
+    assert isinstance(value, int | float)
+    if not value > 0 and not (name in MAY_BE_ZERO and value == 0):
+        raise DicentError(
+            f"{name} must be {'0 or more' if name in MAY_BE_ZERO else 'positive'} (got {value})"
+        )
+    if not value < float("inf") or (name in SHARES and value > 1):
+        raise DicentError(f"{name} must be {'at most 1' if name in SHARES else 'finite'} (got {value})")
+
+
+@dataclass(frozen=True)
+class Section:
+    """Settings of one concern, checked when they are made."""
+
+    def __post_init__(self) -> None:
+        hints = get_type_hints(type(self))
+        for name, value in vars(self).items():
+            check_type(name, value, hints[name])
+            check_range(name, value)
+
+
+@dataclass(frozen=True)
+class SearchConfig(Section):
+    """How self-play searches a move, and what a finished game is worth."""
+
+    search: str = "descent"
+    """Search algorithm: descent, unbounded, expectiminimax, determinized or puct (AlphaZero)."""
+    evaluations_per_move: int = 60
+    """Network evaluations of each search; simulations with puct."""
+    completion: bool = True
+    """Prove states whose value is certain, and never search them again."""
+    whole_descents: bool = False
+    """Finish the last descent of a move even if it exceeds evaluations_per_move."""
+    terminal: str = "gain"
+    """Value of a finished game: gain, depth, mix or score."""
+    horizon: int | None = None
+    """Usual maximum length of a game in plies, for depth and mix; by default the game's own."""
+    mix_weight: float = 0.1
+    """Weight of depth in mix."""
+    exploration: float = 1.25
+    """Exploration constant of puct."""
+    noise: float = 0.25
+    """Share of Dirichlet noise in the root priors of puct."""
+    alpha: float = 0.3
+    """Concentration of that Dirichlet noise."""
+
+
+@dataclass(frozen=True)
+class SelfPlayConfig(Section):
+    """How self-play games are played, and what they yield to learn."""
+
+    games_at_once: int = 128
+    """Games that advance together."""
+    groups: int = 1
+    """Groups these games are split into, so that search and evaluation overlap."""
+    waves: bool = False
+    """Start and end games together, so that each game is played by one version of the network."""
+    random_starts: float = 0.0
+    """Share of games that start from a random position."""
+    targets: str = "tree"
+    """States to learn from a game: tree (the whole search tree), root (its positions) or terminal
+    (its positions, valued by the result)."""
+    selection: str = "ordinal"
+    """Law of action selection: ordinal, epsilon-greedy or softmax."""
+    schedule: str = "drawn"
+    """Exploitation of that law: drawn (at random for each move) or annealed (rising over the budget)."""
+    temperature: float = 1.0
+    """Temperature tau of puct: actions are chosen by visits to the power of 1 / tau."""
+
+
+@dataclass(frozen=True)
+class ReplayConfig(Section):
+    """Which states of past games a learning phase uses."""
+
+    replay: str = "plain"
+    """Replay buffer: smooth (the latest games, spread evenly) or plain (a ring of states)."""
+    replay_games: int = 100
+    """Games in a smooth replay buffer."""
+    replay_states: int = 200_000
+    """States in a plain replay buffer."""
+    duplication: float = 2.0
+    """Average number of times that each state is used."""
+
+
+@dataclass(frozen=True)
+class NetworkConfig(Section):
+    """The network and its size."""
+
+    network: str = "dense"
+    """Architecture: residual (the paper's) or dense."""
+    hidden: int = 128
+    """Units in each hidden layer."""
+    layers: int = 4
+    """Hidden layers of a dense network."""
+    filters: int = 32
+    """Filters in each convolution of a residual network."""
+    blocks: int = 2
+    """Blocks of a residual network."""
+    width: int | None = None
+    """Pad the filters of a residual network with zeros to this number, for faster hardware kernels."""
+    hidden_width: int | None = None
+    """Pad the hidden units of a residual network likewise."""
+
+
+@dataclass(frozen=True)
+class LearnerConfig(Section):
+    """How the network learns."""
+
+    games_per_update: int = 16
+    """Finished games before each learning phase."""
+    batch: int = 512
+    """States per step of Adam."""
+    learning_rate: float = 1e-3
+    """Learning rate at the start of the budget."""
+    final_learning_rate: float = 1e-5
+    """Learning rate at the end of the budget; it changes linearly."""
+    weight_decay: float = 0.0
+    """Weight decay of Adam."""
+    symmetries: bool = True
+    """Show each state in the image of a random symmetry of the game."""
+    pretraining: int = 0
+    """Random games whose last states are learned before self-play."""
+    overlap: bool = True
+    """Learn while self-play continues; new weights take effect at the next phase."""
+
+
+@dataclass(frozen=True)
+class RunConfig(Section):
+    """Budget, machine, measurements and files of a run."""
+
+    minutes: float | None = None
+    """Budget: minutes of wall time."""
+    games: int | None = None
+    """Budget: self-play games."""
+    evaluations: int | None = None
+    """Budget: states that the network evaluates in self-play."""
+    device: str = "auto"
+    """Device of the network: auto, cpu or cuda."""
+    threads: int | None = None
+    """Search threads; by default as many as suit the machine."""
+    measurements: int = 5
+    """Strength measurements during the run."""
+    ladder_games: int = 60
+    """Games against each fixed opponent in a measurement."""
+    record_every: int = 100
+    """Keep the record of one game in this many."""
+    checkpoint_seconds: float = 60.0
+    """Seconds between checkpoints."""
+    keep_checkpoints: int = 3
+    """Checkpoints to keep."""
+    save_games_in_flight: bool = True
+    """Save replay buffer and unfinished games in checkpoints; without them a resume starts new games."""
+    tensorboard: bool = False
+    """Write the metrics for TensorBoard too."""
+
+
+SECTIONS: dict[str, type[Section]] = {
+    "search": SearchConfig,
+    "self_play": SelfPlayConfig,
+    "replay": ReplayConfig,
+    "network": NetworkConfig,
+    "learner": LearnerConfig,
+    "run": RunConfig,
+}
+SECTION_OF = {f.name: section for section, kind in SECTIONS.items() for f in dataclasses.fields(kind)}
