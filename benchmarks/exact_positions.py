@@ -25,7 +25,8 @@ import numpy as np
 import dicent
 from dicent.evaluate.network_file import find_network
 from dicent.exact.accuracy import mean_of
-from dicent.exact.sample import DIFFERENT, random_endgames
+from dicent.exact.sample import DIFFERENT, endgame_sample, random_endgames
+from dicent.exact.table_build import build_tables
 from dicent.kernels.constants import MAX
 
 RECORDS = Path(__file__).parents[1] / "tests" / "data" / "ewn_exact_positions.jsonl"
@@ -146,11 +147,11 @@ def main():
     parser.add_argument("--why", action="store_true")
     given = parser.parse_args()
     game = dicent.make("ewn")
-    tables = dicent.build_tables(game, 4)
+    tables = build_tables(game, 4)
     positions = {"recorded": recorded(game), "drawn": drawn(game, given.each)}
     told = 2 * np.array([record["p_win_to_move"] for record in records()]) - 1
     assert np.abs(tables.values(positions["recorded"]) - told).max() < DIFFERENT
-    sample = dicent.endgame_sample(game, 200, 4, tables=tables)
+    sample = endgame_sample(game, 200, 4, tables=tables)
     print(", ".join(f"{ruler}: {len(p):,} positions" for ruler, p in positions.items()), end=", ")
     print(f"different: {len(sample):,} decisions")
     for name in given.networks:

@@ -32,6 +32,7 @@ def parse(text: str) -> tuple[str, dict[str, object]]:
 def one(out: Path, text: str, minutes: float, games: int) -> None:
     """Train and measure one variation, in a process of its own."""
     import dicent
+    from dicent.exact.sample import exact_sample
     from dicent.learn.config import Config, preset
     from dicent.learn.train import train
     from dicent.play.player import Player
@@ -61,7 +62,7 @@ def one(out: Path, text: str, minutes: float, games: int) -> None:
         result = dicent.play_match(player, opponent, config.game, games, seed=1)
         row[f"{how} v {opponent}"] = [round(result.score, 4), *(round(end, 4) for end in result.interval)]
     game = dicent.make(config.game)
-    sample = dicent.exact_sample(game, positions=100)
+    sample = exact_sample(game, positions=100)
     ruled = dicent.accuracy(dicent.Greedy(network), sample, dicent.Limit(depth=1))[-1]
     row["endgames"] = {"decisions": ruled.decisions, "best": round(ruled.optimal.mean, 4)}
     row["endgames"] |= {"regret": round(ruled.regret.mean, 4)}

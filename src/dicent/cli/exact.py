@@ -50,11 +50,13 @@ def probe(
     json: Json = False,
 ) -> None:
     """Look a position up in an endgame table, or solve it where no table has it."""
+    from dicent.exact.ewn_tables import probe as look_up
+
     state = dicent.make(game).parse(position)
     begin = time.perf_counter()
     with progress_line() as progress:
         task = progress.add_task("probing")
-        solution = dicent.probe(state, progress=lambda p: progress.update(task, description=_describe(p)))
+        solution = look_up(state, progress=lambda p: progress.update(task, description=_describe(p)))
     _print_solution(solution, time.perf_counter() - begin, json)
 
 
@@ -89,12 +91,13 @@ def tables(
 
 
 def _build(game: dicent.Game, pieces: int, threads: int | None, json: bool) -> None:
+    from dicent.exact.table_build import build_tables
     from dicent.exact.table_file import tables_folder
 
     begin = time.perf_counter()
     with progress_line() as progress:
         task = progress.add_task(f"building {game.name} with up to {pieces} pieces")
-        built_tables = dicent.build_tables(
+        built_tables = build_tables(
             game,
             pieces,
             threads=threads,
@@ -136,13 +139,14 @@ def accuracy(
         seed: Which random decisions.
     """
     from dicent.exact.ewn_tables import built, open_tables
+    from dicent.exact.sample import exact_sample
 
     judged, learned = _judged(player)
     made = dicent.make(game or learned or "ewn")
     with progress_line() as progress:
         task = progress.add_task("working out exact values")
         known = open_tables(made) if max(built(made), default=0) >= pieces else None
-        sample = dicent.exact_sample(made, positions, pieces, seed, known)
+        sample = exact_sample(made, positions, pieces, seed, known)
 
         def measure(name: str, who: Evaluator | dicent.Search, limit: dicent.Limit | None) -> Any:
             def show(n: int) -> None:

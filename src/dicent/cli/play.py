@@ -48,6 +48,8 @@ def match(
         luck: The network that judges what rolls were worth; by default that of a player.
         sprt: Stop when it is clear whether the Elo difference is rather the first or the second.
     """
+    from dicent.play.result import MatchInterrupted
+
     try:
         with progress_line() as progress:
             task = progress.add_task("loading")
@@ -58,7 +60,7 @@ def match(
             result = dicent.play_match(a, b, game, games, seed, threads, show, record, luck, sprt)
             progress.update(task, description="judging luck")
             _ = result.luck  # worked out now, while there is something to look at
-    except dicent.MatchInterrupted as stopped:
+    except MatchInterrupted as stopped:
         _print(stopped.result, json)
         raise
     _print(result, json)
