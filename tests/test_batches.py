@@ -15,6 +15,7 @@ from dicent import DicentError
 from dicent.evaluate.network import Network
 from dicent.gpu.batches import Batches
 from dicent.gpu.network import SIZES, GpuNetwork
+from dicent.nets.dense import DenseNetwork
 
 WAIT = 60  # seconds after which a test counts as stuck
 
@@ -163,7 +164,7 @@ def test_a_network_that_is_closed_keeps_nothing_of_the_gpu(monkeypatch: pytest.M
 
     monkeypatch.setattr("dicent.gpu.network.GpuNetwork", make)
     game = dicent.make("dice-nim")
-    network = Network(dicent.DenseNetwork(game.input_shape, hidden=8))
+    network = Network(DenseNetwork(game.input_shape, hidden=8))
     network.device = "cuda"  # as it were
     for _ in range(2):
         network.on_gpu(game)

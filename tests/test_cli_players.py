@@ -12,6 +12,7 @@ import pytest
 
 import dicent
 from dicent.cli import main
+from dicent.play.record import Record, replay
 
 ENGINE = f"{sys.executable} -m dicent.cli engine"
 
@@ -41,7 +42,7 @@ Run = Callable[..., str]
 
 
 def test_two_processes_play_the_match_that_their_players_would() -> None:
-    games: list[list[dicent.Record]] = [[], []]
+    games: list[list[Record]] = [[], []]
     dicent.play_match("uct:12", "uct:6", "ewn", 4, seed=3, record=games[0].append)
     a, b = (f"process:{ENGINE} --player uct:{n}" for n in (12, 6))
     dicent.play_match(a, b, "ewn", 4, seed=3, record=games[1].append)
@@ -142,7 +143,7 @@ def test_a_game_is_played_and_kept(run: Run, tmp_path: Path) -> None:
     [record] = dicent.read_records(file)
     assert record.players == ("person", "random")
     assert record.result in (1, -1)
-    assert list(dicent.replay(record))[-1].result == record.result
+    assert list(replay(record))[-1].result == record.result
 
 
 def test_what_can_be_typed(run: Run, tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ from dicent.engine.lines import serve_lines
 from dicent.engine.query import GUESTS, LONGEST, LONGEST_LINE
 from dicent.engine.tables import with_tables
 from dicent.engine.workers import Job
+from dicent.exact.table_build import build_tables
+from dicent.nets.dense import DenseNetwork
 
 pytestmark = pytest.mark.usefixtures("uncompiled")
 
@@ -163,7 +165,7 @@ def test_tables_answer_exactly(talk: Talk, monkeypatch: pytest.MonkeyPatch, tmp_
     query = {"query": "analyse", "game": game.name, "position": str(state), "player": "random"}
     assert talk.get(**query)["analysis"]["source"] == "search"
     monkeypatch.setenv("DICENT_HOME", str(tmp_path))
-    tables = dicent.build_tables(game, 2)
+    tables = build_tables(game, 2)
     found = talk.get(**query)["analysis"]
     assert found["source"] == "table"
     assert found["proved"]
@@ -176,9 +178,9 @@ def test_searches_ask_tables_on_their_way(monkeypatch: pytest.MonkeyPatch, tmp_p
     torch = pytest.importorskip("torch")
     monkeypatch.setenv("DICENT_HOME", str(tmp_path))
     game = dicent.make("ewn:size=3,pieces=3")
-    dicent.build_tables(game, 2)
+    build_tables(game, 2)
     torch.manual_seed(1)
-    network = dicent.Network(dicent.DenseNetwork(game.input_shape, 8))
+    network = dicent.Network(DenseNetwork(game.input_shape, 8))
     state = game.parse("A2/1a1/2b 1 1")
     search = with_tables(dicent.Greedy(network), state)
     moves = {move.text: move for move in search.analyse(state, dicent.Limit(depth=1)).moves}

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 import dicent
 from dicent import DicentError
+from dicent.evaluate.native import ConstantEvaluator
+from dicent.evaluate.terminal_value import TerminalValue
 from dicent.learn.components import Own, make_module, make_search, make_self_play
 from dicent.learn.config import PRESETS, Config, config_from, preset, read_config
 from dicent.learn.train import train
@@ -53,7 +55,7 @@ def test_presets_are_valid(name: str, tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text(config.toml())
     assert read_config(tmp_path / "config.toml") == config
     if config.filters < 64:  # the others are large
-        module = make_module(config, game, dicent.TerminalValue(), Own())
+        module = make_module(config, game, TerminalValue(), Own())
         search = make_search(config, dicent.Network(module), Own())
         assert make_self_play(
             config.replace(at_once=2), game, search, Own(), [iter(range(9))] * config.groups, 1
@@ -66,7 +68,7 @@ def test_presets_are_valid(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("search", ["descent", "unbounded", "expectiminimax", "determinized"])
 def test_completion_reaches_every_search_that_has_it(search: str, completion: bool) -> None:
     config = Config(search=search, completion=completion)
-    made = make_search(config, dicent.ConstantEvaluator(), Own())
+    made = make_search(config, ConstantEvaluator(), Own())
     assert made.completion == completion
 
 

@@ -7,21 +7,12 @@ import numpy as np
 import pytest
 
 import dicent
-from dicent import (
-    Descent,
-    Expectiminimax,
-    Game,
-    Group,
-    Limit,
-    Puct,
-    RandomEvaluator,
-    State,
-    TerminalValue,
-    Unbounded,
-)
+from dicent import Descent, Expectiminimax, Game, Limit, Puct, RandomEvaluator, State, Unbounded
+from dicent.evaluate.terminal_value import TerminalValue
 from dicent.game.binding import bind
 from dicent.kernels import encoding as encoding_kernels
 from dicent.kernels.tree import TERMINAL
+from dicent.search.group import Group
 from dicent.search.tree_search import TreeSearch
 
 from .exact import value_at_horizon

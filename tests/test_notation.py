@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dicent
-from dicent import PositionError, Record, RecordError
+from dicent.errors import PositionError, RecordError
 from dicent.notation import (
     FORMATS,
     decode,
@@ -20,6 +20,7 @@ from dicent.notation import (
     write_game,
     wtn_file_name,
 )
+from dicent.play.record import Record, replay
 
 EWN = dicent.make("ewn")
 WTN = """#[WTN][first R][second B][先手胜][2019.08.04 14:00 北京][2019 CCGC];
@@ -203,7 +204,7 @@ def test_games_lead_back(seed: int, first: int, most: int, players: tuple[str, s
 @given(st.integers(0, 10**6), st.sampled_from(["ewn", "ewn-paper"]))
 def test_positions_lead_back(seed: int, name: str) -> None:
     game = dicent.make(name)
-    for state in dicent.replay(random_game(game, seed)):
+    for state in replay(random_game(game, seed)):
         if " @" not in str(state):
             assert parse_position(game, format_fen(state)) == state
 
@@ -237,7 +238,7 @@ def test_damaged_texts_are_errors_of_ours(seed: int) -> None:
     except RecordError:
         return
     for game in games:
-        list(dicent.replay(game))
+        list(replay(game))
 
 
 @pytest.mark.parametrize(

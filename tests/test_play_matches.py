@@ -8,11 +8,16 @@ import pytest
 import torch
 
 import dicent
-from dicent import Limit, Player, Record, play_match, replay
+from dicent import Limit, Player, play_match
+from dicent.errors import IllegalActionError
 from dicent.evaluate.base import Values
+from dicent.evaluate.native import ConstantEvaluator
 from dicent.game import Cells, State
+from dicent.nets.residual import ResidualNetwork
 from dicent.play import chooser
 from dicent.play.chooser import Positions, chooser_of
+from dicent.play.record import Record, replay
+from dicent.search.group import Group
 
 EWN = dicent.make("ewn")
 PLAYERS = [
@@ -30,7 +35,7 @@ PLAYERS = [
 def small_network(seed: int = 1) -> dicent.Network:
     torch.manual_seed(seed)
     return dicent.Network(
-        dicent.ResidualNetwork(EWN.input_shape, filters=4, blocks=1, hidden=8, num_actions=EWN.num_actions)
+        ResidualNetwork(EWN.input_shape, filters=4, blocks=1, hidden=8, num_actions=EWN.num_actions)
     )
 
 
@@ -116,7 +121,7 @@ def test_a_players_determinization_is_its_own_and_new_in_every_game() -> None:
     seen = []
 
     class Spy(dicent.Descent):
-        def advance(self, group: dicent.Group, *rest: object) -> None:
+        def advance(self, group: Group, *rest: object) -> None:
             seen.extend(group.searches.d_seed.tolist())
             super().advance(group, *rest)  # type: ignore[arg-type]
 
@@ -130,7 +135,7 @@ def test_a_players_determinization_is_its_own_and_new_in_every_game() -> None:
 
 @pytest.mark.parametrize(
     "evaluator",
-    [dicent.Rollout(2), dicent.ConstantEvaluator(), small_network()],
+    [dicent.Rollout(2), ConstantEvaluator(), small_network()],
     ids=lambda e: type(e).__name__,
 )
 def test_greedy_moves_in_a_batch_as_it_does_alone(evaluator: dicent.Evaluator) -> None:
@@ -239,7 +244,7 @@ def test_an_illegal_move_is_told() -> None:
         def play(self, state: dicent.State, limit: Limit, ply: int = 0) -> int:
             return 2
 
-    with pytest.raises(dicent.IllegalActionError, match="action 2 is not legal"):
+    with pytest.raises(IllegalActionError, match="action 2 is not legal"):
         play_match(Player(Wrong(), Limit(nodes=1)), "random", "dice-nim", 10)
 
 

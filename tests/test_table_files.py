@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import dicent
-from dicent import DicentError, TableFileError
+from dicent import DicentError
+from dicent.errors import TableFileError
 from dicent.exact.ewn_tables import list_tables
-from dicent.exact.table_build import BuildProgress
+from dicent.exact.table_build import BuildProgress, build_tables
 from dicent.exact.table_file import HEADER, MAGIC, home_folder
 
 pytestmark = pytest.mark.usefixtures("uncompiled")
@@ -26,7 +27,7 @@ def game() -> dicent.Game:
 @pytest.fixture
 def file(game: dicent.Game, tmp_path: Path) -> Path:
     """A good table."""
-    dicent.build_tables(game, 2, tmp_path)
+    build_tables(game, 2, tmp_path)
     [file] = tmp_path.glob("*.table")
     return file
 
@@ -75,7 +76,7 @@ def test_a_foreign_file(game: dicent.Game, file: Path, tmp_path: Path) -> None:
     file.write_bytes(b"something else" * 1000)
     assert "is no endgame table" in refused(game, file)
     other = dicent.make("ewn:size=3,pieces=3,rules=paper")
-    dicent.build_tables(other, 2, tmp_path / "paper")
+    build_tables(other, 2, tmp_path / "paper")
     [paper] = (tmp_path / "paper").glob("*.table")
     file.write_bytes(paper.read_bytes())
     assert "holds another table: ewn, 3x3, 3 numbers, paper rules" in refused(game, file)
@@ -93,7 +94,7 @@ def test_a_file_of_another_version(game: dicent.Game, file: Path, format: int, a
 def test_building_mends_a_bad_file(game: dicent.Game, file: Path) -> None:
     good = file.read_bytes()
     file.write_bytes(good[:-5])
-    dicent.build_tables(game, 2, file.parent)
+    build_tables(game, 2, file.parent)
     assert file.read_bytes() == good
 
 
@@ -113,7 +114,7 @@ def test_files_that_are_no_tables_are_not_listed(file: Path) -> None:
 
 
 def test_an_interrupted_build_goes_on(game: dicent.Game, tmp_path: Path) -> None:
-    whole = dicent.build_tables(game, 4, tmp_path / "whole", threads=1)
+    whole = build_tables(game, 4, tmp_path / "whole", threads=1)
     steps: list[BuildProgress] = []
 
     def stop(progress: BuildProgress) -> None:
@@ -123,12 +124,12 @@ def test_an_interrupted_build_goes_on(game: dicent.Game, tmp_path: Path) -> None
 
     folder = tmp_path / "interrupted"
     with pytest.raises(KeyboardInterrupt):
-        dicent.build_tables(game, 4, folder, threads=1, progress=stop)
+        build_tables(game, 4, folder, threads=1, progress=stop)
     assert list(folder.glob("*.table")) == []
     with pytest.raises(DicentError, match="no table"):
         dicent.open_tables(game, folder=folder)
     later: list[BuildProgress] = []
-    built = dicent.build_tables(game, 4, folder, threads=1, progress=later.append)
+    built = build_tables(game, 4, folder, threads=1, progress=later.append)
     assert later[0].values > steps[1].values  # what was done is not done again
     assert later[-1].values == later[-1].total == built.positions
     assert (built._data == whole._data).all()
@@ -136,20 +137,20 @@ def test_an_interrupted_build_goes_on(game: dicent.Game, tmp_path: Path) -> None
 
 
 def test_what_is_left_of_another_build_is_not_trusted(game: dicent.Game, tmp_path: Path) -> None:
-    whole = dicent.build_tables(game, 3, tmp_path / "whole")
+    whole = build_tables(game, 3, tmp_path / "whole")
     folder = tmp_path / "other"
     folder.mkdir()
     name = "ewn-3x3-3-official-3.table"
     size = (tmp_path / "whole" / name).stat().st_size
     (folder / f".{name}.new").write_bytes(b"\1" * size)
     (folder / f".{name}.done").write_text("another version\n1 v 1, classes 0 and 0\n")
-    assert (dicent.build_tables(game, 3, folder)._data == whole._data).all()
+    assert (build_tables(game, 3, folder)._data == whole._data).all()
 
 
 def test_a_larger_table_begins_with_a_smaller_one(game: dicent.Game, file: Path) -> None:
     smaller = dicent.open_tables(game, 2, file.parent)
     steps: list[BuildProgress] = []
-    larger = dicent.build_tables(game, 3, file.parent, progress=steps.append)
+    larger = build_tables(game, 3, file.parent, progress=steps.append)
     assert steps[0].values > smaller.positions
     assert (larger._data[: 3 * smaller.positions] == smaller._data).all()
     assert dicent.open_tables(game, folder=file.parent).pieces == 3
@@ -159,22 +160,22 @@ def test_a_damaged_smaller_table_is_not_taken_over(game: dicent.Game, file: Path
     content = bytearray(file.read_bytes())
     content[-1] ^= 1
     file.write_bytes(content)
-    larger = dicent.build_tables(game, 3, file.parent)
-    assert (larger._data == dicent.build_tables(game, 3, tmp_path / "whole")._data).all()
+    larger = build_tables(game, 3, file.parent)
+    assert (larger._data == build_tables(game, 3, tmp_path / "whole")._data).all()
 
 
 def test_one_process_builds_at_a_time(game: dicent.Game, tmp_path: Path) -> None:
     with open(tmp_path / ".ewn-3x3-3-official-2.table.lock", "w") as other:
         fcntl.flock(other, fcntl.LOCK_EX)
         with pytest.raises(DicentError, match="another process is building"):
-            dicent.build_tables(game, 2, tmp_path)
-    assert dicent.build_tables(game, 2, tmp_path).pieces == 2
+            build_tables(game, 2, tmp_path)
+    assert build_tables(game, 2, tmp_path).pieces == 2
 
 
 def test_a_folder_that_cannot_be_written(game: dicent.Game, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(TableFileError, match=r"cannot take the 0\.0 MB of this table"):
-        dicent.build_tables(game, 2, tmp_path / "file")
+        build_tables(game, 2, tmp_path / "file")
 
 
 def test_only_what_is_sure_is_written_as_sure() -> None:

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 import dicent
-from dicent import Descent, DicentError, Expectiminimax, Limit, RandomEvaluator, Solver, Tables
+from dicent import Descent, DicentError, Expectiminimax, Limit, RandomEvaluator
 from dicent.exact.ewn_index import EwnIndex, Labels, new_position
+from dicent.exact.ewn_tables import Tables, probe
+from dicent.exact.solver import Solver
+from dicent.exact.table_build import build_tables
 from dicent.game.binding import bind
 from dicent.kernels import endgame as endgame_kernels
 
@@ -24,7 +27,7 @@ Open = Callable[[str, int], Tables]
 def tables(tmp_path_factory: pytest.TempPathFactory) -> Open:
     """The tables of a game, built once for all tests."""
     folder = tmp_path_factory.mktemp("tables")
-    return lambda name, count: dicent.build_tables(make(name), count, folder)
+    return lambda name, count: build_tables(make(name), count, folder)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -106,7 +109,7 @@ def test_a_table_of_a_whole_small_game(tables: Open) -> None:
 
 def test_compiled_equals_uncompiled(tables: Open, tmp_path: Path) -> None:
     game = make("ewn:size=3,pieces=3")
-    plain = dicent.build_tables(game, 3, tmp_path, compiled=False)
+    plain = build_tables(game, 3, tmp_path, compiled=False)
     native = tables(game.name, 3)
     assert (plain._data == native._data).all()
     states = np.array([s.cells for s in random_endgames(game, 1, 2, 50, seed=6, die=True)])
@@ -114,7 +117,7 @@ def test_compiled_equals_uncompiled(tables: Open, tmp_path: Path) -> None:
 
 
 def test_threads_do_not_matter(tables: Open, tmp_path: Path) -> None:
-    alone = dicent.build_tables(make("ewn"), 3, tmp_path, threads=1)
+    alone = build_tables(make("ewn"), 3, tmp_path, threads=1)
     assert (alone._data == tables("ewn", 3)._data).all()
 
 
@@ -199,25 +202,25 @@ def test_setups_share_a_table(tables: Open) -> None:
 
 def test_games_without_tables(tmp_path: Path, edited: Callable[..., Path]) -> None:
     with pytest.raises(DicentError, match="are for ewn; dice-nim can be solved"):
-        dicent.build_tables(make("dice-nim"), 2, tmp_path)
+        build_tables(make("dice-nim"), 2, tmp_path)
     with pytest.raises(DicentError, match="no tables with a hole"):
-        dicent.build_tables(make("ewn:hole=true"), 2, tmp_path)
+        build_tables(make("ewn:hole=true"), 2, tmp_path)
     with pytest.raises(DicentError, match="from 2 to 12 pieces, not 13"):
-        dicent.build_tables(make("ewn"), 13, tmp_path)
+        build_tables(make("ewn"), 13, tmp_path)
     own = dicent.load(edited("ewn", ("(0, 1), (1, 0), (1, 1)", "(0, 1), (1, 0), (0, 1)")))
     with pytest.raises(DicentError, match="are for ewn"):
-        dicent.build_tables(own, 2, tmp_path)
+        build_tables(own, 2, tmp_path)
 
 
 def test_probe_says_where_it_looked(tmp_path: Path, tables: Open) -> None:
     state = make("ewn").parse("A4/1B3/5/2a2/5 1 3")
-    solved = dicent.probe(state, tmp_path)
+    solved = probe(state, tmp_path)
     assert solved.source == "solver"
-    dicent.build_tables(make("ewn"), 3, tmp_path)
-    looked_up = dicent.probe(state, tmp_path)
+    build_tables(make("ewn"), 3, tmp_path)
+    looked_up = probe(state, tmp_path)
     assert looked_up.source == "table"
     assert looked_up.value == pytest.approx(solved.value, abs=1e-5)
     assert looked_up.best == solved.best
-    assert dicent.probe(make("ewn").parse("A4/1B3/5/2ab1/5 1 3"), tmp_path).source == "solver"
+    assert probe(make("ewn").parse("A4/1B3/5/2ab1/5 1 3"), tmp_path).source == "solver"
     with pytest.raises(TypeError, match="ask the table"):
         looked_up.value_of(state)

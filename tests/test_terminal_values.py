@@ -22,15 +22,14 @@ from dicent import (
     Function,
     Greedy,
     Limit,
-    NetworkFileError,
     Puct,
     State,
-    TerminalValue,
     Unbounded,
     load_network,
 )
+from dicent.errors import NetworkFileError
 from dicent.evaluate.network_file import Description, network_bytes, save_network
-from dicent.evaluate.terminal_value import GainMap, terminal_value
+from dicent.evaluate.terminal_value import GainMap, TerminalValue, terminal_value
 from dicent.evaluate.wrappers import Cached, Symmetric
 from dicent.learn.gain_map import fit_gain_map
 from dicent.nets.dense import DenseNetwork

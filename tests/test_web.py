@@ -14,7 +14,7 @@ import pytest
 from websockets.sync.client import connect
 
 import dicent
-from dicent.play.record import Record
+from dicent.play.record import Record, replay
 from dicent.web.threads import Work, is_at_work
 
 from .serving import Process, begin, free_port, go_on, post, served
@@ -122,7 +122,7 @@ def test_a_whole_game_by_hand_is_what_the_rules_say(client: httpx.Client) -> Non
     assert game["history"][0]["player"] == "CHANCE"
     assert client.get(f"/api/games/{game['id']}").json() == game
     record = Record.from_json(client.get(f"/api/games/{game['id']}/export").text)
-    assert [str(state) for state in dicent.replay(record)][1:] == positions
+    assert [str(state) for state in replay(record)][1:] == positions
 
 
 def test_a_whole_game_against_the_computer(client: httpx.Client) -> None:
