@@ -18,7 +18,15 @@ from dicent.cli import main
 
 ROOT = Path(__file__).parent.parent
 MARKER = re.compile(r"<!-- (not run|file): (.+?) -->\s*$")
-SET_UP = ("cd", "git", "make", "pip", "python -m venv", "python -m build", "python -m sphinx")  # not for tests
+SET_UP = (
+    "cd",
+    "git",
+    "make",
+    "pip",
+    "python -m venv",
+    "python -m build",
+    "python -m sphinx",
+)  # not for tests
 ELLIPSIS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -97,7 +105,9 @@ class PageRunner:
     def _compare(self, promised: str, printed: str, what: str) -> None:
         want, got = promised.rstrip() + "\n", strip_styles(printed).strip("\n") + "\n"
         if not doctest.OutputChecker().check_output(want, got, ELLIPSIS):
-            raise AssertionError(f"{self.page.name}: {what}\nthe page shows\n{want}\nthe command prints\n{got}")
+            raise AssertionError(
+                f"{self.page.name}: {what}\nthe page shows\n{want}\nthe command prints\n{got}"
+            )
 
 
 def split_commands(text: str) -> list[tuple[str, str]]:

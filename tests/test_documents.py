@@ -100,7 +100,9 @@ def test_named_commands_exist(page: Path, capsys: pytest.CaptureFixture[str]) ->
 def test_named_functions_exist(page: Path) -> None:
     for role, target in re.findall(r"\{py:(\w+)\}`~?([\w.]+)`", prose(page)):
         parts = target.split(".")
-        length = len(parts) if role == "mod" else next(n for n in range(len(parts) - 1, 0, -1) if found(parts[:n]))
+        length = (
+            len(parts) if role == "mod" else next(n for n in range(len(parts) - 1, 0, -1) if found(parts[:n]))
+        )
         value = importlib.import_module(".".join(parts[:length]))
         for part in parts[length:]:
             value = getattr(value, part)

@@ -84,7 +84,10 @@ def command_names() -> list[str]:
 
 def commands_page() -> str:
     """Return the page of all commands, each with its help."""
-    parts = ["# Commands", "This page is written from the help texts of the commands: `dicent COMMAND --help`."]
+    parts = [
+        "# Commands",
+        "This page is written from the help texts of the commands: `dicent COMMAND --help`.",
+    ]
     parts += ["```text", help_of(["--help"]), "```"]
     for name in command_names():
         parts += [f"## `dicent {name}`", f"```text\n{help_of([name, '--help'])}\n```"]
@@ -121,7 +124,7 @@ def config_page() -> str:
     parts = [
         "# Settings of a run",
         "This page is written from the dataclasses in {py:mod}`dicent.learn.config`. On the command line a setting is a "
-        "flag with dashes, `--games-at-once`. `dicent.config(\"laptop\", games_at_once=64)` sets it in Python.",
+        'flag with dashes, `--games-at-once`. `dicent.config("laptop", games_at_once=64)` sets it in Python.',
     ]
     parts += config_sections(Config, "General")
     parts.append("## Presets")
@@ -209,7 +212,9 @@ def door_row(name: str) -> str:
     module = "dicent" + home[1]
     value = getattr(dicent, name)
     plain = isinstance(value, int)
-    first = f"`{value}`" if plain else inspect.cleandoc(value.__doc__ or "").split("\n\n")[0].replace("\n", " ")
+    first = (
+        f"`{value}`" if plain else inspect.cleandoc(value.__doc__ or "").split("\n\n")[0].replace("\n", " ")
+    )
     kind = "obj" if plain else "class" if inspect.isclass(value) else "func"
     target = f"`{name}`" if plain else f"{{py:{kind}}}`~{value.__module__}.{name}`"
     return f"| {target} | {first.replace('|', chr(92) + '|')} | {{py:mod}}`{module}` |"
@@ -230,7 +235,10 @@ def package_pages() -> dict[str, str]:
     texts = {}
     for home, modules in pages.items():
         title = f"`{home}`" if len(modules) > 1 or home != "dicent.errors" else "`dicent`"
-        blocks = [f"## `{name}`\n\n```{{eval-rst}}\n.. automodule:: {name}\n   :ignore-module-all:\n```" for name in modules]
+        blocks = [
+            f"## `{name}`\n\n```{{eval-rst}}\n.. automodule:: {name}\n   :ignore-module-all:\n```"
+            for name in modules
+        ]
         texts[home] = f"# {title}\n\n" + "\n\n".join(blocks) + "\n"
     return texts
 
@@ -239,7 +247,9 @@ def api_index(names: list[str]) -> str:
     """Return the page that lists the pages of the packages."""
     rows = []
     for name in names:
-        doc = inspect.cleandoc(importlib.import_module(name).__doc__ or "").split("\n\n")[0].replace("\n", " ")
+        doc = (
+            inspect.cleandoc(importlib.import_module(name).__doc__ or "").split("\n\n")[0].replace("\n", " ")
+        )
         rows.append(f"| [`{name}`](<{name}.md>) | {doc} |")
     listing = "\n".join(names)
     return (
@@ -253,7 +263,9 @@ def api_index(names: list[str]) -> str:
 # Docstrings
 
 
-def markdown_to_rst(app: Sphinx, what: str, name: str, value: object, options: object, lines: list[str]) -> None:
+def markdown_to_rst(
+    app: Sphinx, what: str, name: str, value: object, options: object, lines: list[str]
+) -> None:
     """Turn a docstring, which is written as plain Markdown, into reStructuredText."""
     blocks: list[list[str]] = [[]]
     for line in lines:

@@ -1,4 +1,4 @@
-"""Engine: answers the queries of one conversation (docs/protocol.md)."""
+"""Engine: answers the queries of one conversation (docs/reference/protocol.md)."""
 
 from __future__ import annotations
 

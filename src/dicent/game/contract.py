@@ -1,7 +1,7 @@
 """Rules: what a game's author writes, and how such a module is loaded.
 
 A game is one module of short functions over a flat integer array `s`, changed in place. The tables
-below are the whole contract; `docs/your-own-game.md` explains it with an example. Game modules
+below are the whole contract; `docs/tutorial/your-own-game.md` explains it with an example. Game modules
 import from here.
 """
 

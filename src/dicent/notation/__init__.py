@@ -1,4 +1,4 @@
-"""Games and positions as others write them (docs/notation.md)."""
+"""Games and positions as others write them (docs/guides/notation.md)."""
 
 from dicent.notation.fen import format_fen as format_fen
 from dicent.notation.fen import parse_position as parse_position

@@ -1,4 +1,4 @@
-"""The engine's protocol over a WebSocket: a message is a query or an answer (docs/protocol.md)."""
+"""The engine's protocol over a WebSocket: a message is a query or an answer (docs/reference/protocol.md)."""
 
 from __future__ import annotations
 
