@@ -1,6 +1,6 @@
-"""README and documentation: their code runs and prints what they show, their links and names lead somewhere."""
+"""README and documentation: their code prints what they show, their links and names lead somewhere."""
 
-import importlib
+import importlib.util
 import re
 from pathlib import Path
 

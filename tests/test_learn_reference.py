@@ -133,4 +133,4 @@ def test_example_prints_learned_values_beside_exact_ones(capsys: pytest.CaptureF
     lines = capsys.readouterr().out.splitlines()[1:]
     pairs = [(float(line.split()[-3]), float(line.split()[-1])) for line in lines]
     assert len(pairs) == 4
-    assert sum(abs(learned - exact) for learned, exact in pairs) / 4 < 0.3
+    assert sum(abs(learned - exact) for learned, exact in pairs) / 4 < 0.1

@@ -123,8 +123,8 @@ def config_page() -> str:
 
     parts = [
         "# Settings of a run",
-        "This page is written from the dataclasses in {py:mod}`dicent.learn.config`. On the command line a setting is a "
-        'flag with dashes, `--games-at-once`. `dicent.config("laptop", games_at_once=64)` sets it in Python.',
+        "This page is written from the dataclasses in {py:mod}`dicent.learn.config`. On the command line a "
+        'setting is a flag with dashes, `--games-at-once`. `dicent.config("laptop", games_at_once=64)` sets it in Python.',
     ]
     parts += config_sections(Config, "General")
     parts.append("## Presets")
@@ -190,8 +190,8 @@ def door_page() -> str:
     names = {name for name in dicent.__all__ if name != "__version__"}
     parts = [
         "# The public door",
-        "These names are all of `import dicent`. Each is imported when it is first used. Everything else is imported from "
-        "its module, which the following pages list.",
+        "These names are all of `import dicent`. Each is imported when it is first used. Everything else is "
+        "imported from its module, which the following pages list.",
     ]
     placed = {name for topic in DOOR_TOPICS.values() for name in topic}
     if missing := names - placed:

@@ -15,7 +15,7 @@ def engine(
     protocol: Literal["json", "ini-get", "ini-get-numbers"] = "json",
     threads: int = 2,
 ) -> None:
-    """Answer queries in lines of JSON on standard input and output; docs/reference/protocol.md describes them.
+    """Answer queries in lines of JSON on standard input and output (docs/reference/protocol.md).
 
     Args:
         player: Who searches when a query does not say: uct:1000, expectiminimax:NET,depth=3, ...
