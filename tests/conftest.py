@@ -4,12 +4,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-import torch
 
 import dicent.games
-from dicent.learn import preflight
 
-torch.set_num_threads(1)  # tests run side by side, and threads that wait for each other are slow then
+try:
+    import torch
+except ModuleNotFoundError:  # the quick tests run without it
+    pass
+else:
+    torch.set_num_threads(1)  # tests run side by side, and threads that wait for each other are slow then
 GAMES = Path(dicent.games.__file__).parent
 Edit = Callable[..., Path]
 
@@ -59,6 +62,8 @@ def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def quick_preflight(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs look only for a moment at how fast the machine is."""
+    from dicent.learn import preflight
+
     monkeypatch.setattr(preflight, "SECONDS", 0.001)
 
 
