@@ -30,6 +30,5 @@ html_theme = "furo"
 html_title = f"Dicent {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-html_extra_path = ["lab/reproduction"]  # reports as they were written: small/report.html, gpu/report.html
 pygments_style = "default"
 pygments_dark_style = "monokai"
