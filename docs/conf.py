@@ -5,7 +5,8 @@ import sys
 from pathlib import Path
 
 os.environ["NUMBA_DISABLE_JIT"] = "1"  # kernels are documented from their Python text
-sys.path[:0] = [str(Path(__file__).parent / "_ext"), str(Path(__file__).parents[1] / "src")]
+ROOT = Path(__file__).parents[1]
+sys.path[:0] = [str(ROOT / "docs" / "_ext"), str(ROOT / "src"), str(ROOT / "examples")]
 
 import dicent  # noqa: E402  (after the variable and the path)
 
@@ -16,7 +17,7 @@ release = version = dicent.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.viewcode", "generated_pages"]
 exclude_patterns = ["lab/reproduction/*/report.html"]
-myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "attrs_inline"]
+myst_enable_extensions = ["colon_fence", "deflist", "attrs_inline"]
 myst_heading_anchors = 4
 suppress_warnings = ["config.cache"]
 

@@ -97,8 +97,9 @@ def test_named_commands_exist(page: Path, capsys: pytest.CaptureFixture[str]) ->
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_named_functions_exist(page: Path) -> None:
-    for role, target in re.findall(r"\{py:(\w+)\}`~?([\w.]+)`", prose(page)):
+def test_named_functions_exist(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "examples")
+    for role, target in re.findall(r"\{py:(\w+)\}`(?:[^`<]*<)?~?([\w.]+)>?`", prose(page)):
         parts = target.split(".")
         length = (
             len(parts) if role == "mod" else next(n for n in range(len(parts) - 1, 0, -1) if found(parts[:n]))
