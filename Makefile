@@ -1,62 +1,73 @@
 # Every target sets up what it needs: a virtual environment in .venv, from pinned packages.
+# make is a convenience. CONTRIBUTING.md lists the same commands for systems without it.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint types layers unit browser chromium types-js exact faults learners load bench golden clean
+.PHONY: help run test lint types layers unit docs wheel test-pythons browser chromium types-js exact faults learners load bench golden clean
 
 help:  ## List the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-run: $(READY)  ## Learn EinStein würfelt nicht! from zero in five minutes, then play the result
+run: $(READY)  ## Learn EinStein würfelt nicht! from zero in five minutes, then play matches with the result
 	$(BIN)/dicent train runs/first --game ewn --minutes 5
 	$(BIN)/dicent match runs/first random --games 1000
 	$(BIN)/dicent match runs/first uct:1000 --games 1000
 	@echo
-	@echo "The curves are in runs/first/report.html. What to try next:"
-	@echo "  $(BIN)/dicent train runs/first --minutes 60       learn on, up to an hour in all"
-	@echo "  $(BIN)/dicent accuracy runs/first --game ewn      how far it is from perfect play in endgames"
-	@echo "  $(BIN)/dicent show ewn --play                     watch a game"
-	@echo "  docs/your-own-game.md                             write a game of your own and train it"
+	@echo "The learning curves are in runs/first/report.html. Next steps:"
+	@echo "  $(BIN)/dicent serve                               play in the browser"
+	@echo "  $(BIN)/dicent train runs/first --minutes 60       resume, up to an hour in all"
+	@echo "  $(BIN)/dicent accuracy runs/first --game ewn      compare with exact endgame values"
+	@echo "  docs/tutorial/your-own-game.md                    write and train a game"
 
-test: lint types layers unit  ## Run every check that continuous integration runs
+test: lint types layers docs unit  ## Run every check that continuous integration runs
 
-lint: $(READY)  ## Style
+lint: $(READY)  ## Check the style
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(READY)  ## Types
+types: $(READY)  ## Check the types
 	$(BIN)/mypy
 
-layers: $(READY)  ## Who may import whom
+layers: $(READY)  ## Check which package imports which
 	$(BIN)/lint-imports
 
-unit: $(READY) chromium  ## Tests
+unit: $(READY) chromium  ## Run the tests
 	$(BIN)/pytest -n auto --dist loadfile
 
-browser: $(READY) chromium  ## All tests of the pages, in a real Chromium
+docs: $(READY)  ## Build the documentation in dist/docs, with warnings as errors
+	$(BIN)/python -m sphinx -q -W --keep-going docs dist/docs
+
+wheel: $(READY)  ## Build the wheel in dist/, install it into an empty environment and use it
+	$(BIN)/python -m build --wheel --no-isolation --outdir dist
+	DICENT_WHEEL=full $(BIN)/pytest tests/test_wheel.py
+
+test-pythons:  ## Run the quick tests with every supported Python at hand, without torch
+	$(PYTHON) tests/pythons.py
+
+browser: $(READY) chromium  ## Run all tests of the browser pages in Chromium
 	DICENT_BROWSER=all $(BIN)/pytest tests/test_browser.py
 
-chromium:  # installed where it may be: on Debian, by root
+chromium:  # installed where that is possible: on Debian, by root
 	@if command -v chromedriver >/dev/null && { command -v chromium || command -v google-chrome; } >/dev/null; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		apt-get install -qq -y chromium chromium-driver >/dev/null 2>&1 || \
 		{ apt-get update -qq && apt-get install -qq -y chromium chromium-driver >/dev/null; } || \
-		echo "Chromium could not be installed: the tests in a browser are left out"; \
-	else echo "There is no Chromium with its driver: the tests in a browser are left out"; fi
+		echo "Chromium could not be installed: the browser tests are skipped"; \
+	else echo "No Chromium with its driver was found: the browser tests are skipped"; fi
 
-types-js:  ## Types of the pages, by the TypeScript compiler (needs npx)
+types-js:  ## Check the types of the browser pages with the TypeScript compiler (needs npx)
 	npx --yes -p typescript@7.0.2 tsc -p tsconfig.json
 
-exact: $(READY)  ## Tests of exact values that take minutes
+exact: $(READY)  ## Run the tests of exact values that take minutes
 	$(BIN)/pytest tests/slow_exact.py
 
-faults: $(READY)  ## Kill a run a hundred times at random moments; it must end as if nothing had been
+faults: $(READY)  ## Kill a run a hundred times at random moments and compare its result with an undisturbed run
 	DICENT_FAULT_ROUNDS=100 $(BIN)/pytest tests/test_learn_checkpoints.py -k killed_at_any_moment
 
-learners: $(READY)  ## Train every learner on games with exact values, and say what it has learned (about 45 minutes)
+learners: $(READY)  ## Train every learner on games with exact values and report their errors (about 45 minutes)
 	$(BIN)/python benchmarks/learn_exact.py runs/learners
 	$(BIN)/python benchmarks/determinization.py runs/learners
 
@@ -64,20 +75,20 @@ MINUTES ?= 5
 load: $(READY)  ## Let 50 clients play at once against the server, for MINUTES=5
 	$(BIN)/python benchmarks/serve_load.py $(MINUTES)
 
-bench: $(READY)  ## Speeds of this machine
+bench: $(READY)  ## Measure the speed of this machine
 	$(BIN)/dicent bench
 
-golden: $(READY)  ## Write the golden playthroughs anew, to be read in the diff
+golden: $(READY)  ## Rewrite the golden playthroughs; read the diff
 	$(BIN)/python tests/golden.py
 	$(BIN)/python tests/golden_trees.py
 
-clean:  ## Remove the virtual environment
-	rm -rf $(VENV)
+clean:  ## Remove the virtual environment and what was built
+	rm -rf $(VENV) dist docs/reference/generated
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Dicent needs Python 3.11 or later; choose one with: make PYTHON=python3.12"; exit 1; }
 	@$(PYTHON) -m venv --clear $(VENV) || \
 		{ echo "This Python cannot make virtual environments; on Debian: apt-get install python3-venv"; exit 1; }
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,learn,openspiel,web]"
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,docs,learn,openspiel,web]"
 	@touch $@

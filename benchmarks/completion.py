@@ -13,6 +13,9 @@ from rich.console import Console
 from rich.table import Table
 
 import dicent
+from dicent.errors import PositionError
+from dicent.evaluate.native import ConstantEvaluator
+from dicent.search.group import Group
 
 ITERATIONS = (200, 2_000, 10_000)
 ENDGAMES = 40
@@ -35,7 +38,7 @@ def endgames(count: int) -> list[dicent.State]:
             text = text.replace("." * run, str(run))
         try:
             state = ewn.parse(f"{text} {rng.choice('12')} -")
-        except dicent.PositionError:
+        except PositionError:
             continue
         if state.result is None:
             found.append(state)
@@ -47,7 +50,7 @@ def errors(states: list[dicent.State], exact: list[float], completion: bool) -> 
     found = []
     for seed in range(SEEDS):
         search = dicent.Descent(dicent.RandomEvaluator(seed), completion=completion)
-        group = dicent.Group(search, states[0].game, len(states), nodes=1 << 17)
+        group = Group(search, states[0].game, len(states), nodes=1 << 17)
         for m, state in enumerate(states):
             group.begin(m, state, dicent.Limit(nodes=10**9), seed)
         row = []
@@ -65,7 +68,7 @@ def errors(states: list[dicent.State], exact: list[float], completion: bool) -> 
 def main() -> None:
     """Print the table."""
     states = endgames(ENDGAMES)
-    prove = dicent.Expectiminimax(dicent.ConstantEvaluator())
+    prove = dicent.Expectiminimax(ConstantEvaluator())
     proofs = [prove.analyse(state, dicent.Limit(nodes=10**8)) for state in states]
     assert all(proof.proved for proof in proofs)
     exact = [proof.value for proof in proofs]

@@ -25,7 +25,8 @@ import numpy as np
 import dicent
 from dicent.evaluate.network_file import find_network
 from dicent.exact.accuracy import mean_of
-from dicent.exact.sample import DIFFERENT
+from dicent.exact.sample import DIFFERENT, endgame_sample
+from dicent.exact.tablebase import build_tablebase
 from dicent.games.ewn.endgames import random_endgames
 from dicent.kernels.constants import MAX
 
@@ -147,11 +148,11 @@ def main():
     parser.add_argument("--why", action="store_true")
     given = parser.parse_args()
     game = dicent.make("ewn")
-    tables = dicent.build_tablebase(game, 4)
+    tables = build_tablebase(game, 4)
     positions = {"recorded": recorded(game), "drawn": drawn(game, given.each)}
     told = 2 * np.array([record["p_win_to_move"] for record in records()]) - 1
     assert np.abs(tables.values(positions["recorded"]) - told).max() < DIFFERENT
-    sample = dicent.endgame_sample(game, 200, 4, tablebase=tables)
+    sample = endgame_sample(game, 200, 4, tablebase=tables)
     print(", ".join(f"{ruler}: {len(p):,} positions" for ruler, p in positions.items()), end=", ")
     print(f"different: {len(sample):,} decisions")
     for name in given.networks:

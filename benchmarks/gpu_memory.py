@@ -17,9 +17,9 @@ import dicent
 from dicent.gpu.device import CudaDevice, cuda_device
 
 SETTINGS = {
-    "matches": 300,
-    "at_once": 64,
-    "matches_per_update": 32,
+    "games": 300,
+    "games_at_once": 64,
+    "games_per_update": 32,
     "filters": 8,
     "width": 16,
     "blocks": 1,

@@ -16,6 +16,7 @@ import torch
 import dicent
 from dicent.evaluate.network import Network
 from dicent.gpu.network import LAST, SIZES, _evaluate
+from dicent.nets.residual import ResidualNetwork
 
 SECONDS = 1.0
 PADDED = {name: getattr(dicent.preset("gpu").network, name) for name in ("width", "hidden_width")}
@@ -82,7 +83,7 @@ def staged(network, game, size):
 
 def ceilings(game, sizes=SIZES):
     """Return the bare network's speed by batch size; print all variants side by side."""
-    module = dicent.ResidualNetwork(game.input_shape, seen_by_mover=game.seen_by_mover, **PADDED)
+    module = ResidualNetwork(game.input_shape, seen_by_mover=game.seen_by_mover, **PADDED)
     network = Network(copy.deepcopy(module), "cuda", compiled=True)
     states = np.stack([game.initial_state(seed).cells for seed in range(512)])
     difference = np.abs(network.evaluate(game, states) - Network(module).evaluate(game, states)).max()
@@ -104,7 +105,7 @@ def main():
     game = dicent.make("ewn")
     planes = torch.rand(SIZES[-1], *game.input_shape, device="cuda").round()
     for padding in ({}, {"width": 96}, PADDED):
-        module = dicent.ResidualNetwork(game.input_shape, seen_by_mover=game.seen_by_mover, **padding)
+        module = ResidualNetwork(game.input_shape, seen_by_mover=game.seen_by_mover, **padding)
         module.cuda().eval()
         half = copy.deepcopy(module).half().to(memory_format=LAST)
         halved = planes.half().to(memory_format=LAST)

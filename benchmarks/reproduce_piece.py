@@ -17,13 +17,12 @@ import tarfile
 import time
 from pathlib import Path
 
-import dicent
 from dicent.errors import DicentError
 from dicent.evaluate.network_file import FILE, write_atomically
 from dicent.learn.run_folder import OPTIONAL
 from dicent.learn.run_reader import RunReader
 from dicent.reproduction.report import sentence
-from dicent.reproduction.reproduce import LEARNING, Step
+from dicent.reproduction.reproduce import LEARNING, Step, reproduce
 
 PART = 15 << 20  # most bytes of a part, before its last few
 PACKED = "packed.json"  # networks in earlier parts
@@ -138,7 +137,7 @@ def main(arguments: list[str] | None = None) -> None:
     teller = Teller(given.folder)
     unpack(given.unpack, given.folder)
     try:
-        result = dicent.reproduce(
+        result = reproduce(
             given.folder,
             given.scale,
             seed=given.seed,

@@ -17,6 +17,8 @@ import time
 from collections import deque
 from pathlib import Path
 
+from dicent.exact.sample import exact_sample
+
 
 def parse(text: str) -> tuple[str, dict[str, object]]:
     name, _, settings = text.partition(":")
@@ -62,7 +64,7 @@ def one(out: Path, text: str, minutes: float, games: int) -> None:
         result = dicent.play_match(player, opponent, config.game, games, seed=1)
         row[f"{how} v {opponent}"] = [round(result.score, 4), *(round(end, 4) for end in result.interval)]
     game = dicent.make(config.game)
-    sample = dicent.exact_sample(game, positions=100)
+    sample = exact_sample(game, positions=100)
     ruled = dicent.accuracy(dicent.Greedy(network), sample, dicent.Limit(depth=1))[-1]
     row["endgames"] = {"decisions": ruled.decisions, "best": round(ruled.optimal.mean, 4)}
     row["endgames"] |= {"regret": round(ruled.regret.mean, 4)}

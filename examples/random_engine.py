@@ -1,4 +1,4 @@
-"""The smallest player in another program: it plays any legal action. See docs/protocol.md.
+"""The smallest program that plays in matches: any legal action (docs/reference/protocol.md).
 
 dicent match "process:python examples/random_engine.py" random --game ewn
 """

@@ -12,6 +12,7 @@ import pytest
 
 import dicent
 from dicent import CHANCE, MAX, MIN, ONGOING, Descent, Determinized, Expectiminimax, Puct, Unbounded
+from dicent.evaluate.base import PolicyEvaluator
 
 
 class Exact:
@@ -70,7 +71,7 @@ class Judge(dicent.Evaluator):
         return np.array([self.values[text] for text in self.asked[-1]])
 
 
-class Asked(dicent.PolicyEvaluator):
+class Asked(PolicyEvaluator):
     """Values from outside of native code, random or all alike, and one Ctrl-C after some calls."""
 
     def __init__(self, calls: float = math.inf, value: float | None = None) -> None:

@@ -8,9 +8,12 @@ from pathlib import Path
 import numpy as np
 
 import dicent
-from dicent import Analysis, Game, Group, Limit, MoveInfo, PolicyEvaluator, RandomEvaluator, State
+from dicent import Analysis, Game, Limit, RandomEvaluator, State
+from dicent.evaluate.base import PolicyEvaluator
 from dicent.kernels.constants import CHANCE, NONE
 from dicent.kernels.tree import TERMINAL
+from dicent.search.analysis import MoveInfo
+from dicent.search.group import Group
 from dicent.search.tree_search import TreeSearch
 
 FOLDER = Path(__file__).with_name("golden_trees")

@@ -7,6 +7,7 @@ import dicent
 from dicent.evaluate.network import Network
 from dicent.learn.dataset import Dataset, values_only
 from dicent.learn.learner import Learner
+from dicent.nets.residual import ResidualNetwork
 
 BATCH = 128
 EWN = dicent.make("ewn")
@@ -29,7 +30,7 @@ def states_of(game: dicent.Game, count: int) -> np.ndarray:
 def network(game: dicent.Game, seed: int = 3, **settings: object) -> torch.nn.Module:
     torch.manual_seed(seed)
     settings = {"seen_by_mover": game.seen_by_mover, **settings}
-    return dicent.ResidualNetwork(game.input_shape, filters=8, blocks=1, hidden=16, **settings)
+    return ResidualNetwork(game.input_shape, filters=8, blocks=1, hidden=16, **settings)
 
 
 def examples(num_actions: int, count: int = 500) -> Dataset:

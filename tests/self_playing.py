@@ -8,6 +8,7 @@ import numpy as np
 
 import dicent
 from dicent import Function, Game, Limit, State
+from dicent.evaluate.native import ConstantEvaluator
 from dicent.kernels.constants import DICE, NONE
 from dicent.kernels.generator import bits, open_stream
 from dicent.learn.dataset import Dataset, FinishedGame
@@ -92,7 +93,7 @@ def determinization(game: Game, seed: int, number: int) -> dicent.Determinized:
     """The d of a game."""
     rng = np.zeros(2, np.uint64)
     open_stream(rng, seed, number, DICE)
-    return dicent.Determinized(dicent.Descent(dicent.ConstantEvaluator()), int(bits(rng)) >> 1)
+    return dicent.Determinized(dicent.Descent(ConstantEvaluator()), int(bits(rng)) >> 1)
 
 
 def from_outside() -> dicent.Evaluator:

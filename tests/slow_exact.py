@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import dicent
-from dicent import Descent, Expectiminimax, Limit, RandomEvaluator, Solver, Tablebase
+from dicent import Descent, Expectiminimax, Limit, RandomEvaluator
+from dicent.exact.solver import Solver
+from dicent.exact.tablebase import Tablebase, build_tablebase
 
 from .endgames import all_endgames, class_records, random_endgames, small_game, start_with
 from .test_search_exact import close, make, pieces, position, recorded_moves, records
@@ -16,7 +18,7 @@ CLASSES = [(1, 1), (1, 2), (2, 1), (1, 3), (2, 2), (3, 1)]
 
 @pytest.fixture(scope="module", params=["ewn", "ewn:rules=paper"])
 def tables(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Tablebase:
-    return dicent.build_tablebase(make(request.param), 4, tmp_path_factory.mktemp("tables"))
+    return build_tablebase(make(request.param), 4, tmp_path_factory.mktemp("tables"))
 
 
 def test_whole_classes(tables: Tablebase) -> None:
@@ -98,7 +100,7 @@ def test_a_small_game_from_every_start() -> None:
 def test_a_larger_small_game_from_every_start(tmp_path: Path) -> None:
     """Three pieces a side on the 5x5 board, all 102 million positions in a table."""
     game, record = make("ewn:pieces=3"), small_game("5x5")
-    tables = dicent.build_tablebase(game, 6, tmp_path)
+    tables = build_tablebase(game, 6, tmp_path)
     for first, row in zip(record["placements"], record["p_first_wins"], strict=True):
         for second, p in zip(record["placements"], row, strict=True):
             win = tables.probe(start_with(game, first, second)).win
@@ -107,7 +109,7 @@ def test_a_larger_small_game_from_every_start(tmp_path: Path) -> None:
 
 def test_the_table_of_a_whole_small_game(tmp_path: Path) -> None:
     game = make("ewn:size=4,pieces=3")
-    tables = dicent.build_tablebase(game, 6, tmp_path)
+    tables = build_tablebase(game, 6, tmp_path)
     solver = Solver(game)
     solver.value_of(game.initial_state(1))
     states, values = solver.stored()

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import dicent
+from dicent.errors import ContractError
 from dicent.game.check import CHECKS
 
 Edit = Callable[..., Path]
@@ -34,7 +35,7 @@ COUNT = "CALLS[0] += 1\n    "
 def breach(path: Path, positions: int = 300) -> str:
     """What check_game says of a game that breaks the contract."""
     game = dicent.load(path)
-    with pytest.raises(dicent.ContractError) as caught:
+    with pytest.raises(ContractError) as caught:
         dicent.check_game(game, positions)
     return str(caught.value)
 

@@ -16,6 +16,7 @@ import dicent
 from dicent.bench.suite import Row
 from dicent.cli import main
 from dicent.game.check import CHECKS
+from dicent.play.result import MatchInterrupted
 
 Edit = Callable[..., Path]
 
@@ -339,7 +340,7 @@ def test_an_interrupted_match_reports_what_is_known(
     result = dicent.play_match("random", "random", TINY, 20)
 
     def stopped(*_: object) -> None:
-        raise dicent.MatchInterrupted(result)
+        raise MatchInterrupted(result)
 
     monkeypatch.setattr(dicent, "play_match", stopped)
     assert main(["match", "random", "random", "--game", TINY, "--json"]) == 130

@@ -12,6 +12,7 @@ import pytest
 
 import dicent
 from dicent.cli import main
+from dicent.play.record import Record
 
 ENGINE = f"{sys.executable} -m dicent.cli engine"
 
@@ -41,7 +42,7 @@ Run = Callable[..., str]
 
 
 def test_two_processes_play_the_match_that_their_players_would() -> None:
-    games: list[list[dicent.Record]] = [[], []]
+    games: list[list[Record]] = [[], []]
     dicent.play_match("uct:12", "uct:6", "ewn", 4, seed=3, record=games[0].append)
     a, b = (f"process:{ENGINE} --player uct:{n}" for n in (12, 6))
     dicent.play_match(a, b, "ewn", 4, seed=3, record=games[1].append)

@@ -15,12 +15,14 @@ import dicent
 from dicent.cli import main
 from dicent.engine import Engine, Workers
 from dicent.engine.lines import serve_lines
+from dicent.errors import GameError
 from dicent.evaluate.network_file import Description, save_network
 from dicent.evaluate.terminal_value import GAIN
 from dicent.game.registry import names_game
 from dicent.learn.run_folder import RunFolder
 from dicent.library.library import Library
 from dicent.nets.dense import DenseNetwork
+from dicent.play.record import Record
 from dicent.review import Review, review_game, review_page
 
 from .serving import served
@@ -28,7 +30,7 @@ from .serving import served
 Edit = Callable[..., Path]
 EVIL = "evil.py"
 START, STEPS = "2 1 -", ("2", "2")
-RECORD = dicent.Record(EVIL, ("one", "two"), START, STEPS, 1)
+RECORD = Record(EVIL, ("one", "two"), START, STEPS, 1)
 REFUSED = "names the game file 'evil.py'"
 ADVICE = "name it yourself, as in --game evil.py"
 
@@ -137,7 +139,7 @@ def test_the_tutorial_works_with_a_game_file_in_every_command(capsys: pytest.Cap
 
 @pytest.mark.usefixtures("marker")
 def test_a_run_is_resumed_from_python_only_if_its_game_is_installed(archive: Path) -> None:
-    with RunFolder(archive / "run") as folder, pytest.raises(dicent.GameError, match=REFUSED):
+    with RunFolder(archive / "run") as folder, pytest.raises(GameError, match=REFUSED):
         folder.settle_config(None)
 
 
@@ -151,7 +153,7 @@ def test_records_and_reviews_run_no_game_file() -> None:
         lambda: review_page(review),
         lambda: dicent.play_match("greedy:net.safetensors", "random", games=2),
     ):
-        with pytest.raises(dicent.GameError, match=REFUSED):
+        with pytest.raises(GameError, match=REFUSED):
             use()
     assert len(list(RECORD.states(nim))) == 3
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 import dicent
-from dicent import Descent, Group, Limit, Unbounded
+from dicent import Descent, Limit, Unbounded
+from dicent.search.group import Group
 
 from .exact import Exact, Judge, written_out
 

@@ -10,6 +10,7 @@ import pytest
 
 import dicent
 from dicent import Descent, Determinized, Expectiminimax, Limit, Puct, RandomEvaluator, Uct, Unbounded
+from dicent.errors import IllegalOutcomeError
 
 from .exact import Asked, Exact, check_usable, written_out
 
@@ -156,7 +157,7 @@ def test_an_outcome_depends_on_seed_and_state_alone() -> None:
 @pytest.mark.parametrize("text", ["5/b4/1F3/4e/5 1 3", "15 2 4"])
 def test_only_chance_states_have_an_outcome(text: str) -> None:
     state = dicent.make("ewn" if "/" in text else "dice-nim").parse(text)
-    with pytest.raises(dicent.IllegalOutcomeError, match="turn: use apply"):
+    with pytest.raises(IllegalOutcomeError, match="turn: use apply"):
         determinized("descent", 1).outcome(state)
 
 

@@ -18,6 +18,8 @@ from dicent.engine.query import GUESTS, LONGEST, LONGEST_LINE
 from dicent.engine.session import Session
 from dicent.engine.tablebase import with_tablebase
 from dicent.engine.workers import Job
+from dicent.exact.tablebase import build_tablebase
+from dicent.nets.dense import DenseNetwork
 
 pytestmark = pytest.mark.usefixtures("uncompiled")
 
@@ -165,7 +167,7 @@ def test_tables_answer_exactly(talk: Talk, monkeypatch: pytest.MonkeyPatch, tmp_
     query = {"query": "analyse", "game": game.name, "position": str(state), "player": "random"}
     assert talk.get(**query)["analysis"]["source"] == "search"
     monkeypatch.setenv("DICENT_HOME", str(tmp_path))
-    tables = dicent.build_tablebase(game, 2)
+    tables = build_tablebase(game, 2)
     found = talk.get(**query)["analysis"]
     assert found["source"] == "tablebase"
     assert found["proved"]
@@ -178,9 +180,9 @@ def test_search_uses_the_tablebase(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     torch = pytest.importorskip("torch")
     monkeypatch.setenv("DICENT_HOME", str(tmp_path))
     game = dicent.make("ewn:size=3,pieces=3")
-    dicent.build_tablebase(game, 2)
+    build_tablebase(game, 2)
     torch.manual_seed(1)
-    network = dicent.Network(dicent.DenseNetwork(game.input_shape, 8))
+    network = dicent.Network(DenseNetwork(game.input_shape, 8))
     state = game.parse("A2/1a1/2b 1 1")
     search = with_tablebase(dicent.Greedy(network), state)
     moves = {move.text: move for move in search.analyse(state, dicent.Limit(depth=1)).moves}

@@ -26,6 +26,7 @@ from dicent import (
 from dicent.evaluate.base import Marks, Values
 from dicent.game import Cells
 from dicent.kernels.tree import TERMINAL
+from dicent.nets.residual import ResidualNetwork
 
 from .exact import Exact
 from .golden_trees import BytePolicy
@@ -159,7 +160,7 @@ def test_without_completion_exact_values_are_values_like_any_other(name: str) ->
 @pytest.fixture
 def network() -> Network:
     torch.manual_seed(1)
-    module = dicent.ResidualNetwork(EWN.input_shape, 4, 1, 8, num_actions=EWN.num_actions)
+    module = ResidualNetwork(EWN.input_shape, 4, 1, 8, num_actions=EWN.num_actions)
     return Network(module)
 
 

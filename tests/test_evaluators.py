@@ -9,23 +9,23 @@ import torch
 import dicent
 from dicent import (
     Cached,
-    ConstantEvaluator,
     Descent,
     DicentError,
     Evaluator,
     Function,
     Game,
-    Group,
     Limit,
     Network,
     RandomEvaluator,
-    ResidualNetwork,
     Rollout,
     State,
     Symmetric,
 )
+from dicent.evaluate.native import ConstantEvaluator
 from dicent.kernels.constants import NONE
 from dicent.kernels.tree import TERMINAL
+from dicent.nets.residual import ResidualNetwork
+from dicent.search.group import Group
 
 pytestmark = pytest.mark.usefixtures("uncompiled")
 

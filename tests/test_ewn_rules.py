@@ -5,6 +5,7 @@ import pytest
 
 import dicent
 from dicent import MAX, MIN
+from dicent.errors import GameError, IllegalActionError, IllegalOutcomeError, PositionError
 
 START = "ABC2/DE3/F3f/3de/2abc 1 2"
 HOME = ["a5", "b5", "c5", "a4", "b4", "a3"]  # the first player's
@@ -202,7 +203,7 @@ def test_start_for_each_size(size: int, pieces: int, corner: set[str]) -> None:
     ],
 )
 def test_options_that_make_no_game(options: dict[str, int | str | bool], reason: str) -> None:
-    with pytest.raises(dicent.GameError, match=reason):
+    with pytest.raises(GameError, match=reason):
         dicent.make("ewn", **options)
 
 
@@ -300,7 +301,7 @@ def test_unicode_and_other_garbage_is_refused() -> None:
         "\0",
         "/ / /",
     ]:
-        with pytest.raises(dicent.PositionError, match="is no position of ewn: "):
+        with pytest.raises(PositionError, match="is no position of ewn: "):
             at(text)
 
 
@@ -341,26 +342,26 @@ def test_unicode_and_other_garbage_is_refused() -> None:
     ],
 )
 def test_refused_texts(name: str, text: str, reason: str) -> None:
-    with pytest.raises(dicent.PositionError, match=reason):
+    with pytest.raises(PositionError, match=reason):
         at(text, name)
 
 
 def test_errors_name_what_is_possible() -> None:
     state = at(START)
-    with pytest.raises(dicent.IllegalActionError, match=r"Legal for MAX: 3 \(b5c5\), 4 \(b5b4\), 5 \(b5c4\)"):
+    with pytest.raises(IllegalActionError, match=r"Legal for MAX: 3 \(b5c5\), 4 \(b5b4\), 5 \(b5c4\)"):
         state.apply(0)
-    with pytest.raises(dicent.IllegalActionError, match="b5c5"):
+    with pytest.raises(IllegalActionError, match="b5c5"):
         state.game.parse_action(state, "a5b5")
-    with pytest.raises(dicent.IllegalOutcomeError, match=r"MAX's turn: use apply\..*b5c5"):
+    with pytest.raises(IllegalOutcomeError, match=r"MAX's turn: use apply\..*b5c5"):
         state.apply_outcome(0)
     to_roll = play(state, "b5c5")
-    with pytest.raises(dicent.IllegalOutcomeError, match=r"Possible: 0 \(1\), .*5 \(6\)"):
+    with pytest.raises(IllegalOutcomeError, match=r"Possible: 0 \(1\), .*5 \(6\)"):
         to_roll.apply_outcome(6)
-    with pytest.raises(dicent.IllegalActionError, match="chance's turn: use apply_outcome"):
+    with pytest.raises(IllegalActionError, match="chance's turn: use apply_outcome"):
         to_roll.apply(3)
-    with pytest.raises(dicent.IllegalActionError, match="The game is over"):
+    with pytest.raises(IllegalActionError, match="The game is over"):
         at("5/5/5/5/a3A 2 -").apply(0)
-    with pytest.raises(dicent.IllegalOutcomeError, match="The game is over"):
+    with pytest.raises(IllegalOutcomeError, match="The game is over"):
         at("5/5/5/5/a3A 2 -").apply_outcome(0)
 
 

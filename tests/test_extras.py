@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 
 import dicent
-from dicent import GameError, RandomEvaluator, Solver, parse_player, play_match
+from dicent import RandomEvaluator, parse_player, play_match
 from dicent.cli import main
-from dicent.errors import DicentError, PlayerError, RecordError
+from dicent.errors import DicentError, GameError, PlayerError, RecordError
 from dicent.evaluate.network_file import shipped
 from dicent.exact.sample import endgame_sample, exact_sample, whole_game_sample
+from dicent.exact.solver import Solver
 from dicent.exact.tablebase import build_tablebase, list_tablebases, open_tablebase, probe
 from dicent.exact.with_tablebase import WithTablebase
 from dicent.game import binding, game_kernels, registry
@@ -25,6 +26,7 @@ from dicent.game.binding import bind, fingerprint
 from dicent.game.extras import extra, extras
 from dicent.play.notation import Notation, formats, parse_position, read_games, write_game
 from dicent.play.protocol import find_protocol, protocol_names
+from dicent.play.record import Record
 
 PACKAGE = Path(__file__).with_name("data") / "takeaway"
 ENTRY = "[dicent.games]\ntakeaway = takeaway.rules\n"
@@ -139,7 +141,7 @@ def test_samples_take_the_endgames_of_a_game(game: dicent.Game, uncompiled: None
 
 
 def test_an_opponent_of_a_game_is_a_player(game: dicent.Game, answer: Callable[..., Any]) -> None:
-    records: list[dicent.Record] = []
+    records: list[Record] = []
     play_match("taker:2", "taker", game, 2, record=records.append)
     assert [record.steps for record in records] == [("2", "1") * 3, ("1", "2") * 3]
     assert answer("match", "taker:2", "random", "--game", "takeaway", "--games", "2")["games"] == 2

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 import dicent
+from dicent.errors import ContractError, GameError
 from dicent.evaluate.network import Network
 from dicent.game.binding import bind
 from dicent.gpu import step as gpu_step
@@ -102,10 +103,10 @@ def test_planes_with_fractions_are_not_whole(tmp_path: Path) -> None:
     assert not dicent.load(file).whole_planes
     dicent.check_game(dicent.load(file))
     file.write_text(FRACTIONS.replace("NUM_ACTIONS = 2", "NUM_ACTIONS = 2\nWHOLE_PLANES = True"))
-    with pytest.raises(dicent.ContractError, match="more than whole numbers from 0 to 255, but WHOLE_PLANES"):
+    with pytest.raises(ContractError, match="more than whole numbers from 0 to 255, but WHOLE_PLANES"):
         dicent.check_game(dicent.load(file))
     file.write_text(FRACTIONS.replace("NUM_ACTIONS = 2", "NUM_ACTIONS = 2\nWHOLE_PLANES = 1"))
-    with pytest.raises(dicent.GameError, match="WHOLE_PLANES is 1, not True or False"):
+    with pytest.raises(GameError, match="WHOLE_PLANES is 1, not True or False"):
         dicent.load(file)
 
 

@@ -218,7 +218,7 @@ def test_runs_that_follow_each_other_leave_nothing_on_the_gpu(
     monkeypatch.setattr("dicent.gpu.device.cuda_device", lambda: device)
     monkeypatch.setattr("dicent.gpu.network.SIZES", (64, 256))
     config = dicent.preset("gpu").replace(
-        game="dice-nim", matches=24, at_once=8, groups=2, matches_per_update=8, ladder_games=2, batch=64
+        game="dice-nim", games=24, games_at_once=8, groups=2, games_per_update=8, ladder_games=2, batch=64
     )
     config = config.replace(network="dense", hidden=8, layers=1, evaluations_per_move=10)
     seen = []
@@ -237,7 +237,7 @@ def test_a_run_that_fails_leaves_nothing_on_the_gpu(
     """The error is handled elsewhere, and its traceback refers to the run."""
     monkeypatch.setattr("dicent.gpu.device.cuda_device", lambda: device)
     monkeypatch.setattr("dicent.gpu.network.SIZES", (64, 256))
-    config = dicent.preset("gpu").replace(game="dice-nim", matches=24, at_once=8, groups=2, batch=64)
+    config = dicent.preset("gpu").replace(game="dice-nim", games=24, games_at_once=8, groups=2, batch=64)
     config = config.replace(network="dense", hidden=8, layers=1, evaluations_per_move=10)
 
     def fail(status: object) -> None:

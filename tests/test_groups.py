@@ -15,12 +15,10 @@ from dicent import (
     Evaluator,
     Expectiminimax,
     Game,
-    Group,
     Limit,
     Network,
     Puct,
     RandomEvaluator,
-    ResidualNetwork,
     Rollout,
     State,
     Uct,
@@ -28,6 +26,8 @@ from dicent import (
 )
 from dicent.kernels.constants import NONE
 from dicent.kernels.tree import TERMINAL
+from dicent.nets.residual import ResidualNetwork
+from dicent.search.group import Group
 from dicent.search.tree_search import TreeSearch
 
 from .golden_trees import BytePolicy
@@ -320,7 +320,7 @@ def test_the_first_size_of_a_store_does_not_matter(name: str) -> None:
     state = dicent.make("ewn").parse("A4/1BC2/D1f2/2ae1/3c1 1 3")
     found = []
     for nodes in (32, 4096):
-        group = dicent.Group(searches[name], state.game, 1, nodes)
+        group = Group(searches[name], state.game, 1, nodes)
         group.begin(0, state, dicent.Limit(nodes=400))
         group.run()
         group.settle()

@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 import dicent
-from dicent import PlayerError, parse_player, play_match
+from dicent import parse_player, play_match
+from dicent.errors import PlayerError
 from dicent.games.ewn.protocol.engine import IniGetEngine
 from dicent.games.ewn.protocol.opponent import WITH_LETTERS, WITH_NUMBERS, read_get, write_get
+from dicent.play.record import Record
 
 pytestmark = pytest.mark.usefixtures("uncompiled")
 
@@ -142,7 +144,7 @@ def test_the_time_is_shared_out() -> None:
 
 @pytest.mark.parametrize("protocol", ["ini-get", "ini-get-numbers"])
 def test_a_program_plays_in_matches(program: Callable[..., str], protocol: str) -> None:
-    records: list[dicent.Record] = []
+    records: list[Record] = []
     play_match(program(protocol), "random", "ewn", 6, seed=1, record=records.append)
     assert len(records) == 6
     assert all(record.result is not None for record in records)
@@ -150,7 +152,7 @@ def test_a_program_plays_in_matches(program: Callable[..., str], protocol: str) 
 
 @pytest.mark.parametrize("setup", ["mirrored", "sequential", "alternate"])
 def test_a_program_sets_its_pieces_up(program: Callable[..., str], setup: str) -> None:
-    records: list[dicent.Record] = []
+    records: list[Record] = []
     play_match(program(), "random", f"ewn:setup={setup}", 4, record=records.append)
     theirs = [record.steps for record in records if "their_program" in record.players[0]]
     for steps in theirs:

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 import dicent
 from dicent import DicentError
+from dicent.evaluate.native import ConstantEvaluator
+from dicent.evaluate.terminal_value import TerminalValue
 from dicent.learn.components import CustomComponents, make_module, make_search, make_self_play
 from dicent.learn.config import PRESETS, config, config_from, preset, read_config
 from dicent.learn.train import train
@@ -53,7 +55,7 @@ def test_presets_are_valid(name: str, tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text(chosen.toml())
     assert read_config(tmp_path / "config.toml") == chosen
     if chosen.network.filters < 64:  # the others are large
-        module = make_module(chosen, game, dicent.TerminalValue(), CustomComponents())
+        module = make_module(chosen, game, TerminalValue(), CustomComponents())
         search = make_search(chosen, dicent.Network(module), CustomComponents())
         assert make_self_play(
             chosen.replace(games_at_once=2),
@@ -71,7 +73,7 @@ def test_presets_are_valid(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("search", ["descent", "unbounded", "expectiminimax", "determinized"])
 def test_completion_reaches_every_search_that_has_it(search: str, completion: bool) -> None:
     made = make_search(
-        config("laptop", search=search, completion=completion), dicent.ConstantEvaluator(), CustomComponents()
+        config("laptop", search=search, completion=completion), ConstantEvaluator(), CustomComponents()
     )
     assert made.completion == completion
 

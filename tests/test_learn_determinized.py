@@ -8,13 +8,7 @@ import numpy as np
 import pytest
 
 import dicent
-from dicent import (
-    Descent,
-    Expectiminimax,
-    Game,
-    Limit,
-    Unbounded,
-)
+from dicent import Descent, Expectiminimax, Game, Limit, Unbounded
 from dicent.search.tree_search import TreeSearch
 
 from .exact import Exact, written_out

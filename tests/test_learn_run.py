@@ -18,6 +18,7 @@ import dicent
 from dicent import DicentError, load_network, read_records
 from dicent.cli import main
 from dicent.evaluate.network import Network
+from dicent.evaluate.terminal_value import TerminalValue
 from dicent.learn.components import CustomComponents
 from dicent.learn.config import read_config
 from dicent.learn.learner import Learner
@@ -28,6 +29,8 @@ from dicent.learn.run_folder import RunFolder
 from dicent.learn.selection import EpsilonGreedy
 from dicent.learn.status import Status
 from dicent.learn.train import Training, train
+from dicent.nets.dense import DenseNetwork
+from dicent.nets.residual import ResidualNetwork
 
 from .running import TINY, StopHere, checkpoints, everything, quiet, rows, run_to, weights
 
@@ -208,9 +211,9 @@ def test_learning_lowers_the_loss(tmp_path: Path) -> None:
 # Before the first game
 
 
-@pytest.mark.parametrize("terminal", [dicent.TerminalValue(), dicent.TerminalValue("depth", 15)])
+@pytest.mark.parametrize("terminal", [TerminalValue(), TerminalValue("depth", 15)])
 def test_pretraining_learns_the_ends_of_random_games(
-    terminal: dicent.TerminalValue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    terminal: TerminalValue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     phases: list[Any] = []
     real = Learner.phase
@@ -252,8 +255,8 @@ def test_components_of_ones_own_are_used(tmp_path: Path) -> None:
         calls.append("search")
         return dicent.Unbounded(evaluator)
 
-    terminal = dicent.TerminalValue("halves", 5, function=lambda result, ply: result / 2)
-    module = dicent.ResidualNetwork(dicent.make("dice-nim").input_shape, filters=4, blocks=1, hidden=8)
+    terminal = TerminalValue("halves", 5, function=lambda result, ply: result / 2)
+    module = ResidualNetwork(dicent.make("dice-nim").input_shape, filters=4, blocks=1, hidden=8)
     path = quiet(
         TINY.replace(games=8),
         tmp_path,
@@ -267,7 +270,7 @@ def test_components_of_ones_own_are_used(tmp_path: Path) -> None:
     loaded = load_network(path)
     assert loaded.terminal.name == "halves"
     assert loaded.terminal.table()[2].tolist() == [0.5] * 7
-    assert isinstance(loaded.module, dicent.ResidualNetwork)
+    assert isinstance(loaded.module, ResidualNetwork)
     with pytest.raises(DicentError, match="grows no tree to learn from"):
         train(TINY, tmp_path / "other", search=dicent.Greedy)
 
@@ -294,8 +297,8 @@ def test_a_run_does_not_go_on_with_other_components_than_it_was_begun_with(
 
 
 def test_searches_and_terminal_values_of_ones_own_are_told_apart(tmp_path: Path) -> None:
-    def halves(name: str) -> dicent.TerminalValue:
-        return dicent.TerminalValue(name, 5, function=lambda result, ply: result / 2)
+    def halves(name: str) -> TerminalValue:
+        return TerminalValue(name, 5, function=lambda result, ply: result / 2)
 
     config = TINY.replace(games=8)
     quiet(config, tmp_path, search=lambda e: dicent.Descent(e), terminal=halves("mine"))
@@ -308,7 +311,7 @@ def test_searches_and_terminal_values_of_ones_own_are_told_apart(tmp_path: Path)
 def test_a_depth_network_tells_win_probabilities(tmp_path: Path) -> None:
     quiet(TINY.replace(terminal="depth", games=40), tmp_path)
     loaded = load_network(tmp_path)
-    assert loaded.terminal == dicent.TerminalValue("depth", 15)
+    assert loaded.terminal == TerminalValue("depth", 15)
     assert loaded.gain_map is not None
     assert -1 <= loaded.gain(-15.0) < loaded.gain(15.0) <= 1
     assert loaded.gain(0.0) == pytest.approx(0, abs=0.8)
@@ -478,6 +481,6 @@ def test_a_run_that_was_shown_other_planes_is_told_how_to_go_on(planes: str, tmp
 
 
 def test_a_module_for_other_planes_is_refused(tmp_path: Path) -> None:
-    module = dicent.DenseNetwork(dicent.make("ewn:planes=pieces").input_shape, hidden=8)
+    module = DenseNetwork(dicent.make("ewn:planes=pieces").input_shape, hidden=8)
     with pytest.raises(DicentError, match=r"planes of shape \(20, 5, 5\); ewn has \(33, 5, 5\)"):
         train(TINY.replace(game="ewn"), tmp_path, module=module, warn=quiet)

@@ -13,6 +13,7 @@ import torch
 
 import dicent
 from dicent import Limit, Piece, State
+from dicent.errors import PlayerError
 from dicent.evaluate.base import Evaluator, Values
 from dicent.evaluate.network import Network, shared_out
 from dicent.evaluate.network_file import shipped
@@ -24,6 +25,7 @@ from dicent.learn.run_state import GameNumbers
 from dicent.learn.scheduler import ThreadedScheduler
 from dicent.learn.selection import Ordinal
 from dicent.learn.self_play import SelfPlay
+from dicent.nets.dense import DenseNetwork
 
 NIM = dicent.make("dice-nim")
 EWN = dicent.make("ewn")
@@ -183,7 +185,7 @@ def test_without_random_starts_every_match_begins_at_a_start() -> None:
 
 def test_batches_are_shared_out_only_inside() -> None:
     torch.manual_seed(1)
-    network = Network(dicent.DenseNetwork(EWN.input_shape, hidden=8))
+    network = Network(DenseNetwork(EWN.input_shape, hidden=8))
     states = np.stack([EWN.initial_state(seed).cells for seed in range(200)])
     before, usual = network.evaluate(EWN, states), torch.get_num_threads()
     with shared_out([network], 3):
@@ -210,7 +212,7 @@ def test_a_network_plays_other_set_ups_of_its_game_and_no_other_rules() -> None:
     player = dicent.parse_player("greedy:net-official")
     player.require(dicent.make("ewn:setup=alternate"))
     for game in ("ewn-paper", "ewn:hole=true", "ewn:size=4,pieces=3"):
-        with pytest.raises(dicent.PlayerError, match="has learned ewn"):
+        with pytest.raises(PlayerError, match="has learned ewn"):
             player.require(dicent.make(game))
     assert dicent.play_match(player, "random", "ewn:setup=mirrored", 2).games == 2
 

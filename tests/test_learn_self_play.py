@@ -6,17 +6,8 @@ import numpy as np
 import pytest
 
 import dicent
-from dicent import (
-    Descent,
-    Expectiminimax,
-    Game,
-    Limit,
-    Puct,
-    RandomEvaluator,
-    State,
-    TerminalValue,
-    Unbounded,
-)
+from dicent import Descent, Expectiminimax, Game, Limit, Puct, RandomEvaluator, State, Unbounded
+from dicent.evaluate.terminal_value import TerminalValue
 from dicent.game.binding import Bound, bind
 from dicent.kernels import encoding as encoding_kernels
 from dicent.kernels.searches import Searches

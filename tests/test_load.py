@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import dicent
+from dicent.errors import GameError
 from dicent.game import registry
 
 Edit = Callable[..., Path]
@@ -17,7 +18,7 @@ START = "ABC2/DE3/F3f/3de/2abc 1 2"
 
 def refusal(make: Callable[[], dicent.Game]) -> str:
     """The message with which a game is refused."""
-    with pytest.raises(dicent.GameError) as caught:
+    with pytest.raises(GameError) as caught:
         make()
     return str(caught.value)
 

@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dicent
-from dicent import PositionError, Record, RecordError
+from dicent.errors import PositionError, RecordError
 from dicent.games.ewn.notation.fen import format_fen
 from dicent.games.ewn.notation.wtn import wtn_file_name
 from dicent.play.notation import decode, formats, parse_position, read_games, write_game
+from dicent.play.record import Record
 
 EWN = dicent.make("ewn")
 WTN = """#[WTN][first R][second B][先手胜][2019.08.04 14:00 北京][2019 CCGC];

@@ -6,6 +6,7 @@ import pytest
 
 import dicent
 from dicent import MAX, MIN
+from dicent.errors import GameError, IllegalActionError, PositionError
 
 
 def play(state: dicent.State, actions: str) -> dicent.State:
@@ -95,7 +96,7 @@ def test_tic_tac_toe_ends(moves: str, after: str, result: int) -> None:
     ],
 )
 def test_tic_tac_toe_refuses(text: str, reason: str) -> None:
-    with pytest.raises(dicent.PositionError, match=reason):
+    with pytest.raises(PositionError, match=reason):
         dicent.make("tic-tac-toe").parse(text)
 
 
@@ -150,14 +151,14 @@ def test_connect_four_options() -> None:
     assert state.result is None
     assert play(state, "1").result == MAX
     for options in ({"rows": 2}, {"columns": 10}, {"line": 2}):
-        with pytest.raises(dicent.GameError, match="is not possible; possible are "):
+        with pytest.raises(GameError, match="is not possible; possible are "):
             dicent.make("connect-four", **options)
 
 
 def test_connect_four_full_column() -> None:
     state = play(dicent.make("connect-four").initial_state(), "1 1 1 1 1 1")
     assert state.legal_actions == (1, 2, 3, 4, 5, 6)
-    with pytest.raises(dicent.IllegalActionError, match=r"Legal for MAX: 1 \(2\), .*6 \(7\)\."):
+    with pytest.raises(IllegalActionError, match=r"Legal for MAX: 1 \(2\), .*6 \(7\)\."):
         state.apply(0)
 
 
@@ -178,7 +179,7 @@ def test_connect_four_full_column() -> None:
     ],
 )
 def test_connect_four_refuses(text: str, reason: str) -> None:
-    with pytest.raises(dicent.PositionError, match=reason):
+    with pytest.raises(PositionError, match=reason):
         dicent.make("connect-four:rows=3,columns=4,line=3").parse(text)
 
 
@@ -221,7 +222,7 @@ def test_dice_nim_ends_with_the_last_stone() -> None:
 
 @pytest.mark.parametrize("stones", [0, 101, -1])
 def test_dice_nim_needs_some_stones(stones: int) -> None:
-    with pytest.raises(dicent.GameError, match=f"stones={stones} is not between 1 and 100"):
+    with pytest.raises(GameError, match=f"stones={stones} is not between 1 and 100"):
         dicent.make("dice-nim", stones=stones)
 
 
@@ -245,5 +246,5 @@ def test_dice_nim_needs_some_stones(stones: int) -> None:
     ],
 )
 def test_dice_nim_refuses(text: str, reason: str) -> None:
-    with pytest.raises(dicent.PositionError, match=reason):
+    with pytest.raises(PositionError, match=reason):
         dicent.make("dice-nim").parse(text)

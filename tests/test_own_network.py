@@ -9,6 +9,7 @@ import torch
 
 import dicent
 from dicent import DicentError, load_network, nets, train
+from dicent.errors import NetworkFileError
 
 from .running import TINY, quiet
 
@@ -45,7 +46,7 @@ def test_a_network_of_ones_own_is_kept_and_goes_on(tmp_path: Path, monkeypatch: 
     assert network.description.training["games"] >= 16  # games may end together
     assert -1 < network.evaluate(state.game, state.cells[None])[0] < 1
     monkeypatch.setattr(nets, "NETWORKS", dict(nets.BUILT_IN))  # as in a process that knows nothing of it
-    with pytest.raises(dicent.NetworkFileError, match=r"no network 'shallow'.*register_network"):
+    with pytest.raises(NetworkFileError, match=r"no network 'shallow'.*register_network"):
         load_network(path)
 
 

@@ -9,12 +9,15 @@ import pytest
 
 import dicent
 from dicent import play_match
+from dicent.errors import PlayerError
 from dicent.evaluate.base import Evaluator, Values
+from dicent.evaluate.terminal_value import TerminalValue
 from dicent.game import Cells, Game, State
+from dicent.nets.residual import ResidualNetwork
 from dicent.play import chooser
 from dicent.play.history import Played, rolls_of
 from dicent.play.luck import _gains, judge_of, luck_of
-from dicent.play.record import append_records, make_record
+from dicent.play.record import Record, append_records, make_record
 from dicent.stats.intervals import pair_interval, wilson
 from dicent.stats.luck import mean_interval, without_luck
 
@@ -91,7 +94,7 @@ def test_a_roll_has_mean_zero_whoever_judges() -> None:
 
 
 def test_rolls_are_those_of_the_records() -> None:
-    records: list[dicent.Record] = []
+    records: list[Record] = []
     result = play_match("random", "random", "ewn", 6, record=records.append)
     records.sort(key=lambda record: record.number)
     rolls = rolls_of(result.game, result.played)
@@ -132,14 +135,14 @@ def test_judge_is_a_players_network_if_it_predicts_results(tmp_path: Path) -> No
 
     ewn = dicent.make("ewn")
     path = tmp_path / "net.safetensors"
-    module = dicent.ResidualNetwork(ewn.input_shape, filters=2, blocks=1, hidden=4)
+    module = ResidualNetwork(ewn.input_shape, filters=2, blocks=1, hidden=4)
     save_network(path, module, Description("ewn"))
     random_player, net = dicent.parse_player("random"), dicent.parse_player(f"greedy:{path}")
     assert judge_of((random_player, net), ewn, None).evaluator is net.network
     assert judge_of((random_player,), ewn, str(path)).name == f"the network of {path}"
-    with pytest.raises(dicent.PlayerError, match="has learned ewn"):
+    with pytest.raises(PlayerError, match="has learned ewn"):
         judge_of((random_player,), SMALL, str(path))
-    deep = Description("ewn", dicent.TerminalValue("depth", 50))
+    deep = Description("ewn", TerminalValue("depth", 50))
     save_network(path, module, deep)  # its values are no results, and nothing says how to turn them into such
     assert judge_of((dicent.parse_player(f"greedy:{path}"),), ewn, None).name == "10 random games"
 
@@ -155,7 +158,7 @@ def test_the_dice_of_matches_are_fair() -> None:
     assert 0.3 < sum(values) / 40 < 0.7
 
 
-def rigged(n: int) -> Iterator[dicent.Record]:
+def rigged(n: int) -> Iterator[Record]:
     """Games of random players in which a six falls too often."""
     game = dicent.make("ewn")
     rng = random.Random(1)

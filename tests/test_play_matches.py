@@ -8,13 +8,17 @@ import pytest
 import torch
 
 import dicent
-from dicent import Limit, Player, Record, play_match
+from dicent import Limit, Player, play_match
+from dicent.errors import IllegalActionError
 from dicent.evaluate.base import Values
+from dicent.evaluate.native import ConstantEvaluator
 from dicent.game import Cells, State
 from dicent.game.binding import Bound
 from dicent.kernels.searches import Searches
+from dicent.nets.residual import ResidualNetwork
 from dicent.play import chooser
 from dicent.play.chooser import Positions, chooser_of
+from dicent.play.record import Record
 from dicent.search.descent import DescentKernels
 from dicent.search.search_kernels import Indices
 
@@ -34,7 +38,7 @@ PLAYERS = [
 def small_network(seed: int = 1) -> dicent.Network:
     torch.manual_seed(seed)
     return dicent.Network(
-        dicent.ResidualNetwork(EWN.input_shape, filters=4, blocks=1, hidden=8, num_actions=EWN.num_actions)
+        ResidualNetwork(EWN.input_shape, filters=4, blocks=1, hidden=8, num_actions=EWN.num_actions)
     )
 
 
@@ -137,7 +141,7 @@ def test_a_players_determinization_is_its_own_and_new_in_every_game() -> None:
 
 @pytest.mark.parametrize(
     "evaluator",
-    [dicent.Rollout(2), dicent.ConstantEvaluator(), small_network()],
+    [dicent.Rollout(2), ConstantEvaluator(), small_network()],
     ids=lambda e: type(e).__name__,
 )
 def test_greedy_moves_in_a_batch_as_it_does_alone(evaluator: dicent.Evaluator) -> None:
@@ -246,7 +250,7 @@ def test_illegal_move_of_a_search_is_reported() -> None:
         def play(self, state: dicent.State, limit: Limit, ply: int = 0) -> int:
             return 2
 
-    with pytest.raises(dicent.IllegalActionError, match="action 2 is not legal"):
+    with pytest.raises(IllegalActionError, match="action 2 is not legal"):
         play_match(Player(Wrong(), Limit(nodes=1)), "random", "dice-nim", 10)
 
 

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 import dicent
-from dicent import PlayerError, parse_player, play_match, read_records
+from dicent import parse_player, play_match, read_records
+from dicent.errors import PlayerError
 from dicent.play.history import Played
+from dicent.play.record import Record
 
 ROOT = Path(__file__).parent.parent
 ENGINE = ROOT / "examples" / "random_engine.py"
@@ -37,7 +39,7 @@ def program(tmp_path: Path) -> object:
 
 def test_the_example_plays_and_a_seed_gives_the_same_match() -> None:
     player = f"process:{sys.executable} {ENGINE}"
-    games: list[list[dicent.Record]] = [[], []]
+    games: list[list[Record]] = [[], []]
     for records in games:
         play_match(player, "random", "ewn", 6, seed=3, record=records.append)
     assert games[0] == games[1]

@@ -8,8 +8,10 @@ import pytest
 import torch
 
 import dicent
-from dicent import Limit, Network, Player, PlayerError, ResidualNetwork, parse_player
+from dicent import Limit, Network, Player, parse_player
+from dicent.errors import PlayerError
 from dicent.evaluate.network_file import Description, save_network
+from dicent.nets.residual import ResidualNetwork
 
 EWN = dicent.make("ewn")
 

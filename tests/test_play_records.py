@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-import dicent
-from dicent import Record, RecordError, play_match, read_records
-from dicent.play.record import append_records
+from dicent import play_match, read_records
+from dicent.errors import PositionError, RecordError
+from dicent.play.record import Record, append_records
 
 
 @pytest.fixture
@@ -72,5 +72,5 @@ def test_illegal_steps_and_wrong_results_are_found(played: Path) -> None:
     assert record.result is not None
     with pytest.raises(RecordError, match="its record says"):
         list(replace(record, result=-record.result).states())
-    with pytest.raises(dicent.PositionError):
+    with pytest.raises(PositionError):
         list(replace(record, start="nowhere").states())

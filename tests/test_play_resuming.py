@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 import dicent
-from dicent import DicentError, MatchInterrupted, RecordError, play_match, read_records
+from dicent import DicentError, play_match, read_records
+from dicent.errors import RecordError
 from dicent.play import match
-from dicent.play.result import Standing
+from dicent.play.result import MatchInterrupted, Standing
 
 
 def lines(path: Path) -> list[str]:

@@ -12,6 +12,7 @@ import pytest
 
 import dicent
 from dicent import DicentError, play_tournament, read_records
+from dicent.nets.residual import ResidualNetwork
 from dicent.play.result import Standing
 from dicent.play.tournament import TournamentResult
 
@@ -154,7 +155,7 @@ def test_a_network_that_has_learned_more_is_another_player(tmp_path: Path) -> No
     file = tmp_path / "net.safetensors"
     shape = dicent.make("ewn").input_shape
     for expected in (True, False):
-        save_network(file, dicent.ResidualNetwork(shape, filters=2, blocks=1, hidden=4), Description("ewn"))
+        save_network(file, ResidualNetwork(shape, filters=2, blocks=1, hidden=4), Description("ewn"))
         if expected:
             play_tournament(tmp_path / "t", [f"greedy:{file}", "random"], games=2)
         else:

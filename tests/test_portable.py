@@ -56,7 +56,7 @@ def watch(status):
 
 
 config = dicent.preset("laptop").replace(
-    game="dice-nim", matches=40, at_once=4, matches_per_update=4, evaluations_per_move=5, measurements=0,
+    game="dice-nim", games=40, games_at_once=4, games_per_update=4, evaluations_per_move=5, measurements=0,
     network="dense", hidden=8, layers=1, checkpoint_seconds=1e-6, threads=1,
 )
 print(dicent.train(config, sys.argv[1], watch=watch), flush=True)

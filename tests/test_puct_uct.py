@@ -17,7 +17,6 @@ from dicent import (
     Analysis,
     DicentError,
     Game,
-    Group,
     Limit,
     Network,
     Puct,
@@ -30,6 +29,7 @@ from dicent import (
 from dicent.kernels.constants import NONE, SEARCH
 from dicent.kernels.generator import gamma, normal, open_stream
 from dicent.kernels.tree import TERMINAL
+from dicent.search.group import Group
 from dicent.search.tree_search import TreeSearch
 
 from .golden_trees import BytePolicy

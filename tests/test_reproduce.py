@@ -18,13 +18,14 @@ import pytest
 import safetensors.numpy
 
 import dicent
-from dicent import DicentError, Limit, ReproductionResult, Scale, reproduce
+from dicent import DicentError, Limit
 from dicent.cli import main
 from dicent.learn import preflight
 from dicent.learn.config import preset
 from dicent.reproduction import reproduce as module
-from dicent.reproduction.reproduce import Step
-from dicent.reproduction.scale import ALPHAZERO, SCALES
+from dicent.reproduction.reproduce import Step, reproduce
+from dicent.reproduction.result import ReproductionResult
+from dicent.reproduction.scale import ALPHAZERO, SCALES, Scale
 
 QUICK = {"games_at_once": 4, "evaluations_per_move": 4, "measurements": 0, "games_per_update": 4}
 TINY = Scale(
@@ -48,7 +49,7 @@ preflight.SECONDS = 0.01
 def watch(step):
     if step.stage == sys.argv[2] and step.done >= float(sys.argv[3]):
         os.kill(os.getpid(), signal.SIGKILL)
-dicent.reproduce(sys.argv[1], TINY, watch=watch)
+reproduce(sys.argv[1], TINY, watch=watch)
 """
 
 
@@ -380,5 +381,5 @@ def test_the_scale_gpu_has_20_000_games_for_each_search() -> None:
 
 
 def test_the_names_are_public() -> None:
-    assert dicent.reproduce is reproduce
-    assert isinstance(SCALES["smoke"], dicent.Scale)
+    assert reproduce is reproduce
+    assert isinstance(SCALES["smoke"], Scale)

@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 import dicent
-from dicent import ReproductionResult, Scale
 from dicent.play.tournament import Encounter, TournamentResult
 from dicent.reproduction.findings import AgainstAlphaZero, Claim, RoundRobin, Share, arms_of
 from dicent.reproduction.report import as_markdown, as_page, sections
-from dicent.reproduction.result import Learned, Strength
-from dicent.reproduction.scale import ALPHAZERO, ARMS, SCALES, Arm
+from dicent.reproduction.result import Learned, ReproductionResult, Strength
+from dicent.reproduction.scale import ALPHAZERO, ARMS, SCALES, Arm, Scale
 from dicent.stats.welch import Part, student_quantile, welch_interval
 
 # Statistics

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import dicent
-from dicent import Record
 from dicent.cli import main
-from dicent.errors import RecordError
-from dicent.play.record import append_records, make_record
+from dicent.errors import PlayerError, RecordError
+from dicent.exact.tablebase import build_tablebase
+from dicent.play.record import Record, append_records, make_record
 from dicent.review import Review, Reviewer, review_game, review_page, reviewer_for
 
 EWN = dicent.make("ewn")
@@ -88,7 +88,7 @@ def test_positions_that_are_too_large_to_solve_are_searched(reviewer: Reviewer) 
 def test_tables_are_used_and_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     game = dicent.make("ewn:size=3,pieces=1")
     monkeypatch.setenv("DICENT_HOME", str(tmp_path))
-    dicent.build_tablebase(game, 2)
+    build_tablebase(game, 2)
     reviewer = reviewer_for(game, solved=0)
     assert reviewer.tables is not None
     record = Record(game.name, ("", ""), "1a1/1A1/3 1 -", ("1", "b2c2", "1", "b3a3"), -1)
@@ -158,7 +158,7 @@ def test_strengths_are_players_of_every_game() -> None:
         player = strength_player(name, EWN)
         assert player.name == name
         assert player.search.play(state, player.budget) in state.legal_actions
-    with pytest.raises(dicent.PlayerError, match=r"did you mean beginner\?"):
+    with pytest.raises(PlayerError, match=r"did you mean beginner\?"):
         strength_player("begginer", EWN)
 
 

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import dicent
+from dicent.game.rollouts import Rollouts
 
 GAMES = ["ewn", "ewn-paper", "ewn:hole=true", "dice-nim", "tic-tac-toe", "connect-four"]
 
@@ -69,13 +70,13 @@ def load(source: str, folder: Path) -> dicent.Game:
     return dicent.load(file)
 
 
-def same(one: dicent.Rollouts, two: dicent.Rollouts) -> bool:
+def same(one: Rollouts, two: Rollouts) -> bool:
     pairs = ((one.results, two.results), (one.plies, two.plies), (one.legal, two.legal))
     return all(np.array_equal(a, b) for a, b in pairs)
 
 
-def part(played: dicent.Rollouts, games: int) -> dicent.Rollouts:
-    return dicent.Rollouts(played.results[:games], played.plies[:games], played.legal[:games])
+def part(played: Rollouts, games: int) -> Rollouts:
+    return Rollouts(played.results[:games], played.plies[:games], played.legal[:games])
 
 
 @pytest.mark.parametrize("threads", [2, 5])

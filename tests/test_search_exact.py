@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import dicent
 from dicent import Descent, Expectiminimax, Limit, RandomEvaluator, Unbounded
+from dicent.evaluate.base import PolicyEvaluator
 
 from .exact import Exact, value_at_horizon
 
@@ -294,7 +295,7 @@ def test_small_games_agree_with_brute_force(name: str, search: str) -> None:
 # Dice Nim also for the searches that prove nothing
 
 
-class Oracle(dicent.PolicyEvaluator):
+class Oracle(PolicyEvaluator):
     """Knows the exact values, and likes all actions alike."""
 
     def __init__(self) -> None:

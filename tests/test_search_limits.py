@@ -14,6 +14,8 @@ import torch
 
 import dicent
 from dicent import Analysis, Descent, Determinized, DicentError, Limit, Puct
+from dicent.nets.residual import ResidualNetwork
+from dicent.search.group import Group
 
 from .exact import ALL, ASKING, TREES, Asked, check_order, check_usable, without_time, written_out
 
@@ -193,7 +195,7 @@ def test_a_forced_move_is_played_without_any_budget(name: str, limit: Limit) -> 
 def test_puct_with_a_network(temperature: float, limit: Limit) -> None:
     state = dicent.make("ewn").parse(START)
     torch.manual_seed(1)
-    module = dicent.ResidualNetwork(state.game.input_shape, 2, 1, 4, num_actions=state.game.num_actions)
+    module = ResidualNetwork(state.game.input_shape, 2, 1, 4, num_actions=state.game.num_actions)
     search = Puct(dicent.Network(module), temperature=temperature)
     check_usable(search.analyse(state, limit))
     assert search.play(state, limit) in state.legal_actions
@@ -230,7 +232,7 @@ def test_wins_at_chance_states_are_for_who_moves_next(tmp_path: Path) -> None:
 def in_group(search: dicent.Search, text: str, size: int, nodes: int, limit: Limit) -> list[Analysis]:
     state = dicent.make("ewn").parse(text)
     tree_search = search.inner if isinstance(search, Determinized) else search
-    group = dicent.Group(tree_search, state.game, size, nodes)  # type: ignore[arg-type]
+    group = Group(tree_search, state.game, size, nodes)  # type: ignore[arg-type]
     for member in range(size):
         group.begin(member, state, limit, seed=member)
     group.run()

@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 
 import dicent
-from dicent import DenseNetwork, Network, ResidualNetwork
+from dicent import Network
+from dicent.errors import ContractError, GameError
+from dicent.nets.dense import DenseNetwork
+from dicent.nets.residual import ResidualNetwork
 
 from .conftest import Edit
 from .running import TINY, quiet
@@ -91,14 +94,14 @@ def test_a_run_makes_a_network_that_suits_the_game(
 @pytest.mark.parametrize("wrong", ["pass", "planes[-1, 0, 0] = 1.0", "planes[-1] = 2.0"])
 def test_planes_must_say_who_the_mover_is(edited: Edit, wrong: str) -> None:
     file = edited("ewn", (SIDE, wrong))
-    with pytest.raises(dicent.ContractError, match="encode: must fill the last plane with 1 where MAX moves"):
+    with pytest.raises(ContractError, match="encode: must fill the last plane with 1 where MAX moves"):
         dicent.check_game(dicent.load(file), positions=20)
 
 
 def test_both_sides_must_be_what_they_look(edited: Edit) -> None:
     """A network that is not told who moves would think the opposite of the same position."""
     game = dicent.load(edited("ewn", ("s[MOVER] == MIN\n", "False\n")), size=3, pieces=1)
-    with pytest.raises(dicent.ContractError, match="look the same to a network from the movers' sides, but"):
+    with pytest.raises(ContractError, match="look the same to a network from the movers' sides, but"):
         dicent.check_game(game, positions=300)
 
 
@@ -110,7 +113,7 @@ def test_a_network_for_the_movers_side_is_for_games_that_show_it(tmp_path: Path)
 
 def test_what_a_game_says_of_its_planes_must_make_sense(edited: Edit) -> None:
     name, shape = 'NAME = "dice-nim"', "(STONES + 8, 1, 1)"
-    with pytest.raises(dicent.GameError, match="SEEN_BY_MOVER is 1, not True or False"):
+    with pytest.raises(GameError, match="SEEN_BY_MOVER is 1, not True or False"):
         dicent.load(edited("dice_nim", (name, f"{name}\nSEEN_BY_MOVER = 1")))
-    with pytest.raises(dicent.GameError, match="SEEN_BY_MOVER needs a plane for the mover's side"):
+    with pytest.raises(GameError, match="SEEN_BY_MOVER needs a plane for the mover's side"):
         dicent.load(edited("dice_nim", (name, f"{name}\nSEEN_BY_MOVER = True"), (shape, "(1, 1, 1)")))

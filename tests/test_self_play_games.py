@@ -9,23 +9,14 @@ from typing import Any
 import pytest
 
 import dicent
-from dicent import (
-    Descent,
-    DicentError,
-    Expectiminimax,
-    Game,
-    Group,
-    Limit,
-    Puct,
-    RandomEvaluator,
-    Unbounded,
-)
+from dicent import Descent, DicentError, Expectiminimax, Game, Limit, Puct, RandomEvaluator, Unbounded
 from dicent.kernels.constants import CHANCE
 from dicent.kernels.tree import TERMINAL
 from dicent.learn import self_play
 from dicent.learn.dataset import FinishedGame
 from dicent.learn.selection import Ordinal
 from dicent.learn.self_play import SelfPlay
+from dicent.search.group import Group
 from dicent.search.tree_search import TreeSearch
 
 from .exact import written_out

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import dicent
-from dicent import DicentError, Solver
-from dicent.exact.solver import SolveProgress, start_states
+from dicent import DicentError
+from dicent.exact.solver import SolveProgress, Solver, start_states
 
 from .endgames import random_endgames, small_game, start_with
 from .exact import Exact, written_out

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import dicent
-from dicent import Descent, DicentError, Expectiminimax, Limit, RandomEvaluator, Solver, Tablebase
+from dicent import Descent, DicentError, Expectiminimax, Limit, RandomEvaluator
+from dicent.exact.solver import Solver
+from dicent.exact.tablebase import Tablebase, build_tablebase, probe
 from dicent.game.binding import bind
 from dicent.games.ewn.tablebase import kernel
 from dicent.games.ewn.tablebase.index import Labels, TablebaseIndex, new_position
@@ -24,7 +26,7 @@ Open = Callable[[str, int], Tablebase]
 def tables(tmp_path_factory: pytest.TempPathFactory) -> Open:
     """The tables of a game, built once for all tests."""
     folder = tmp_path_factory.mktemp("tables")
-    return lambda name, count: dicent.build_tablebase(make(name), count, folder)
+    return lambda name, count: build_tablebase(make(name), count, folder)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -106,7 +108,7 @@ def test_a_table_of_a_whole_small_game(tables: Open) -> None:
 
 def test_compiled_equals_uncompiled(tables: Open, tmp_path: Path) -> None:
     game = make("ewn:size=3,pieces=3")
-    plain = dicent.build_tablebase(game, 3, tmp_path, compiled=False)
+    plain = build_tablebase(game, 3, tmp_path, compiled=False)
     native = tables(game.name, 3)
     assert (plain.data == native.data).all()
     states = np.array([s.cells for s in random_endgames(game, 1, 2, 50, seed=6, die=True)])
@@ -114,7 +116,7 @@ def test_compiled_equals_uncompiled(tables: Open, tmp_path: Path) -> None:
 
 
 def test_threads_do_not_matter(tables: Open, tmp_path: Path) -> None:
-    alone = dicent.build_tablebase(make("ewn"), 3, tmp_path, threads=1)
+    alone = build_tablebase(make("ewn"), 3, tmp_path, threads=1)
     assert (alone.data == tables("ewn", 3).data).all()
 
 
@@ -199,21 +201,21 @@ def test_setups_share_a_tablebase(tables: Open) -> None:
 
 def test_games_without_a_tablebase(tmp_path: Path, edited: Callable[..., Path]) -> None:
     with pytest.raises(DicentError, match="dice-nim has no tablebase; `dicent solve`"):
-        dicent.build_tablebase(make("dice-nim"), 2, tmp_path)
+        build_tablebase(make("dice-nim"), 2, tmp_path)
     with pytest.raises(DicentError, match="no tablebase with a hole"):
-        dicent.build_tablebase(make("ewn:hole=true"), 2, tmp_path)
+        build_tablebase(make("ewn:hole=true"), 2, tmp_path)
     with pytest.raises(DicentError, match="from 2 to 12 pieces \\(got 13\\)"):
-        dicent.build_tablebase(make("ewn"), 13, tmp_path)
+        build_tablebase(make("ewn"), 13, tmp_path)
     own = dicent.load(edited("ewn", ("(0, 1), (1, 0), (1, 1)", "(0, 1), (1, 0), (0, 1)")))
     with pytest.raises(DicentError, match="has no tablebase"):
-        dicent.build_tablebase(own, 2, tmp_path)
+        build_tablebase(own, 2, tmp_path)
 
 
 def test_probe_says_where_it_looked(tmp_path: Path, tables: Open) -> None:
     state = make("ewn").parse("A4/1B3/5/2a2/5 1 3")
-    solved = dicent.probe(state, tmp_path)
+    solved = probe(state, tmp_path)
     assert solved.source == "solver"
-    dicent.build_tablebase(make("ewn"), 3, tmp_path)
+    build_tablebase(make("ewn"), 3, tmp_path)
     looked_up = dicent.probe(state, tmp_path)
     assert looked_up.source == "tablebase"
     assert looked_up.value == pytest.approx(solved.value, abs=1e-5)

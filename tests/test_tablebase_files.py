@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import dicent
-from dicent import DicentError, TablebaseFileError
-from dicent.exact.tablebase import BuildProgress, list_tablebases
+from dicent import DicentError
+from dicent.errors import TablebaseFileError
+from dicent.exact.tablebase import BuildProgress, build_tablebase, list_tablebases
 from dicent.files import lock
 from dicent.games.ewn.tablebase.file import HEADER, MAGIC
 
@@ -27,7 +28,7 @@ def game() -> dicent.Game:
 @pytest.fixture
 def file(game: dicent.Game, tmp_path: Path) -> Path:
     """A good table."""
-    dicent.build_tablebase(game, 2, tmp_path)
+    build_tablebase(game, 2, tmp_path)
     [file] = tmp_path.glob("*.table")
     return file
 
@@ -76,7 +77,7 @@ def test_a_foreign_file(game: dicent.Game, file: Path, tmp_path: Path) -> None:
     file.write_bytes(b"something else" * 1000)
     assert "is no endgame table" in refused(game, file)
     other = dicent.make("ewn:size=3,pieces=3,rules=paper")
-    dicent.build_tablebase(other, 2, tmp_path / "paper")
+    build_tablebase(other, 2, tmp_path / "paper")
     [paper] = (tmp_path / "paper").glob("*.table")
     file.write_bytes(paper.read_bytes())
     assert "holds another table: ewn, 3x3, 3 numbers, paper rules" in refused(game, file)
@@ -94,7 +95,7 @@ def test_a_file_of_another_version(game: dicent.Game, file: Path, format: int, a
 def test_building_mends_a_bad_file(game: dicent.Game, file: Path) -> None:
     good = file.read_bytes()
     file.write_bytes(good[:-5])
-    dicent.build_tablebase(game, 2, file.parent)
+    build_tablebase(game, 2, file.parent)
     assert file.read_bytes() == good
 
 
@@ -122,7 +123,7 @@ def test_other_files_are_not_listed(file: Path) -> None:
 
 
 def test_an_interrupted_build_goes_on(game: dicent.Game, tmp_path: Path) -> None:
-    whole = dicent.build_tablebase(game, 4, tmp_path / "whole", threads=1)
+    whole = build_tablebase(game, 4, tmp_path / "whole", threads=1)
     steps: list[BuildProgress] = []
 
     def stop(progress: BuildProgress) -> None:
@@ -132,12 +133,12 @@ def test_an_interrupted_build_goes_on(game: dicent.Game, tmp_path: Path) -> None
 
     folder = tmp_path / "interrupted"
     with pytest.raises(KeyboardInterrupt):
-        dicent.build_tablebase(game, 4, folder, threads=1, progress=stop)
+        build_tablebase(game, 4, folder, threads=1, progress=stop)
     assert list(folder.glob("*.table")) == []
     with pytest.raises(DicentError, match="no table"):
         dicent.open_tablebase(game, folder=folder)
     later: list[BuildProgress] = []
-    built = dicent.build_tablebase(game, 4, folder, threads=1, progress=later.append)
+    built = build_tablebase(game, 4, folder, threads=1, progress=later.append)
     assert later[0].values > steps[1].values  # what was done is not done again
     assert later[-1].values == later[-1].total == built.positions
     assert (built.data == whole.data).all()
@@ -145,20 +146,20 @@ def test_an_interrupted_build_goes_on(game: dicent.Game, tmp_path: Path) -> None
 
 
 def test_files_of_another_interrupted_build_are_ignored(game: dicent.Game, tmp_path: Path) -> None:
-    whole = dicent.build_tablebase(game, 3, tmp_path / "whole")
+    whole = build_tablebase(game, 3, tmp_path / "whole")
     folder = tmp_path / "other"
     folder.mkdir()
     name = "ewn-3x3-3-official-3.table"
     size = (tmp_path / "whole" / name).stat().st_size
     (folder / f".{name}.new").write_bytes(b"\1" * size)
     (folder / f".{name}.done").write_text("another version\n1 v 1, classes 0 and 0\n")
-    assert (dicent.build_tablebase(game, 3, folder).data == whole.data).all()
+    assert (build_tablebase(game, 3, folder).data == whole.data).all()
 
 
 def test_a_larger_table_begins_with_a_smaller_one(game: dicent.Game, file: Path) -> None:
     smaller = dicent.open_tablebase(game, 2, file.parent)
     steps: list[BuildProgress] = []
-    larger = dicent.build_tablebase(game, 3, file.parent, progress=steps.append)
+    larger = build_tablebase(game, 3, file.parent, progress=steps.append)
     assert steps[0].values > smaller.positions
     assert (larger.data[: 3 * smaller.positions] == smaller.data).all()
     assert dicent.open_tablebase(game, folder=file.parent).pieces == 3
@@ -168,21 +169,21 @@ def test_a_damaged_smaller_table_is_not_taken_over(game: dicent.Game, file: Path
     content = bytearray(file.read_bytes())
     content[-1] ^= 1
     file.write_bytes(content)
-    larger = dicent.build_tablebase(game, 3, file.parent)
-    assert (larger.data == dicent.build_tablebase(game, 3, tmp_path / "whole").data).all()
+    larger = build_tablebase(game, 3, file.parent)
+    assert (larger.data == build_tablebase(game, 3, tmp_path / "whole").data).all()
 
 
 def test_one_process_builds_at_a_time(game: dicent.Game, tmp_path: Path) -> None:
     held = lock(tmp_path / ".ewn-3x3-3-official-2.table.lock", "busy")
     with held, pytest.raises(DicentError, match="another process is building"):
-        dicent.build_tablebase(game, 2, tmp_path)
-    assert dicent.build_tablebase(game, 2, tmp_path).pieces == 2
+        build_tablebase(game, 2, tmp_path)
+    assert build_tablebase(game, 2, tmp_path).pieces == 2
 
 
 def test_a_folder_that_cannot_be_written(game: dicent.Game, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(TablebaseFileError, match=r"cannot take the 0\.0 MB of this table"):
-        dicent.build_tablebase(game, 2, tmp_path / "file")
+        build_tablebase(game, 2, tmp_path / "file")
 
 
 def test_only_what_is_sure_is_written_as_sure() -> None:

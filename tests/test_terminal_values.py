@@ -22,18 +22,18 @@ from dicent import (
     Function,
     Greedy,
     Limit,
-    NetworkFileError,
     Puct,
     State,
-    TerminalValue,
     Unbounded,
     load_network,
 )
+from dicent.errors import NetworkFileError
 from dicent.evaluate.network_file import Description, network_bytes, save_network
 from dicent.evaluate.terminal_value import (
     TERMINAL_VALUES,
     GainMap,
     TerminalKind,
+    TerminalValue,
     register_terminal_value,
     terminal_value,
 )

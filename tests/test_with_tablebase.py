@@ -18,11 +18,15 @@ from dicent import (
     Limit,
     Puct,
     RandomEvaluator,
-    Tablebase,
     Unbounded,
     WithTablebase,
 )
+from dicent.evaluate.native import ConstantEvaluator
+from dicent.evaluate.terminal_value import TerminalValue
 from dicent.exact.accuracy import mean_of, share_of
+from dicent.exact.sample import endgame_sample, exact_sample
+from dicent.exact.tablebase import Tablebase, build_tablebase
+from dicent.nets.residual import ResidualNetwork
 
 from .endgames import random_endgames
 from .exact import Asked, check_order, check_usable
@@ -39,7 +43,7 @@ SEARCHES = {
 
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory: pytest.TempPathFactory) -> Tablebase:
-    return dicent.build_tablebase(make("ewn"), 3, tmp_path_factory.mktemp("tables"))
+    return build_tablebase(make("ewn"), 3, tmp_path_factory.mktemp("tables"))
 
 
 @pytest.fixture
@@ -132,7 +136,7 @@ def test_policies_are_the_evaluators_own(tables: Tablebase, evaluator: WithTable
 
 def test_other_terminal_values_are_refused(tables: Tablebase) -> None:
     inner = RandomEvaluator(1)
-    inner.terminal = dicent.TerminalValue("depth", 40)
+    inner.terminal = TerminalValue("depth", 40)
     with pytest.raises(DicentError, match=r"of another kind \(depth\)"):
         WithTablebase(inner, tables)
 
@@ -142,11 +146,11 @@ def test_other_terminal_values_are_refused(tables: Tablebase) -> None:
 
 def test_samples_depend_on_their_numbers_only(tables: Tablebase) -> None:
     game = make("ewn")
-    sample = dicent.endgame_sample(game, positions=10, pieces=3, seed=1)
+    sample = endgame_sample(game, positions=10, pieces=3, seed=1)
     assert [d.group for d in sample] == ["1 v 1"] * 10 + ["1 v 2"] * 10 + ["2 v 1"] * 10
-    assert dicent.endgame_sample(game, positions=10, pieces=3, seed=1) == sample
-    assert dicent.endgame_sample(game, positions=10, pieces=3, seed=2) != sample
-    looked_up = dicent.endgame_sample(game, positions=10, pieces=3, seed=1, tablebase=tables)
+    assert endgame_sample(game, positions=10, pieces=3, seed=1) == sample
+    assert endgame_sample(game, positions=10, pieces=3, seed=2) != sample
+    looked_up = endgame_sample(game, positions=10, pieces=3, seed=1, tablebase=tables)
     for decision, other in zip(sample, looked_up, strict=True):
         assert decision.state == other.state
         assert other.moves == pytest.approx(decision.moves, abs=1e-5)
@@ -157,7 +161,7 @@ def test_samples_depend_on_their_numbers_only(tables: Tablebase) -> None:
 
 
 def test_a_perfect_player_makes_no_mistakes(evaluator: WithTablebase, tables: Tablebase) -> None:
-    sample = dicent.endgame_sample(make("ewn"), positions=20, pieces=3)
+    sample = endgame_sample(make("ewn"), positions=20, pieces=3)
     for player in (Greedy(evaluator), Descent(evaluator)):
         rows = dicent.accuracy(player, sample, Limit(nodes=100))
         assert [row.group for row in rows] == ["1 v 1", "1 v 2", "2 v 1", "all"]
@@ -174,7 +178,7 @@ def test_a_perfect_player_makes_no_mistakes(evaluator: WithTablebase, tables: Ta
 
 
 def test_a_poor_player_is_measured_as_one() -> None:
-    sample = dicent.endgame_sample(make("ewn"), positions=50, pieces=3)
+    sample = endgame_sample(make("ewn"), positions=50, pieces=3)
     done: list[int] = []
     [*_, random] = dicent.accuracy(dicent.Random(1), sample, progress=done.append)
     assert random.optimal is not None
@@ -185,7 +189,7 @@ def test_a_poor_player_is_measured_as_one() -> None:
     assert random.regret.low < random.regret.mean < random.regret.high
     assert random.error.mean == pytest.approx(np.mean([abs(d.win - 0.5) for d in sample]))
     assert done == list(range(1, 151))
-    [*_, constant] = dicent.accuracy(dicent.ConstantEvaluator(), sample)
+    [*_, constant] = dicent.accuracy(ConstantEvaluator(), sample)
     assert constant.error == random.error
 
 
@@ -196,21 +200,21 @@ def test_a_policy_decides_by_itself() -> None:
             logits[:, 2::3] = 1  # diagonally
             return np.zeros(len(states)), logits
 
-    sample = dicent.endgame_sample(make("ewn"), positions=30, pieces=2)
+    sample = endgame_sample(make("ewn"), positions=30, pieces=2)
     [_, row] = dicent.accuracy(Policy(), sample)
     assert row.optimal is not None
     assert 0 < row.optimal.mean < 1
 
 
 def test_small_games_are_measured_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    sample = dicent.exact_sample(make("ewn:size=3,pieces=3"), positions=15, seed=1)
+    sample = exact_sample(make("ewn:size=3,pieces=3"), positions=15, seed=1)
     groups = [f"{a} v {b}" for a in (1, 2, 3) for b in (1, 2, 3)]
     assert list(dict.fromkeys(d.group for d in sample)) == groups
     for decision in sample[::20]:
         assert decision.value == pytest.approx(dicent.solve(decision.state).value, abs=1e-12)
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
-    nim = dicent.exact_sample(make("dice-nim"), positions=15)
-    [row] = dicent.accuracy(dicent.ConstantEvaluator(), nim)
+    nim = exact_sample(make("dice-nim"), positions=15)
+    [row] = dicent.accuracy(ConstantEvaluator(), nim)
     assert row.group == "all"
 
 
@@ -226,7 +230,7 @@ def test_intervals() -> None:
 
 def test_a_board_too_small_for_so_many_pieces() -> None:
     with pytest.raises(DicentError, match=r"a tablebase has from 2 to 2 pieces \(got 4\)"):
-        dicent.endgame_sample(make("ewn:size=3,pieces=1"))
+        endgame_sample(make("ewn:size=3,pieces=1"))
 
 
 # Commands
@@ -236,7 +240,7 @@ def test_a_network_from_a_file_can_be_measured(tmp_path: Path, capsys: pytest.Ca
     from dicent.cli import main
     from dicent.evaluate.network_file import Description, save_network
 
-    network = dicent.ResidualNetwork(make("ewn").input_shape, filters=4, blocks=1)
+    network = ResidualNetwork(make("ewn").input_shape, filters=4, blocks=1)
     file = tmp_path / "network.safetensors"
     save_network(file, network, Description("ewn"))
     assert main(["accuracy", str(file), "--pieces", "2", "--positions", "5"]) == 0

@@ -11,6 +11,7 @@ from rich.table import Table
 
 import dicent
 from dicent.cli.shared import Json, app, print_json, progress_line
+from dicent.play.result import MatchInterrupted
 
 if TYPE_CHECKING:
     from dicent.play.result import MatchResult, Standing
@@ -58,7 +59,7 @@ def match(
             result = dicent.play_match(a, b, game, games, seed, threads, show, record, luck, sprt)
             progress.update(task, description="judging luck")
             _ = result.luck  # computed here, while progress is shown
-    except dicent.MatchInterrupted as stopped:
+    except MatchInterrupted as stopped:
         _print(stopped.result, json)
         raise
     _print(result, json)

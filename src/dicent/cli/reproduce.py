@@ -9,7 +9,6 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-import dicent
 from dicent.cli.shared import Json, app, print_json
 
 if TYPE_CHECKING:
@@ -47,8 +46,10 @@ def reproduce(
         games: Between two networks, an even number.
         minutes: Work so long, then stop; the same command goes on.
     """
+    from dicent.reproduction.reproduce import reproduce as run_reproduction
+
     with _Screen() as screen:
-        result = dicent.reproduce(
+        result = run_reproduction(
             folder,
             scale,
             seed=seed,
