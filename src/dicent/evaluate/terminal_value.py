@@ -59,10 +59,15 @@ def _find_kind(name: str) -> TerminalKind:
 class TerminalValue:
     """The value of a finished game, always for MAX and with the sign of its result.
 
-    `name` is one of `TERMINAL_VALUES`: gain (the result itself), depth (+-(P - p + 1), so that wins come soon
-    and losses late), mix (+-(1 + weight (P - p) / P) / (1 + weight), bounded, the result first), or score (the
-    game's own). p is the number of actions played, and P is `horizon`, the usual maximum. Any `function` of
-    the result and the ply works too, under a name that is not registered.
+    `name` is one of `TERMINAL_VALUES`:
+
+    * gain: the result itself
+    * depth: +-(P - p + 1), which prefers early wins and late losses
+    * mix: +-(1 + weight (P - p) / P) / (1 + weight), which stays from -1 to 1
+    * score: the game's own score
+
+    p is the number of actions played, and P is `horizon`, the usual maximum. Any `function` of the result
+    and the ply works too, under a name that is not registered.
     """
 
     name: str = "gain"
@@ -125,7 +130,7 @@ def terminal_value(name: str, game: Game, horizon: int | None = None, weight: fl
     plies = horizon or game.max_plies
     if not plies:
         raise DicentError(
-            f"{game.name} does not say its usual number of plies: give a horizon for the terminal value {name}"
+            f"{game.name} does not say its usual number of plies: the terminal value {name} needs a horizon"
         )
     return TerminalValue(name, plies, weight if kind.uses_weight else 0.0)
 
