@@ -11,9 +11,9 @@ from .jit import i64, inline, jit
 
 @inline
 def better(tree, a, b, sign, completion, count):
-    """Is edge `a` better than edge `b` for the player `sign`, by (c, v, n)? 1, 0 or -1 (a tie is 0).
+    """Compare edges for the player `sign` by (c, v, n): 1 if `a` is better than `b`, 0 for a tie, else -1.
 
-    `count` is 1 where more visits are better, -1 where fewer are, 0 where they do not matter.
+    `count` is 1 if more visits are better, -1 if fewer are, 0 if they do not matter.
     """
     x, y = tree.child[a], tree.child[b]
     if completion and tree.completion[x] != tree.completion[y]:
@@ -27,7 +27,7 @@ def better(tree, a, b, sign, completion, count):
 
 @inline
 def best_edge(tree, node, completion):
-    """The best action by (c, v, n), the first of equals."""
+    """Return the best action by (c, v, n), the first of equals (the paper's best_action)."""
     first = i64(tree.first_edge[node])
     sign = tree.kind[node]
     best = first
@@ -39,9 +39,9 @@ def best_edge(tree, node, completion):
 
 @inline
 def explore_edge(tree, node, completion, rng):
-    """The action to go down by: the best of the unresolved, the less visited of equals, then any.
+    """Return the best unresolved action by (c, v, -n), a random one of equals (best_action_dual).
 
-    Without completion all actions count, and equals are drawn from at random.
+    Without completion all actions count, and visits do not matter.
     """
     first = i64(tree.first_edge[node])
     sign = tree.kind[node]
@@ -63,7 +63,7 @@ def explore_edge(tree, node, completion, rng):
 
 @inline
 def sample_edge(tree, node, completion, rng):
-    """An outcome by its probability; with completion among the unresolved ones."""
+    """Return a random outcome by its probability; with completion one of the unresolved outcomes."""
     first = i64(tree.first_edge[node])
     total = 0.0
     for edge in range(first, first + tree.num_edges[node]):
@@ -82,7 +82,7 @@ def sample_edge(tree, node, completion, rng):
 
 @jit
 def backup(tree, node, completion):
-    """v(s) from the children: max, min, or the mean by probability; with completion c(s) and r(s)."""
+    """Set v(s) to the maximum, minimum or mean of the children; with completion set c(s) and r(s)."""
     first = i64(tree.first_edge[node])
     last = first + tree.num_edges[node]
     if tree.kind[node] == CHANCE:
@@ -94,7 +94,7 @@ def backup(tree, node, completion):
             lowest = min(lowest, i64(tree.completion[child]))
             highest = max(highest, i64(tree.completion[child]))
         tree.value[node] = v
-        if completion:  # sure only if sure after every outcome
+        if completion:  # a certain result only if every outcome has it
             tree.completion[node] = lowest if lowest == highest else 0
     else:
         best = tree.child[best_edge(tree, node, completion)]

@@ -1,4 +1,4 @@
-"""What the rules say where a game says nothing: no chance, no score, no symmetry but identity, no scatter."""
+"""Default rules of a game: no chance, no score, no symmetry but the identity, no scatter."""
 
 from .jit import copy, inline
 

@@ -1,16 +1,17 @@
 """Descent Minimax and Descent Expectiminimax, with and without completion.
 
-An iteration goes from the root to the end of a game: it expands each state that is not in S (the
-expanded states) and goes on to its best child; in a chance state the next state is sampled. Then
-values are backed up along the path: the maximum, the minimum, or the mean by probability. With
-completion, what is proved is never visited again. The recursion of the paper is a path here, so that
-a search can pause wherever its leaves wait for values.
+An iteration goes from the root to the end of a game. It expands each state that is not in S, and continues
+with the best child; at a chance state it samples an outcome. Then it backs up values along the path: the
+maximum, the minimum, or the mean by probability. With completion the search never revisits a resolved state.
+The paper's recursion is a path here, so that a search can pause while its leaves wait for values.
 
-The paper looks at its budget between iterations only (`whole`). Otherwise one that is spent ends an
-iteration where it stands, at a state that is valued and not expanded.
+The paper checks its budget between iterations only (`whole`). Otherwise a spent budget ends an iteration at
+a state that has a value and is not expanded.
 
-Unbounded Minimax and its expectiminimax form differ in one line: an iteration ends with the state
-that it has expanded.
+Unbounded Minimax and its expectiminimax form differ in one line: an iteration ends with the state that it
+has expanded.
+
+Legend: s is a state (a node on the path), S the expanded states, and v, c, r and n are as in `tree.py`.
 """
 
 from .backup import backup, explore_edge, sample_edge
@@ -23,7 +24,7 @@ from .values import OUTSIDE
 
 @jit
 def advance(trees, searches, first, last, unbounded, whole, settings, scratch, steps):
-    """Let matches `first` to `last` search, each until it waits or ends, or for `steps` steps."""
+    """Advance searches `first` to `last`, each until it waits or ends, or for `steps` steps."""
     for row in range(first, last):
         if searches.status[row] == SEARCHING:
             search(tree_of(trees, row), searches, row, unbounded, whole, settings, scratch, steps)
@@ -31,10 +32,10 @@ def advance(trees, searches, first, last, unbounded, whole, settings, scratch, s
 
 @inline
 def search(tree, searches, row, unbounded, whole, settings, scratch, steps):
-    """descent_iteration, again and again; each step of the loop is a state on the path."""
+    """Run descent_iteration repeatedly; each step of the loop is a state on the path."""
     completion = settings.completion
     for _ in range(steps):
-        # 1. Between iterations: is there anything left to do?
+        # 1. Between iterations, check whether the search is finished.
         if searches.length[row] == 0:
             if is_finished(tree, searches, row, completion):
                 searches.status[row] = DONE
@@ -49,12 +50,12 @@ def search(tree, searches, row, unbounded, whole, settings, scratch, steps):
             end_iteration(tree, searches, row, completion)
             continue
 
-        # 3. A state that is not in S is expanded; its children are valued in one batch.
+        # 3. Expand a state that is not in S; its children are evaluated in one batch.
         if tree.first_edge[s] == NONE:
             new = NONE
             if s == searches.root[row] or whole or not is_spent(tree, searches, row):
                 new = expand(tree, s, searches.leaves[row], settings, searches.d_seed[row], scratch)
-            if new == FULL:  # the path is kept: a larger store can go on from here
+            if new == FULL:  # the path stays, so that the search can resume in a larger tree
                 searches.status[row] = NO_ROOM
                 return
             if new == NONE:
@@ -69,14 +70,14 @@ def search(tree, searches, row, unbounded, whole, settings, scratch, steps):
                 searches.status[row] = WAITING
                 return
 
-        # 4. Another path may have resolved a child meanwhile, so back up before going on.
+        # 4. Another path may have resolved a child meanwhile, so back up first.
         if completion:
             backup(tree, s, completion)
             if tree.resolved[s]:
                 end_iteration(tree, searches, row, completion)
                 continue
 
-        # 5. Unbounded: a newly expanded state ends the iteration. Descent: keep going down.
+        # 5. Unbounded: a newly expanded state ends the iteration. Descent continues.
         if (
             (unbounded and searches.fresh[row])
             or searches.length[row] == searches.path.shape[1]
@@ -85,7 +86,7 @@ def search(tree, searches, row, unbounded, whole, settings, scratch, steps):
             end_iteration(tree, searches, row, completion)
             continue
 
-        # 6. The best action, or a sampled outcome.
+        # 6. Take the best action, or sample an outcome.
         if tree.kind[s] == CHANCE:
             edge = sample_edge(tree, s, completion, searches.rng[row])
         else:
@@ -96,7 +97,7 @@ def search(tree, searches, row, unbounded, whole, settings, scratch, steps):
 
 @inline
 def is_finished(tree, searches, row, completion):
-    """Is everything known, or the budget spent? The root is expanded whatever the budget."""
+    """Return whether the root is resolved or the budget spent. The root is expanded in any case."""
     root = searches.root[row]
     if tree.kind[root] == TERMINAL:
         return True
@@ -113,14 +114,14 @@ def is_finished(tree, searches, row, completion):
 
 @inline
 def is_spent(tree, searches, row):
-    """Are as many nodes or evaluations used as there may be?"""
+    """Return whether the budget of nodes or evaluations is spent."""
     nodes = searches.nodes[row] + (tree.nodes[0] - searches.before[row] if searches.length[row] > 0 else 0)
     return nodes >= searches.max_nodes[row] or searches.evaluations[row] >= searches.max_evaluations[row]
 
 
 @inline
 def push(searches, row, node):
-    """Go down to `node`."""
+    """Append `node` to the path."""
     searches.path[row, searches.length[row]] = node
     searches.length[row] += 1
     searches.fresh[row] = 0
@@ -129,14 +130,14 @@ def push(searches, row, node):
 
 @jit
 def settle(trees, searches, first, last, completion):
-    """Back up the iterations under way, so that the trees can be read; they go on all the same."""
+    """Back up the iterations under way, so that the trees can be read. The iterations then continue."""
     for row in range(first, last):
         back_up_path(tree_of(trees, row), searches, row, completion)
 
 
 @inline
 def back_up_path(tree, searches, row, completion):
-    """New values for the states on the path, from its end to the root."""
+    """Back up the states on the path, from its end to the root."""
     for i in range(searches.length[row] - 1, -1, -1):
         if tree.first_edge[searches.path[row, i]] != NONE:
             backup(tree, searches.path[row, i], completion)
@@ -144,13 +145,13 @@ def back_up_path(tree, searches, row, completion):
 
 @inline
 def end_iteration(tree, searches, row, completion):
-    """Back up the values along the path, from its end to the root, and count what was added."""
+    """Back up the states on the path, and count the nodes that the iteration added."""
     back_up_path(tree, searches, row, completion)
     searches.length[row] = 0
     searches.iterations[row] += 1
     added = tree.nodes[0] - searches.before[row]
     searches.nodes[row] += max(1, added)
-    if added == 0:  # counts as an evaluation too, so that every budget ends
+    if added == 0:  # count an evaluation too, so that every budget runs out
         searches.evaluations[row] += 1
     if not searches.grew[row]:
         searches.patience[row] -= 1

@@ -1,12 +1,14 @@
 """Expectiminimax by iterative deepening, each depth a layer of the tree.
 
-Every ply counts, a roll of chance too. Layer k holds the different states k plies below the root.
-To search one ply deeper, the last layer is expanded, the new layer is valued in few large batches,
-and values are backed up layer by layer. States are merged within a layer only, since a state that
-is reached sooner is searched deeper. A depth that is not finished changes no value.
+Every ply counts, including rolls of chance. Layer k holds the different states k plies below the root. To
+search one ply deeper, the search expands the last layer, evaluates the new layer in few large batches, and
+backs up values layer by layer. Equal states share a node within a layer only, since a state that is reached
+earlier is searched deeper. An unfinished depth changes no value.
 
-Layers that are expanded anyway need no values of their own: where the depth is the only limit and
-nobody looks in between, only the last layer is valued.
+Inner layers need no values of their own. If the depth is the only limit and no caller reads the tree before
+the end, only the last layer is evaluated.
+
+Legend: s, v, c, r and n are as in `tree.py`.
 """
 
 from typing import NamedTuple
@@ -33,18 +35,18 @@ from .values import OUTSIDE
 
 
 class Layers(NamedTuple):
-    """Where the layers of M trees begin, and how far the expansion of the last one has come."""
+    """The layers of M trees, and the progress of the expansion of the last one."""
 
     start: np.ndarray  # [M, D + 2]  first node of each layer
     depth: np.ndarray  # [M]  the depth whose values are backed up
     cursor: np.ndarray  # [M]  next node to expand
-    valued: np.ndarray  # [M]  the first layer whose states are valued
-    largest: int  # batch that a match may wait for
+    valued: np.ndarray  # [M]  the first layer whose states are evaluated
+    largest: int  # the largest batch that a search may wait for
 
 
 @jit
 def advance(trees, searches, layers, first, last, settings, scratch, steps):
-    """Let matches `first` to `last` search, each until it waits or ends, or for `steps` steps."""
+    """Advance searches `first` to `last`, each until it waits or ends, or for `steps` steps."""
     for row in range(first, last):
         if searches.status[row] == SEARCHING:
             search(tree_of(trees, row), searches, layers, row, settings, scratch, steps)
@@ -55,7 +57,7 @@ def search(tree, searches, layers, row, settings, scratch, steps):
     """Expand the last layer node by node; at its end back up and begin the next."""
     for _ in range(steps):
         depth = layers.depth[row]
-        # 1. A whole layer is expanded and valued: the search is one ply deeper.
+        # 1. The whole layer is expanded and evaluated: the search is one ply deeper.
         if layers.cursor[row] == layers.start[row, depth + 1]:
             if searches.waiting[row] > 0:
                 searches.status[row] = WAITING
@@ -74,7 +76,7 @@ def search(tree, searches, layers, row, settings, scratch, steps):
             searches.status[row] = DONE
             return
 
-        # 3. Expand the next node, and value its children in a batch with others.
+        # 3. Expand the next node; its children join the batch.
         node = layers.cursor[row]
         if not tree.resolved[node]:
             if searches.waiting[row] + rules.NUM_ACTIONS + rules.NUM_OUTCOMES > layers.largest:
@@ -105,7 +107,7 @@ def deepen(tree, searches, layers, row, depth, completion):
 
 @jit
 def is_finished(tree, searches, layers, row, settings):
-    """Is the root resolved, or the depth or another budget reached, or is there nothing left to expand?"""
+    """Return whether the root is resolved, a limit is reached, or nothing is left to expand."""
     return (
         (tree.resolved[searches.root[row]] and settings.completion)
         or layers.start[row, layers.depth[row]] == layers.start[row, layers.depth[row] + 1]
@@ -139,7 +141,7 @@ def expand(tree, searches, layers, row, node, settings, scratch):
 
 @jit
 def leave_children(tree, node):
-    """Let the new children of `node` count 0 until their layer is expanded."""
+    """Give the new children of `node` the value 0 until their layer is expanded."""
     for edge in range(tree.first_edge[node], tree.first_edge[node] + tree.num_edges[node]):
         if np.isnan(tree.value[tree.child[edge]]):
             tree.value[tree.child[edge]] = 0.0

@@ -1,7 +1,7 @@
 """Random numbers without hidden state: a draw is a hash of (seed, index, purpose, counter).
 
-So the draws of a game do not depend on threads, on other games, or on how games are grouped. A
-stream is an array `rng` of two unsigned 64-bit numbers: its key, and how often it was drawn from.
+The draws of a game therefore do not depend on threads, on other games, or on how games are grouped. A
+stream is an array `rng` of two unsigned 64-bit numbers: its key, and the number of draws so far.
 """
 
 import math
@@ -18,7 +18,7 @@ MOST_FINE = 1 << 11  # for `fine_draw`: 53 bits times this are 64
 
 @inline
 def mix(z):
-    """SplitMix64's finaliser: a bijection of 64 bits in which every bit depends on every bit."""
+    """Apply the finaliser of SplitMix64: a bijection of 64 bits that mixes every bit into every bit."""
     z = ((z ^ (z >> u64(30))) * FIRST) & MASK
     z = ((z ^ (z >> u64(27))) * SECOND) & MASK
     return z ^ (z >> u64(31))
@@ -35,7 +35,7 @@ def open_stream(rng, seed, index, purpose):
 
 @inline
 def bits(rng):
-    """The next 64 random bits."""
+    """Return the next 64 random bits."""
     counter = (u64(rng[1]) + ONE) & MASK
     rng[1] = counter
     return mix((u64(rng[0]) + counter * GOLDEN) & MASK)
@@ -43,38 +43,38 @@ def bits(rng):
 
 @inline
 def draw(rng, n):
-    """A random whole number from 0 to n - 1, for n below 2**32 (bias below n / 2**32)."""
+    """Return a random integer from 0 to n - 1, for n below 2**32 (bias below n / 2**32)."""
     return i64(((bits(rng) >> u64(32)) * u64(n)) >> u64(32))
 
 
 @inline
 def fine_draw(rng, n):
-    """A random whole number from 0 to n - 1, for n up to MOST_FINE: floor(n * uniform(rng))."""
+    """Return a random integer from 0 to n - 1, for n up to MOST_FINE: floor(n * uniform(rng))."""
     return i64(((bits(rng) >> u64(11)) * u64(n)) >> u64(53))
 
 
 @inline
 def uniform(rng):
-    """A random float64 in [0, 1)."""
+    """Return a random float64 in [0, 1)."""
     return i64(bits(rng) >> u64(11)) * (1.0 / 9007199254740992.0)
 
 
 @inline
 def normal(rng):
-    """A random float64 with the standard normal distribution, by the method of Box and Muller."""
+    """Return a random float64 with the standard normal distribution, by the method of Box and Muller."""
     radius = math.sqrt(-2.0 * math.log(1.0 - uniform(rng)))
     return radius * math.cos(2.0 * math.pi * uniform(rng))
 
 
 @jit
 def gamma(rng, alpha):
-    """A random float64 with the gamma distribution of shape `alpha` and scale 1; it may underflow to 0.
+    """Return a random float64 of the gamma distribution with shape `alpha` and scale 1; may underflow to 0.
 
     The method of Marsaglia and Tsang, "A simple method for generating gamma variables", 2000.
     """
     power = 1.0
     shape = alpha
-    if alpha < 1.0:  # where the method does not hold: gamma(alpha) = gamma(alpha + 1) * u ** (1 / alpha)
+    if alpha < 1.0:  # outside the method's range: gamma(alpha) = gamma(alpha + 1) * u ** (1 / alpha)
         power = math.exp(math.log(1.0 - uniform(rng)) / alpha)
         shape = alpha + 1.0
     d = shape - 1.0 / 3.0

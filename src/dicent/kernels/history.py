@@ -1,4 +1,4 @@
-"""Histories of games that were played: their rolls, and what else could have been rolled."""
+"""Histories of finished games: their rolls, and the other possible rolls."""
 
 from . import rules
 from .constants import CHANCE
@@ -7,14 +7,14 @@ from .jit import copy, jit
 
 @jit
 def rolls(starts, steps, lengths, games, states, outcomes, s):
-    """Replay G games and list their rolls; returns how many there are, E or fewer.
+    """Replay G games and list their rolls; return their number, at most E.
 
-    starts    [G, S]  where the games began
+    starts    [G, S]  the start positions
     steps     [G, T]  their actions and outcomes
-    lengths   [G]     how many
+    lengths   [G]     the number of these
     games     [E]     out: the game of each roll
     states    [E, S]  out: the state before it
-    outcomes  [E]     out: what was rolled
+    outcomes  [E]     out: the outcome
     s         [S]     scratch
     """
     n = 0
@@ -35,18 +35,18 @@ def rolls(starts, steps, lengths, games, states, outcomes, s):
 
 @jit
 def probabilities(states, p):
-    """The probabilities `p` [E, O] of the outcomes at `states` [E, S], 0 where there is no such outcome."""
+    """Write the probabilities of the outcomes at `states` [E, S] to `p` [E, O], 0 beyond the last outcome."""
     for e in range(len(states)):
         p[e, rules.outcomes(states[e], p[e]) :] = 0.0
 
 
 @jit
 def after_rolls(states, p, rolled, movers, results):
-    """What the outcomes at `states` [E, S] lead to.
+    """List the states after the outcomes at `states` [E, S].
 
-    p        [E, O]     their probabilities, 0 where there is no such outcome
+    p        [E, O]     their probabilities, 0 beyond the last outcome
     rolled   [E, O, S]  out: the state after each
-    movers   [E, O]     out: who is to play there
+    movers   [E, O]     out: the player to move there
     results  [E, O]     out: its result, or ONGOING
     """
     for e in range(len(states)):
@@ -61,11 +61,11 @@ def after_rolls(states, p, rolled, movers, results):
 
 @jit
 def after_actions(states, children, results, first, actions):
-    """What the legal actions at `states` [N, S] lead to; returns how many there are, N * A or fewer.
+    """List the states after the legal actions at `states` [N, S]; return their number, at most N * A.
 
     children  [N * A, S]  out: the state after each
     results   [N * A]     out: its result, or ONGOING
-    first     [N]         out: where the children of each state begin
+    first     [N]         out: the first child of each state
     actions   [A]         scratch
     """
     n = 0

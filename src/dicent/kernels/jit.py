@@ -1,4 +1,4 @@
-"""The one place where the compiler and its options are named."""
+"""The compiler and its options."""
 
 from . import CACHE, COMPILED
 
@@ -10,14 +10,14 @@ if COMPILED:
     from numba.core.caching import FunctionCache
 
     # nogil: threads of one process run kernels side by side.
-    # _nrt: kernels get all their memory from the caller, so nothing is counted or freed in them.
+    # _nrt: kernels get all their memory from the caller, so that no reference counts are needed.
     # No fastmath: compiled and uncompiled code must agree to the last bit.
     OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False}
 
     u64, i64 = np.uint64, np.int64
 
     class TolerantCache(FunctionCache):
-        """Numba's disk cache, except that a full or vanished disk costs time and not the run."""
+        """Numba's disk cache, except that a full or missing disk costs time and does not stop the run."""
 
         complained = False
 
@@ -26,7 +26,7 @@ if COMPILED:
                 return super().load_overload(sig, target_context)
             except OSError as error:
                 self.complain(error)
-            except Exception:  # damaged, as after a loss of power: begin anew
+            except Exception:  # damaged, for instance by a power failure: compile again
                 try:
                     self.flush()
                 except OSError as error:
@@ -43,22 +43,22 @@ if COMPILED:
             if not TolerantCache.complained:
                 TolerantCache.complained = True
                 warnings.warn(
-                    f"Native code could not be kept in {self.cache_path} ({error}); the next "
+                    f"Native code could not be stored in {self.cache_path} ({error}); the next "
                     "process will compile again. Set DICENT_CACHE to a folder with free space.",
                     RuntimeWarning,
                     stacklevel=2,
                 )
 
     def jit(function, **more):
-        """Turn a kernel function into native code."""
+        """Compile a kernel function to native code."""
         dispatcher = numba.njit(**OPTIONS, **more)(function)
         if CACHE:
-            # What `cache=True` does, with the tolerant class in place of Numba's own.
+            # The effect of `cache=True`, with the tolerant class in place of Numba's own.
             dispatcher._cache = TolerantCache(function)
         return dispatcher
 
     def inline(function):
-        """Turn a short function into native code that is copied to wherever it is called."""
+        """Compile a short function and copy its code to every caller."""
         return jit(function, forceinline=True)
 
 else:
@@ -66,13 +66,13 @@ else:
     _ALL = (1 << 64) - 1
 
     def u64(x):
-        """An unsigned 64-bit number; uncompiled, a plain int that the callers mask."""
+        """Return an unsigned 64-bit number; uncompiled, a plain int that the callers mask."""
         return int(x) & _ALL
 
     i64 = int  # type: ignore[assignment]  # in place of numba's type
 
     def jit(function):
-        """Leave a kernel function as it is."""
+        """Return a kernel function as it is."""
         return function
 
     inline = jit

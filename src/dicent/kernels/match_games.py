@@ -1,7 +1,7 @@
-"""Rounds: games that are played side by side, the dice rolled here and the moves chosen elsewhere.
+"""Games of a match, played side by side: the dice are rolled here, and players choose the moves.
 
-Games 2k and 2k + 1 are a pair: the same start position, and the same random number for the n-th roll,
-which the inverse of the cumulative probability turns into an outcome.
+Games 2k and 2k + 1 are a pair: they have the same start position, and the same random number for the n-th
+roll, which the inverse of the cumulative probability turns into an outcome.
 """
 
 from typing import NamedTuple
@@ -18,13 +18,13 @@ from .rollout import sample_outcome
 class Games(NamedTuple):
     """G games under way, each a row."""
 
-    number: np.ndarray  # [G]  of the game in its match
+    number: np.ndarray  # [G]  of each game in the match
     state: np.ndarray  # [G, S]
-    mover: np.ndarray  # [G]  MAX or MIN, who is to move; CHANCE once the game is over
+    mover: np.ndarray  # [G]  the player to move, MAX or MIN; CHANCE once the game is over
     result: np.ndarray  # [G]  ONGOING, or for MAX
     plies: np.ndarray  # [G]  actions played
     steps: np.ndarray  # [G, T]  the actions and outcomes so far
-    length: np.ndarray  # [G]  how many
+    length: np.ndarray  # [G]  the number of these
     dice: np.ndarray  # [G, 2]  random streams
 
 
@@ -44,7 +44,7 @@ def deal(games, seed, rng):
 
 @jit
 def roll(games, p):
-    """Let chance play until a player is to move, the game is over, or there is no room for a step."""
+    """Play outcomes until a player is to move, the game is over, or there is no room for a step."""
     for i in range(len(games.number)):
         s = games.state[i]
         while (
@@ -62,7 +62,7 @@ def roll(games, p):
 
 @jit
 def move(games, which, chosen, actions):
-    """Play action `chosen[k]` in game `which[k]`. Returns the first k that is not legal, or NONE."""
+    """Play action `chosen[k]` in game `which[k]`; return the first k that is not legal, or NONE."""
     for k in range(len(which)):
         i = which[k]
         s = games.state[i]
@@ -80,7 +80,7 @@ def move(games, which, chosen, actions):
 
 @jit
 def seeds(seed, numbers, purpose, counters, out, rng):
-    """Seeds [K] from 0 to 2**63 - 1, each a hash of (seed, number, purpose, counter)."""
+    """Write seeds [K] from 0 to 2**63 - 1, each a hash of (seed, number, purpose, counter)."""
     for k in range(len(numbers)):
         open_stream(rng, seed, numbers[k], purpose)
         out[k] = i64(mix((u64(rng[0]) + (u64(counters[k]) + ONE) * GOLDEN) & MASK) >> ONE)
@@ -88,7 +88,7 @@ def seeds(seed, numbers, purpose, counters, out, rng):
 
 @jit
 def random_actions(states, seeds, chosen, actions, rng):
-    """Any legal action `chosen` [K] of `states` [K, S], each drawn by its own seed."""
+    """Choose a random legal action `chosen` [K] at `states` [K, S], each by its own seed."""
     for k in range(len(states)):
         open_stream(rng, seeds[k], 0, CHOICE)
         chosen[k] = actions[draw(rng, rules.legal_actions(states[k], actions))]

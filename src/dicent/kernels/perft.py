@@ -1,6 +1,6 @@
-"""Perft: how many lines of play there are, by depth and by who is to play at their end.
+"""Perft: the number of lines of play, by depth and by the player to move at their end.
 
-The walk is a loop over a stack in arrays, so that it can pause: native code sees neither the clock
+The recursion is a loop over a stack in arrays, so that it can pause: native code sees neither the clock
 nor Ctrl-C.
 """
 
@@ -14,13 +14,13 @@ DECISION, CHANCE_NODE, FINISHED = 0, 1, 2
 
 @jit
 def perft(states, actions, p, width, visited, counts, level, budget):
-    """Walk on from `level`, for at most `budget` steps. Returns the level reached, -1 at the end.
+    """Continue from `level` for at most `budget` steps; return the level reached, -1 at the end.
 
     states   [D + 1, S]  the line of play; row 0 is the root
     actions  [D + 1, A]  the legal actions of each state on the line
     p        [O]         scratch
-    width    [D + 1]     how many children each state on the line has; -1 when not yet counted
-    visited  [D + 1]     how many of them have been walked
+    width    [D + 1]     the number of children of each state on the line; -1 when not yet counted
+    visited  [D + 1]     the number of them visited so far
     counts   [D + 1, 3]  nodes by depth and kind
     """
     depth = len(states) - 1

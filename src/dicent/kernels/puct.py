@@ -1,8 +1,10 @@
 """Puct: the search of AlphaZero and Polygames, with chance nodes.
 
-A simulation goes down by Q + c P sqrt(N) / (1 + n), samples its way through chance, and ends at a
-decision that was not visited before. A network gives that state's value, which is credited to the
-path, and the prior P of its actions. The network never sees a chance state.
+A simulation goes down by Q + c P sqrt(N) / (1 + n), samples outcomes at chance nodes, and ends at a decision
+that was not visited before. A network gives the value of that state, which is credited to the path, and the
+prior P of its actions. The network never sees a chance state.
+
+Legend: c is `exploration`, P the prior (`p` of an edge), N, n and Q as in `simulation.py`.
 """
 
 import math
@@ -33,7 +35,7 @@ def draw_noise(searches, all_statistics, members, alpha):
 
 @jit
 def advance(trees, searches, all_statistics, first, last, exploration, fraction, settings, scratch, steps):
-    """Let matches `first` to `last` simulate, each until it waits for a value or ends."""
+    """Advance searches `first` to `last`, each until it waits for a value or ends."""
     for row in range(first, last):
         tree, statistics = tree_of(trees, row), statistics_of(all_statistics, row)
         for _ in range(steps):
@@ -44,7 +46,7 @@ def advance(trees, searches, all_statistics, first, last, exploration, fraction,
 
 @jit
 def simulate(tree, searches, statistics, row, exploration, fraction, settings, scratch):
-    """One simulation, up to the value that its last state waits for."""
+    """Make one simulation, up to the state that waits for a value."""
     if searches.evaluations[row] > 1 and (
         searches.nodes[row] >= searches.max_nodes[row]
         or searches.evaluations[row] >= searches.max_evaluations[row]
@@ -92,9 +94,7 @@ def finish(tree, searches, statistics, row, value):
     credit(tree, searches, statistics, row, value)
     searches.nodes[row] += max(1, tree.nodes[0] - searches.before[row])
     searches.evaluations[row] += 1
-    if (
-        tree.nodes[0] == searches.before[row] and searches.evaluations[row] > 1
-    ):  # the first one values the root
+    if tree.nodes[0] == searches.before[row] and searches.evaluations[row] > 1:  # the first is the root's
         searches.patience[row] -= 1
     if searches.depth[row] >= searches.max_depth[row] or searches.patience[row] == 0:
         searches.status[row] = DONE
@@ -102,7 +102,7 @@ def finish(tree, searches, statistics, row, value):
 
 @jit
 def select(tree, statistics, node, exploration, fraction):
-    """The action with the largest Q + c P sqrt(N) / (1 + n); an action never tried has Q = 0.
+    """Return the action with the largest Q + c P sqrt(N) / (1 + n); an untried action has Q = 0.
 
     At the root, `fraction` of each prior is replaced by noise.
     """
@@ -145,7 +145,7 @@ def absorb(trees, searches, all_statistics, first, last, offsets, values, logits
 
 @jit
 def soften(tree, node, logits):
-    """Priors: the softmax of the logits over the legal actions."""
+    """Set the priors to the softmax of the logits over the legal actions."""
     first = i64(tree.first_edge[node])
     last = first + tree.num_edges[node]
     highest = -np.inf

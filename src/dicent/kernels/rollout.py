@@ -1,4 +1,7 @@
-"""Random rollouts: whole games by uniform choice, many to a call."""
+"""Random rollouts: games with uniform random actions, many per call.
+
+Legend: s is a state, p the probabilities of its outcomes.
+"""
 
 from . import rules
 from .constants import CHANCE, CHOICE, DEAL, DICE, ONGOING
@@ -8,9 +11,9 @@ from .jit import copy, inline, jit
 
 @inline
 def sample_outcome(s, p, rng):
-    """Roll chance at `s`: inverse of the cumulative probability, one draw from `rng`.
+    """Return a random outcome at `s`, by the inverse of the cumulative probability; one draw from `rng`.
 
-    For a die the same in whole numbers: it may differ by rounding, once in about 10 ** 15 rolls.
+    A die uses integers, which differs by rounding once in about 10 ** 15 rolls.
     """
     if rules.EQUAL_OUTCOMES and rules.NUM_OUTCOMES <= MOST_FINE:
         return fine_draw(rng, rules.NUM_OUTCOMES)
@@ -18,7 +21,7 @@ def sample_outcome(s, p, rng):
     u = uniform(rng)
     total = 0.0
     o = 0
-    for i in range(n - 1):  # to the end: a branch that cannot be foreseen costs more than the sum
+    for i in range(n - 1):  # without a break: a mispredicted branch costs more than the sum
         total += p[i]
         o += u >= total
     return o
@@ -26,7 +29,7 @@ def sample_outcome(s, p, rng):
 
 @jit
 def rollout(s, actions, p, dice, choice, max_steps):
-    """Play `s` to its end in place. Returns the result, the plies and the legal actions met.
+    """Play `s` to its end in place; return the result, the plies and the sum of legal actions.
 
     A game that has not ended after `max_steps` actions and outcomes stays ONGOING.
     """
@@ -68,8 +71,8 @@ def rollout_result(s, key, index, scratch):
 def rollouts(start, deal, seed, first, max_steps, results, plies, legal, s, actions, p, rng):
     """Play games `first`, `first + 1`, ... of run `seed`, one for each place in `results`.
 
-    start    [S]     where games start, unless they are dealt (`deal`)
-    results  [N]     result of each game; ONGOING where it did not end in `max_steps` steps
+    start    [S]     the start position, unless games are dealt (`deal`)
+    results  [N]     result of each game; ONGOING if it did not end in `max_steps` steps
     plies    [N]     actions played
     legal    [N]     legal actions, summed over the plies
     s        [S]     scratch, as are the following

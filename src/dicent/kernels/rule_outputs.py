@@ -1,4 +1,4 @@
-"""Everything that the rules return for some states, to compare native code with plain Python."""
+"""All outputs of the rules at given states, to compare native code with plain Python."""
 
 from . import rules
 from .constants import CHANCE, DEAL, ONGOING
@@ -8,20 +8,20 @@ from .jit import copy, jit
 
 @jit
 def rule_outputs(states, player, result, score, width, legal, p, children, planes, sign, image, mapped):
-    """Write down what the rules say of each of N states.
+    """Write the outputs of the rules at each of N states.
 
     states    [N, S]        the states
     player    [N]           to_play
     result    [N]           result
     score     [N]           score, of finished states
-    width     [N]           how many legal actions or outcomes there are
+    width     [N]           the number of legal actions or outcomes
     legal     [N, A]        legal_actions
     p         [N, O]        probabilities of the outcomes
     children  [N, B, S]     the state after each action or outcome
     planes    [N, C, H, W]  encode
-    sign      [N, K]        what each symmetry returns
+    sign      [N, K]        the sign of each symmetry
     image     [N, K, S]     the image under each symmetry
-    mapped    [N, K, A]     what each legal action becomes under each symmetry
+    mapped    [N, K, A]     the image of each legal action under each symmetry
     """
     for i in range(len(states)):
         s = states[i]

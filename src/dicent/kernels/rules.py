@@ -1,7 +1,7 @@
-"""The hole: what every kernel calls, and each game fills.
+"""Placeholder for the rules of a game: the functions that kernels call.
 
-This file is only read, by people and type checkers; `dicent.game.binding` puts a game in its place.
-Every function works on a flat integer array `s`; those that change it do so in place.
+Only people and type checkers read this file; `dicent.game.binding` replaces it by a game. Every function
+works on a flat integer array `s`, and changes it in place.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ INPUT_SHAPE = (1, 1, 1)
 MAX_PLIES = 0
 NUM_SYMMETRIES = 1
 WHOLE_PLANES = False  # encode writes whole numbers from 0 to 255 only
-SEEN_BY_MOVER = False  # encode shows states as the mover sees them; the last plane is 1 where that is MAX
+SEEN_BY_MOVER = False  # encode writes states from the mover's side; the last plane is 1 for MAX
 EQUAL_OUTCOMES = False  # chance always has NUM_OUTCOMES outcomes, all of the same probability
 SCATTERS = False  # there is a function scatter
 
@@ -25,7 +25,7 @@ def initial(s, rng):
 
 
 def to_play(s):
-    """MAX, MIN or CHANCE; whatever is convenient once the game is over."""
+    """Return MAX, MIN or CHANCE; any of them once the game is over."""
     raise RuntimeError("no game is bound")
 
 
@@ -50,7 +50,7 @@ def apply_outcome(s, o):
 
 
 def result(s):
-    """ONGOING, or +1, 0, -1 for MAX."""
+    """Return ONGOING, or +1, 0, -1 for MAX."""
     raise RuntimeError("no game is bound")
 
 
@@ -60,23 +60,23 @@ def encode(s, planes):
 
 
 def score(s):
-    """The game's own score of a finished position, for MAX."""
+    """Return the game's own score of a finished position, for MAX."""
     raise RuntimeError("no game is bound")
 
 
 def symmetry(s, k, out):
     """Write the image of `s` under symmetry `k` (0 is the identity) into `out`.
 
-    Returns the sign that values take, +1 or -1, or 0 where the symmetry does not hold at `s`.
+    Return the sign that values take, +1 or -1, or 0 if the symmetry does not hold at `s`.
     """
     raise RuntimeError("no game is bound")
 
 
 def symmetry_action(s, k, a):
-    """The action that `a` at `s` becomes under symmetry `k`."""
+    """Return the image of action `a` at `s` under symmetry `k`."""
     raise RuntimeError("no game is bound")
 
 
 def scatter(s, rng):
-    """Make `s`, all zeros, a random position of a game under way, whether or not play leads there."""
+    """Make `s`, all zeros, a random unfinished position, whether or not play can reach it."""
     raise RuntimeError("no game is bound")

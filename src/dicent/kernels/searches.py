@@ -1,4 +1,4 @@
-"""Matches: what a group of searches keeps for each of its M members between two calls."""
+"""Searches: the state of each of the M searches of a group between two kernel calls."""
 
 from typing import NamedTuple
 
@@ -9,12 +9,12 @@ from .constants import NONE
 from .jit import copy, jit
 from .tree import TERMINAL, find, plant, tree_of
 
-# What a member is doing.
-IDLE = 0  # it has nothing to search
+# The status of a search.
+IDLE = 0  # there is nothing to search
 SEARCHING = 1
 WAITING = 2  # for the values of its leaves
-DONE = 3  # its budget is spent, or there is nothing left to find out
-NO_ROOM = 4  # its store is full
+DONE = 3  # the budget is spent, or nothing is left to search
+NO_ROOM = 4  # the tree is full
 
 
 class Searches(NamedTuple):
@@ -34,16 +34,16 @@ class Searches(NamedTuple):
     max_nodes: np.ndarray  # [M]
     max_evaluations: np.ndarray  # [M]
     max_depth: np.ndarray  # [M]
-    patience: np.ndarray  # [M]  iterations that expand nothing after which to stop
+    patience: np.ndarray  # [M]  iterations without an expansion that are left until the search stops
     leaves: np.ndarray  # [M, L]  nodes that wait for a value
-    waiting: np.ndarray  # [M]  how many
+    waiting: np.ndarray  # [M]  the number of these
     rng: np.ndarray  # [M, 2]  the search's own random stream
     d_seed: np.ndarray  # [M]  the determinization's seed
 
 
 @jit
 def begin(trees, searches, members, states, plies, keep, settings):
-    """Let `members` search `states` [n, S]; with `keep` in the trees that they have, where found there."""
+    """Begin the searches `members` of `states` [n, S]; with `keep` in their trees where possible."""
     for i in range(len(members)):
         row = members[i]
         tree = tree_of(trees, row)
@@ -51,7 +51,7 @@ def begin(trees, searches, members, states, plies, keep, settings):
         root = find(tree, states[i], ply) if keep else NONE
         if root == NONE:
             root = plant(tree, states[i], ply, settings)
-        elif tree.first_edge[root] != NONE:  # what is below may have changed since
+        elif tree.first_edge[root] != NONE:  # the nodes below may have changed since
             backup(tree, root, settings.completion)
         searches.root[row] = root
         searches.length[row] = 0
@@ -67,7 +67,7 @@ def begin(trees, searches, members, states, plies, keep, settings):
 
 @jit
 def line_up(searches, offsets):
-    """Where the leaves of each member begin in a batch; returns how many wait, and how many have ended."""
+    """Write the batch offset of each search; return the numbers of waiting leaves and ended searches."""
     waiting = 0
     ended = 0
     for row in range(len(offsets)):
@@ -79,7 +79,7 @@ def line_up(searches, offsets):
 
 @jit
 def gather(trees, searches, first, last, offsets, states):
-    """Copy the states of the waiting leaves of matches `first` to `last` into the batch `states`."""
+    """Copy the waiting leaves of searches `first` to `last` into the batch `states`."""
     for row in range(first, last):
         for i in range(searches.waiting[row]):
             copy(states[offsets[row] + i], trees.state[row, searches.leaves[row, i]])
@@ -87,7 +87,7 @@ def gather(trees, searches, first, last, offsets, states):
 
 @jit
 def absorb(trees, searches, first, last, offsets, values):
-    """Give the waiting leaves their values from the batch, and let the searches go on."""
+    """Give the waiting leaves their values from the batch, and resume the searches."""
     for row in range(first, last):
         for i in range(searches.waiting[row]):
             trees.value[row, searches.leaves[row, i]] = values[offsets[row] + i]
@@ -98,11 +98,11 @@ def absorb(trees, searches, first, last, offsets, values):
 
 @jit
 def mark(trees, searches, first, last, offsets, values, exact):
-    """Call the waiting leaves resolved whose values in the batch are exact; `absorb` comes after it."""
+    """Resolve the waiting leaves whose values in the batch are exact; call `absorb` afterwards."""
     for row in range(first, last):
         for i in range(searches.waiting[row]):
             if exact[offsets[row] + i]:
                 node = searches.leaves[row, i]
                 trees.resolved[row, node] = 1
-                if abs(values[offsets[row] + i]) == 1.0:  # sure, not only known
+                if abs(values[offsets[row] + i]) == 1.0:  # a certain win, not only an exact value
                     trees.completion[row, node] = int(values[offsets[row] + i])

@@ -1,8 +1,7 @@
-"""Self-play: many matches at once, each played on from where its search has ended.
+"""Self-play: many games at once; a game continues whenever its search has ended.
 
-A match is dealt, searched, and played move by move; chance rolls the dice, or a determinization's d.
-Each match has random streams of its own, by its number, so that nothing depends on how matches are
-grouped.
+A game is dealt, searched, and played move by move. Chance rolls the dice, or the d of a determinization does.
+Each game has its own random streams, by its number, so that nothing depends on how games are grouped.
 """
 
 from typing import NamedTuple
@@ -17,30 +16,30 @@ from .jit import copy, i64, jit, u64
 from .rollout import rollout, sample_outcome
 from .tree import find_or_add, jump, plant, resolve, terminal_value, tree_of
 
-WALK = 20  # random actions at the most
+WALK = 20  # the most random actions before a random start
 
 
 class Games(NamedTuple):
-    """The matches that M searches are playing, each a row."""
+    """The games that M searches play, each a row."""
 
-    number: np.ndarray  # [M]  which match of the run
+    number: np.ndarray  # [M]  the number of the game in the run
     start: np.ndarray  # [M, S]
     state: np.ndarray  # [M, S]
     ply: np.ndarray  # [M]  actions played
     dice: np.ndarray  # [M, 2]  random streams
     choice: np.ndarray  # [M, 2]
-    steps: np.ndarray  # [M]  actions and outcomes so far
-    chosen: np.ndarray  # [M, L]  which ones
-    root: np.ndarray  # [M, P, S]  the states that were searched
-    value: np.ndarray  # [M, P]  what the searches found
-    policy: np.ndarray  # [M, P, A]  how they shared their visits; A is 0 where nobody asks
+    steps: np.ndarray  # [M]  the number of actions and outcomes so far
+    chosen: np.ndarray  # [M, L]  these actions and outcomes
+    root: np.ndarray  # [M, P, S]  the searched states
+    value: np.ndarray  # [M, P]  their values
+    policy: np.ndarray  # [M, P, A]  the shares of visits; A is 0 if policies are not recorded
 
 
 @jit
 def deal(trees, searches, games, members, numbers, seed, random_starts, settings, scratch):
-    """Begin match `numbers[i]` of run `seed` for each of `members`, up to its first decision.
+    """Begin game `numbers[i]` of run `seed` for each of `members`, up to its first decision.
 
-    A share of `random_starts` begins anywhere.
+    A share of `random_starts` begins at a random position.
     """
     for i in range(len(members)):
         row = members[i]
@@ -53,7 +52,7 @@ def deal(trees, searches, games, members, numbers, seed, random_starts, settings
         s = games.state[row]
         s[:] = 0
         if random_starts > 0.0 and uniform(scratch.rng[0]) < random_starts:
-            begin_anywhere(s, scratch)
+            begin_at_random(s, scratch)
         else:
             rules.initial(s, scratch.rng[0])
         copy(games.start[row], s)
@@ -64,10 +63,10 @@ def deal(trees, searches, games, members, numbers, seed, random_starts, settings
 
 
 @jit
-def begin_anywhere(s, scratch):
-    """A random position, or where the rules do not scatter, one that random play leads to.
+def begin_at_random(s, scratch):
+    """Make `s` a random position: by the rules' scatter, or else by random play.
 
-    That play goes on for up to WALK actions, or until one more would end the game.
+    Random play stops after up to WALK actions, or before an action that would end the game.
     """
     rng = scratch.rng[0]
     if rules.SCATTERS:
@@ -87,7 +86,7 @@ def begin_anywhere(s, scratch):
 
 @jit
 def roll(tree, searches, games, row, settings, scratch):
-    """Let chance play until a player is to move, and add that state to the tree."""
+    """Play outcomes until a player is to move, and add that state to the tree."""
     s = games.state[row]
     ply = games.ply[row] * settings.uses_ply
     while (
@@ -107,16 +106,16 @@ def roll(tree, searches, games, row, settings, scratch):
 
 @jit
 def note(games, row, choice):
-    """Remember an action or outcome."""
+    """Record an action or outcome."""
     games.chosen[row, games.steps[row]] = choice
     games.steps[row] += 1
 
 
 @jit
 def order(trees, searches, games, members, by_visits, completion, edges, values, visits, counts, draws):
-    """Sort the actions of each root, best first, and say how many may be played.
+    """Sort the actions of each root, best first, and count those that may be played.
 
-    A proved win is played; a proved loss is not, if there is anything else. `edges`, `values` (for the
+    A proved win is always played; a proved loss only if there is nothing else. `edges`, `values` (for the
     player to move) and `visits` are [n, A]; `draws` [n] are random numbers in [0, 1), one for each move.
     """
     for i in range(len(members)):
@@ -146,7 +145,7 @@ def order(trees, searches, games, members, by_visits, completion, edges, values,
 
 @jit
 def precedes(tree, a, b, sign, by_visits, completion):
-    """Does edge `a` come before edge `b`?"""
+    """Return whether edge `a` comes before edge `b`."""
     if by_visits:
         return tree.visits[a] > tree.visits[b]
     return better(tree, a, b, sign, completion, 1) > 0
@@ -154,7 +153,7 @@ def precedes(tree, a, b, sign, by_visits, completion):
 
 @jit
 def playable(tree, edges, n, sign):
-    """How many of the sorted edges may be played: a proved win alone, no proved loss if avoidable."""
+    """Count the sorted edges that may be played: a proved win alone, no proved loss if avoidable."""
     if sign * tree.completion[tree.child[edges[0]]] == 1:
         return 1
     while n > 1 and sign * tree.completion[tree.child[edges[n - 1]]] == -1:
@@ -166,12 +165,12 @@ def playable(tree, edges, n, sign):
 def play(trees, searches, games, members, edges, counts, probabilities, settings, scratch, results):
     """Draw an action for each of `members` by `probabilities` [n, A], play it, and roll the dice.
 
-    `results` [n] are ONGOING, or how the match ended; one that is too long counts as drawn.
+    `results` [n] are ONGOING, or the results of finished games; a game that is too long counts as drawn.
     """
     for i in range(len(members)):
         row = members[i]
         tree = tree_of(trees, row)
-        remember_root(tree, searches, games, row)
+        record_root(tree, searches, games, row)
         u = uniform(games.choice[row])
         pick = 0
         total = probabilities[i, 0]
@@ -190,8 +189,8 @@ def play(trees, searches, games, members, edges, counts, probabilities, settings
 
 
 @jit
-def remember_root(tree, searches, games, row):
-    """Keep the searched state with what its search found."""
+def record_root(tree, searches, games, row):
+    """Record the searched state with its value and policy."""
     root = searches.root[row]
     ply = games.ply[row]
     copy(games.root[row, ply], tree.state[root])
@@ -209,7 +208,7 @@ def remember_root(tree, searches, games, row):
 
 @jit
 def random_ends(seed, first, states, values, settings, scratch):
-    """The last states of random games `first`, `first + 1`, ... with their values, one for each row."""
+    """Write the last states of random games `first`, `first + 1`, ... and their values, one per row."""
     for i in range(len(states)):
         s = states[i]
         s[:] = 0

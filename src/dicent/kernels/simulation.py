@@ -1,8 +1,10 @@
-"""What Uct and Puct share: simulations that walk down a tree, and credit what they find to the path.
+"""What Uct and Puct share: simulations that go down a tree, and credit their result to the path.
 
-These trees are true trees: a state reached by two paths has two nodes, each with statistics of its
-own. Children are made when they are first visited. A chance node has an edge for each outcome, and a
-simulation samples its way through it. What simulations call is `inline`, as `uct.py` says.
+These trees are true trees: a state reached by two paths has two nodes with separate statistics. A child is
+made at its first visit. A chance node has an edge for each outcome, and a simulation samples one of them.
+Functions that every simulation calls are `inline`, as `uct.py` explains.
+
+Legend: s is a state, a an edge, n(s, a) `visits`, N(s) `through` and Q(s, a) `total` / `visits`.
 """
 
 from typing import NamedTuple
@@ -16,21 +18,21 @@ from .jit import i64, inline, jit
 from .searches import NO_ROOM
 from .tree import FULL, TERMINAL, fill_node, follow, open_node, ply_after, tree_of, write_edge
 
-SPARE = 4  # nodes that a simulation may add, more only where chance plays several times in a row
+SPARE = 4  # nodes that a simulation usually adds at the most; several rolls in a row may add more
 
 
 class Statistics(NamedTuple):
-    """Beside the tree: what simulations have brought."""
+    """Results of simulations, beside the tree."""
 
-    total: np.ndarray  # [M, E]  sum of the values found below an edge, for MAX
-    through: np.ndarray  # [M, N]  simulations that went through a node
-    edge: np.ndarray  # [M, D]  the edge by which each node of the path was left
+    total: np.ndarray  # [M, E]  sum of the results of simulations through an edge, for MAX
+    through: np.ndarray  # [M, N]  the number of simulations through a node
+    edge: np.ndarray  # [M, D]  the edges of the path
     noise: np.ndarray  # [M, A]  weights for exploration at the root
 
 
 @inline
 def statistics_of(all_statistics, row):
-    """The statistics of match `row`: the same arrays without their first dimension."""
+    """Return the statistics of search `row`: the same arrays without their first dimension."""
     return Statistics(
         all_statistics.total[row],
         all_statistics.through[row],
@@ -43,7 +45,7 @@ def statistics_of(all_statistics, row):
 def open_untried(tree, statistics, node, settings, d_seed, scratch):
     """Give `node` its edges, without children or results; return their number, or FULL."""
     n = open_node(tree, node, 0, settings, scratch)
-    for i in range(n):  # not once if it is FULL
+    for i in range(n):  # none if it is FULL, which is negative
         edge = write_edge(tree, node, i, settings, d_seed, scratch)
         tree.child[edge] = NONE
         statistics.total[edge] = 0.0
@@ -52,7 +54,7 @@ def open_untried(tree, statistics, node, settings, d_seed, scratch):
 
 @inline
 def visit_child(tree, statistics, node, edge, settings, scratch):
-    """The node that `edge` leads to, made if this is the first visit; FULL without room."""
+    """Return the node that `edge` leads to, made at the first visit; FULL if there is no room."""
     if tree.child[edge] == NONE:
         child = tree.nodes[0]
         if child == len(tree.kind):
@@ -67,7 +69,7 @@ def visit_child(tree, statistics, node, edge, settings, scratch):
 
 @inline
 def roll_edge(tree, node, rng):
-    """An outcome by its probability."""
+    """Return the edge of a random outcome, by its probability."""
     first = i64(tree.first_edge[node])
     if rules.EQUAL_OUTCOMES and tree.num_edges[node] == rules.NUM_OUTCOMES <= MOST_FINE:
         return first + fine_draw(rng, rules.NUM_OUTCOMES)
@@ -82,21 +84,21 @@ def roll_edge(tree, node, rng):
 
 @inline
 def has_room(tree):
-    """Is there room for a simulation? One that ran out of it halfway would be lost."""
+    """Return whether there is room for a simulation; one that ran out of room would be lost."""
     widest = max(rules.NUM_ACTIONS, rules.NUM_OUTCOMES)
     return tree.nodes[0] + SPARE <= len(tree.kind) and tree.edges[0] + SPARE * widest <= len(tree.child)
 
 
 @inline
 def give_up(searches, row):
-    """End a search whose store is full all the same, and drop the simulation under way."""
+    """Stop a search whose tree is full, and drop the simulation under way."""
     searches.status[row] = NO_ROOM
     searches.length[row] = 0
 
 
 @inline
 def credit(tree, searches, statistics, row, value):
-    """Add what a simulation found to every edge and node of its path."""
+    """Add the result of a simulation to every edge and node of its path."""
     for i in range(searches.length[row]):
         statistics.through[searches.path[row, i]] += 1
     for i in range(searches.length[row] - 1):
@@ -108,7 +110,7 @@ def credit(tree, searches, statistics, row, value):
 
 @jit
 def summarise(trees, all_statistics, first, last):
-    """Give every node the mean of what was found below it as its value, so that trees can be read."""
+    """Give every node the mean result of its simulations as its value, so that trees can be read."""
     for row in range(first, last):
         tree, statistics = tree_of(trees, row), statistics_of(all_statistics, row)
         for node in range(tree.nodes[0]):

@@ -1,8 +1,10 @@
-"""Solve: the exact value of every state below a root, each worked out once.
+"""Solve: the exact value of every state below a root, each computed once.
 
-The walk goes depth first over a line of play in arrays, so that it can pause. Values that are known lie
-in a hash table with open addressing. A decision that chance has just led to is not kept: the chance
-state before it is, and keeping a state for each roll of a die would cost seven times the memory.
+The recursion is a loop over a line of play in arrays, so that it can pause. Known values are in a hash table
+with open addressing. A decision directly after chance is not stored: the chance state before it is, and a
+state for each roll of a die would cost seven times the memory.
+
+Legend: s is a state.
 """
 
 from typing import NamedTuple
@@ -14,21 +16,21 @@ from .constants import CHANCE, ONGOING
 from .hashing import equal, home_slot, next_slot
 from .jit import copy, inline, jit
 
-ON_PATH = 9.0  # in place of a value: the state lies on the line of play, so meeting it again is a cycle
+ON_PATH = 9.0  # in place of a value: the state is on the line of play, so that reaching it again is a cycle
 
-# Why the walk has paused.
+# Why the loop paused.
 PAUSED = 0  # the steps are used up, or the end is reached
-FULL = 1  # the hash table wants to be larger
-DEEP = 2  # the line of play wants to be longer
-CYCLE = 3  # the last state of the line is on it already
+FULL = 1  # the hash table must be larger
+DEEP = 2  # the line of play must be longer
+CYCLE = 3  # the last state of the line occurs earlier on it
 
 
 class Known(NamedTuple):
     """A hash table of states with H slots (a power of two)."""
 
     state: np.ndarray  # [H, S]
-    value: np.ndarray  # [H]  for MAX; NaN where there is no state, ON_PATH while it is worked out
-    filled: np.ndarray  # [1]  states in it
+    value: np.ndarray  # [H]  for MAX; NaN in a free slot, ON_PATH until the value is known
+    filled: np.ndarray  # [1]  the number of states
 
 
 class Line(NamedTuple):
@@ -37,16 +39,16 @@ class Line(NamedTuple):
     state: np.ndarray  # [D, S]
     actions: np.ndarray  # [D, A]
     p: np.ndarray  # [D, O]
-    player: np.ndarray  # [D]  who is to play
-    width: np.ndarray  # [D]  how many children the state has; -1 when it is new
-    child: np.ndarray  # [D]  how many of them have been entered
-    first: np.ndarray  # [D]  the value of the first of them
-    value: np.ndarray  # [D]  of the children so far: their best, or their mean as far as it goes
+    player: np.ndarray  # [D]  the player to move
+    width: np.ndarray  # [D]  the number of children; -1 for a new state
+    child: np.ndarray  # [D]  the number of them entered so far
+    first: np.ndarray  # [D]  the value of the first child
+    value: np.ndarray  # [D]  the best value of the children so far, or the partial mean
 
 
 @jit
 def solve(known, line, level, most, steps):
-    """Walk on from `level` for up to `steps` steps; returns the level and why the walk paused.
+    """Continue from `level` for up to `steps` steps; return the level and why the loop paused.
 
     At the end the level is -1 and `line.value[0]` is the root's value. `most` states fit into `known`.
     """
@@ -62,18 +64,18 @@ def solve(known, line, level, most, steps):
             level += 1
             continue
         s = line.state[level]
-        if line.width[level] > 0 and is_kept(line, level):
+        if line.width[level] > 0 and is_stored(line, level):
             known.value[slot_of(known, s)] = line.value[level]
         if level == 0:
             return -1, PAUSED
         level -= 1
-        take_in(line, level)
+        absorb(line, level)
     return level, PAUSED
 
 
 @jit
 def enter(known, line, level, most):
-    """Look at a new state. Without children (width 0) its value is known, by the rules or from before."""
+    """Enter a new state. Its width is 0 if its value is known, by the rules or from the table."""
     s = line.state[level]
     line.child[level] = 0
     result = rules.result(s)
@@ -83,7 +85,7 @@ def enter(known, line, level, most):
         return PAUSED
     line.player[level] = rules.to_play(s)
     chance = line.player[level] == CHANCE
-    if is_kept(line, level):
+    if is_stored(line, level):
         slot = slot_of(known, s)
         value = known.value[slot]
         if value == ON_PATH:
@@ -106,14 +108,14 @@ def enter(known, line, level, most):
 
 
 @inline
-def is_kept(line, level):
-    """Does the table hold the state on this level of the line? Every cycle passes through one it holds."""
+def is_stored(line, level):
+    """Return whether the table stores the state at this level. Every cycle contains such a state."""
     return level == 0 or line.player[level] == CHANCE or line.player[level - 1] != CHANCE
 
 
 @jit
 def go_down(line, level):
-    """Put the next child on the line."""
+    """Append the next child to the line."""
     s = line.state[level + 1]
     copy(s, line.state[level])
     i = line.child[level]
@@ -126,11 +128,11 @@ def go_down(line, level):
 
 
 @inline
-def take_in(line, level):
-    """Give a state the value of the child that was worked out last."""
+def absorb(line, level):
+    """Combine the value of a state with that of the child solved last."""
     value = line.value[level + 1]
     if line.player[level] == CHANCE:
-        # A mean from the first value on, so that outcomes which are all worth the same give just that.
+        # The mean is relative to the first value, so that equal values give exactly that value.
         if line.child[level] == 1:
             line.first[level] = value
             line.value[level] = value
@@ -142,7 +144,7 @@ def take_in(line, level):
 
 @jit
 def slot_of(known, s):
-    """The slot of a state, or the empty slot where it belongs."""
+    """Return the slot of a state, or the free slot where it belongs."""
     slot = home_slot(s, 0, len(known.value))
     while not np.isnan(known.value[slot]) and not equal(known.state[slot], s):
         slot = next_slot(slot, len(known.value))
@@ -151,7 +153,7 @@ def slot_of(known, s):
 
 @jit
 def move(known, larger, first, last):
-    """Copy what is in slots `first` to `last` to a larger table."""
+    """Copy slots `first` to `last` to a larger table."""
     for i in range(first, last):
         if not np.isnan(known.value[i]):
             slot = slot_of(larger, known.state[i])

@@ -1,10 +1,12 @@
 """Expectiminimax depth first, with alpha-beta at decisions and Star1 and Star2 at chance (Ballard 1983).
 
-Values lie in [-1, 1]. At a chance node a window [alpha, beta] for the mean gives each outcome a window
-of its own, since the outcomes not yet searched can add no more than their bounds (Star1). Two plies from the
-leaves one action after each outcome is looked at first, which often shows that the mean lies beyond the
-window (Star2). The value found is that of the full-width search, in fewer nodes; it takes an evaluator that
-native code runs itself. The recursion is a loop over a stack in arrays, so that it can pause.
+Values lie in [-1, 1]. At a chance node a window [alpha, beta] for the mean gives each outcome its own window,
+since the outcomes not yet searched can add no more than their bounds (Star1). Two plies from the leaves the
+search first tries one action after each outcome, which often shows that the mean is outside the window
+(Star2). The value is that of the full-width search, from fewer nodes. The evaluator must be native. The
+recursion is a loop over a stack in arrays, so that it can pause.
+
+Legend: s is a state, v a value for MAX, p the probability of an outcome.
 """
 
 from typing import NamedTuple
@@ -17,8 +19,8 @@ from .hashing import equal, home_slot
 from .jit import copy, inline, jit
 from .values import leaf_value
 
-LEAST, MOST = -1.0, 1.0  # of any value
-WORTHWHILE = 3  # plies from which on the table saves more than it costs
+LEAST, MOST = -1.0, 1.0  # bounds of all values
+WORTHWHILE = 3  # the least depth at which the table saves more than it costs
 
 
 class Star(NamedTuple):
@@ -27,8 +29,8 @@ class Star(NamedTuple):
     state: np.ndarray  # [D + 1, S]
     actions: np.ndarray  # [D + 1, A]  legal actions, in the order to be tried
     p: np.ndarray  # [D + 1, O]  probabilities of outcomes
-    width: np.ndarray  # [D + 1]  how many children there are; NONE at a node just reached
-    child: np.ndarray  # [D + 1]  the one that is searched
+    width: np.ndarray  # [D + 1]  the number of children; NONE at a node just reached
+    child: np.ndarray  # [D + 1]  the child that is searched
     alpha: np.ndarray  # [D + 1]  the window
     beta: np.ndarray  # [D + 1]
     value: np.ndarray  # [D + 1]  best so far, or the sum over the outcomes so far
@@ -37,7 +39,7 @@ class Star(NamedTuple):
     low: np.ndarray  # [O]  bounds of the outcomes of one chance node
     high: np.ndarray  # [O]
     key: np.ndarray  # [T, S]  the table: states,
-    depth: np.ndarray  # [T]  how deep they were searched (0: an empty place),
+    depth: np.ndarray  # [T]  the depth searched (0: a free slot),
     lower: np.ndarray  # [T]  the bounds found,
     upper: np.ndarray  # [T]
     advice: np.ndarray  # [T]  and the best action
@@ -49,7 +51,7 @@ class Star(NamedTuple):
 
 @jit
 def search(stack, scratch, depth, level, returned, steps):
-    """Search on from `level` for at most `steps` steps; returns the level and the value found there.
+    """Continue from `level` for at most `steps` steps; return the level and the value found there.
 
     A level of -1 says that the value is that of the root, `depth` plies deep.
     """
@@ -74,7 +76,7 @@ def search(stack, scratch, depth, level, returned, steps):
 
 @jit
 def enter(stack, scratch, level, depth):
-    """A node just reached: is its value known at once? Else list its children."""
+    """Enter a node: return True and its value if it is known at once, else list its children."""
     s = stack.state[level]
     stack.counts[0] += 1
     stack.child[level] = NONE
@@ -110,7 +112,7 @@ def enter(stack, scratch, level, depth):
 
 @inline
 def list_children(stack, level):
-    """How many children the state on a level has; its actions or probabilities are written down."""
+    """List the actions or probabilities of the state on a level; return the number of children."""
     s = stack.state[level]
     if rules.to_play(s) == CHANCE:
         return rules.outcomes(s, stack.p[level])
@@ -130,16 +132,16 @@ def make_child(stack, level, i):
 
 @jit
 def one_ply(stack, scratch, level):
-    """The value of a state one ply deep, without the ado of the stack."""
+    """Return the value of a state one ply deep, without stack overhead."""
     s, below = stack.state[level], stack.state[level + 1]
     player = rules.to_play(s)
     n = list_children(stack, level)
-    total, best, judged = 0.0, 2.0 * LEAST, 0
+    total, best, evaluated = 0.0, 2.0 * LEAST, 0
     for i in range(n):
         make_child(stack, level, i)
         result = rules.result(below)
         if result == ONGOING:
-            judged += 1
+            evaluated += 1
             v = leaf_value(below, stack.kind, stack.seed, stack.games, scratch)
         else:
             v = float(result)
@@ -150,13 +152,13 @@ def one_ply(stack, scratch, level):
             if best >= MOST:  # nothing is better
                 break
     stack.counts[0] += n
-    stack.counts[1] += judged
+    stack.counts[1] += evaluated
     return total if player == CHANCE else player * best
 
 
 @jit
 def two_plies(stack, scratch, level):
-    """The same two plies deep."""
+    """Return the value of a state two plies deep, without stack overhead."""
     s, below = stack.state[level], stack.state[level + 1]
     player = rules.to_play(s)
     n = list_children(stack, level)
@@ -187,7 +189,7 @@ def two_plies(stack, scratch, level):
 
 @jit
 def probe(stack, scratch, level, n):
-    """Bounds of a chance node two plies deep, from one action after each of its n outcomes (Star2)."""
+    """Return bounds of a chance node two plies deep, from one action after each of n outcomes (Star2)."""
     s, below, last = stack.state[level], stack.state[level + 1], stack.state[level + 2]
     lower, upper = 0.0, 0.0
     for i in range(n):
@@ -221,7 +223,7 @@ def probe(stack, scratch, level, n):
 
 @jit
 def next_child(stack, level):
-    """Go to the next child, in its window; or find that the node is done."""
+    """Prepare the next child and its window; return True and the value if the node is done."""
     s = stack.state[level]
     stack.child[level] += 1
     i = stack.child[level]
@@ -250,7 +252,7 @@ def next_child(stack, level):
 
 @jit
 def take(stack, level, v):
-    """Take in the value of the child that was searched; does it decide the node's?"""
+    """Combine the value of the child just searched; return True and the value if that decides the node."""
     s = stack.state[level]
     i = stack.child[level]
     if rules.to_play(s) == CHANCE:
@@ -270,7 +272,7 @@ def take(stack, level, v):
 
 @jit
 def leave(stack, level, depth, v):
-    """Keep what was found out about a decision in the table."""
+    """Store the bounds of a decision in the table."""
     s = stack.state[level]
     if depth < WORTHWHILE or stack.width[level] == NONE or rules.to_play(s) == CHANCE:
         return
@@ -284,7 +286,7 @@ def leave(stack, level, depth, v):
 
 @jit
 def slot_of(stack, s):
-    """The place of a state in the table; what stood there before is written over."""
+    """Return the slot of a state in the table, which replaces an earlier state there."""
     return home_slot(s, 0, len(stack.depth))
 
 

@@ -1,4 +1,4 @@
-"""Training targets: the states of a search tree with their values, from whole trees or layer by layer."""
+"""Training targets: states of search trees with their values, from whole trees or from layers."""
 
 from . import rules
 from .constants import CHANCE, NONE, ONGOING
@@ -9,7 +9,7 @@ from .tree import TERMINAL, tree_of
 
 @jit
 def tree_data(trees, members, determinized, states, values, ends):
-    """The states that are learned of the trees of `members`, with their values; each one's end at `ends`."""
+    """List the training states of the trees of `members` with their values; tree i ends at `ends[i]`."""
     n = 0
     for i in range(len(members)):
         n = add_tree(tree_of(trees, members[i]), determinized, states, values, n)
@@ -18,10 +18,10 @@ def tree_data(trees, members, determinized, states, values, ends):
 
 @jit
 def add_tree(tree, determinized, states, values, n):
-    """Append the expanded and the finished states of a tree, with their values; returns how many there are.
+    """Append the expanded and the finished states of a tree with their values; return the new count.
 
-    Where chance is resolved by d, a chance state has the value of the state that d leads to, and it
-    counts only if that one does (the paper's set D_d).
+    If d resolves chance, a chance state has the value of the state that d leads to, and is included only if
+    that state is (the paper's set D_d).
     """
     for node in range(tree.nodes[0]):
         if tree.kind[node] != TERMINAL and tree.first_edge[node] == NONE:
@@ -40,9 +40,9 @@ def add_tree(tree, determinized, states, values, n):
 
 @jit
 def layer_data(trees, starts, depth, members, determinized, scratch, states, values, plies, left, ends):
-    """The states that are learned of the trees of `members`; each one's end at `ends`.
+    """List the training states of the trees of `members` with their values; tree i ends at `ends[i]`.
 
-    `plies` say which ply each state is of, `left` how many plies were searched below it.
+    `plies` holds the ply of each state, `left` the number of plies searched below it.
     """
     n = 0
     for i in range(len(members)):
@@ -54,9 +54,9 @@ def layer_data(trees, starts, depth, members, determinized, scratch, states, val
 
 @jit
 def add_layers(tree, starts, depth, determinized, scratch, states, values, plies, left, n):
-    """Append what is backed up, and the finished states down to that depth; returns how many there are.
+    """Append the backed-up states, and the finished states down to that depth; return the new count.
 
-    Where chance is resolved by d, its states are not in the tree: they come up again along the edges.
+    If d resolves chance, chance states are not in the tree, and are reconstructed from the edges.
     """
     inner = starts[depth]
     layer = 0
@@ -78,7 +78,7 @@ def add_layers(tree, starts, depth, determinized, scratch, states, values, plies
 
 @jit
 def add_jumped(tree, node, inner, rest, scratch, states, values, plies, left, n):
-    """Append the chance states that lie between a decision and those of its children that are learned."""
+    """Append the chance states between a decision and those of its children that are training states."""
     for edge in range(tree.first_edge[node], tree.first_edge[node] + tree.num_edges[node]):
         child = tree.child[edge]
         if tree.kind[child] == TERMINAL or (child < inner and tree.first_edge[child] != NONE):
@@ -95,9 +95,9 @@ def add_jumped(tree, node, inner, rest, scratch, states, values, plies, left, n)
 
 @jit
 def deepest(states, plies, left, slots, chosen):
-    """Mark in `chosen` each state of a ply once: where it was searched deepest, the last of equals.
+    """Mark each state of a ply once in `chosen`: the row that was searched deepest, the last of equals.
 
-    `slots` have room for twice as many rows, are a power of two, and hold NONE.
+    `slots` is full of NONE, its length a power of two and at least twice the number of rows.
     """
     for i in range(len(states)):
         slot = find_slot(slots, states, plies, states[i], plies[i], 0)

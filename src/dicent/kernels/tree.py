@@ -1,9 +1,12 @@
-"""The tree of a search, and what all best-first searches do with it: expand, back up, resolve.
+"""The tree of a search: its nodes and edges, the expansion of states, and determinization.
 
-A struct of arrays holds one tree for each of M matches; most functions work on one of them, `tree`, which
-has the same arrays without the first dimension. Nodes are states, merged where they are equal, and
-links are indices. Values lie on nodes, not on edges, so that a node reached by two paths
-has one value (the paper's v'(s, a) is the value of a(s) here).
+A struct of arrays holds one tree for each of M searches. Most functions work on one of them, `tree`, which
+has the same arrays without the first dimension. Nodes are states, equal states share a node, and links are
+indices.
+
+Legend, the paper's symbols: s is a state, a an action (an edge), v(s) `value`, c(s) `completion`, r(s)
+`resolved`, n(s, a) `visits`, f_t the terminal value, d a determinization. S holds the expanded states. Values
+are on nodes, so that a node reached by two paths has one value: the paper's v'(s, a) is `value` of a(s).
 """
 
 from typing import NamedTuple
@@ -19,7 +22,7 @@ from .rollout import sample_outcome
 from .values import OUTSIDE, leaf_value
 
 TERMINAL = 2  # a kind of node, beside MAX, MIN and CHANCE
-FULL = -2  # there is no room for what was asked
+FULL = -2  # there is no room for more nodes or edges
 MAX_JUMPS = 3  # chance states in a row that a determinization resolves at once
 
 
@@ -39,12 +42,12 @@ class Tree(NamedTuple):
     p: np.ndarray  # [M, E]  the probability of an outcome
     visits: np.ndarray  # [M, E]  n(s, a)
     slots: np.ndarray  # [M, H]  nodes by the hash of their state
-    nodes: np.ndarray  # [M]  how many there are; of one tree [1]
+    nodes: np.ndarray  # [M]  the number of nodes; of one tree [1]
     edges: np.ndarray  # [M]
 
 
 class Scratch(NamedTuple):
-    """Memory for one thread to work in."""
+    """Scratch memory of one thread."""
 
     state: np.ndarray  # [S]
     actions: np.ndarray  # [A]
@@ -57,21 +60,21 @@ class Scratch(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """What a search is asked to do, the same for all matches."""
+    """Settings of a search, the same for all searches of a group."""
 
-    completion: int  # 1: prove and never revisit what is resolved
+    completion: int  # 1: prove values, and never revisit resolved nodes
     determinized: int  # 1: chance is resolved by d
-    evaluator: int  # a kind of `leaf.py`
+    evaluator: int  # a kind of `values.py`
     seed: int  # of that evaluator
-    games: int  # random ones, that it plays for a value
-    uses_ply: int  # 1: states are told apart by their ply, since terminal values depend on it
+    games: int  # random games that it plays for a value
+    uses_ply: int  # 1: a node is a state at a ply, since terminal values depend on the ply
     uses_score: int  # 1: terminal values are the game's own score
-    gains: np.ndarray  # [3, L]  else they are these, by result + 1 and ply
+    gains: np.ndarray  # [3, L]  terminal values by result + 1 and ply, unless they are the score
 
 
 @inline
 def tree_of(trees, row):
-    """The tree of match `row`: the same arrays without their first dimension."""
+    """Return the tree of search `row`: the same arrays without their first dimension."""
     return Tree(
         trees.state[row],
         trees.kind[row],
@@ -93,7 +96,7 @@ def tree_of(trees, row):
 
 @jit
 def plant(tree, s, ply, settings):
-    """Make a tree the root with state `s` and nothing else; returns the root."""
+    """Empty a tree, make `s` its root, and return the root."""
     tree.nodes[0] = 0
     tree.edges[0] = 0
     tree.slots[:] = NONE
@@ -120,9 +123,9 @@ def find_or_add(tree, s, ply, first, settings):
 
 @inline
 def new_node(tree, s, ply, slot, settings):
-    """A node for state `s`, found through `slot`; FULL without room for it.
+    """Add a node for state `s` to `slot` and return it, or return FULL.
 
-    The value of a state that goes on is NaN: it is still to be found.
+    The value of an unfinished state is NaN until it is evaluated.
     """
     node = i64(tree.nodes[0])
     if node == len(tree.kind):
@@ -155,7 +158,7 @@ def fill_node(tree, node, s, ply, settings):
 
 @inline
 def terminal_value(s, result, ply, settings):
-    """f_t(s): by result and ply, or the game's own score."""
+    """Return f_t(s): by result and ply, or the game's own score."""
     if settings.uses_score:
         return float(rules.score(s))
     return settings.gains[result + 1, min(ply, settings.gains.shape[1] - 1)]
@@ -163,7 +166,7 @@ def terminal_value(s, result, ply, settings):
 
 @inline
 def ply_after(tree, node, settings):
-    """The ply of the children of `node`; outcomes of chance are no actions."""
+    """Return the ply of the children of `node`; outcomes are not actions."""
     return i64(tree.ply[node]) + (settings.uses_ply if tree.kind[node] != CHANCE else 0)
 
 
@@ -242,7 +245,7 @@ def expand(tree, node, leaves, settings, d_seed, scratch):
 
 @inline
 def value_children(tree, node, leaves, settings, scratch):
-    """Value the new children of `node`, or list them in `leaves`; returns how many there are."""
+    """Evaluate the new children of `node`, or list them in `leaves`; return their number."""
     new = 0
     for edge in range(tree.first_edge[node], tree.first_edge[node] + tree.num_edges[node]):
         child = tree.child[edge]
@@ -271,14 +274,14 @@ def jump(tree, node, d_seed, settings, scratch):
 
 @jit
 def resolve(s, d_seed, scratch):
-    """d(s): the outcome that a determinization has for chance state `s`, by the game's probability."""
+    """Return d(s), the outcome of a determinization at chance state `s`, by the game's probability."""
     open_stream(scratch.rng[0], d_seed, hash_state(s, 0), RESOLVE)
     return sample_outcome(s, scratch.p, scratch.rng[0])
 
 
 @jit
 def skip_chance(s, d_seed, scratch):
-    """Play the outcomes that `d` has for the chance states from `s` on."""
+    """Apply the outcomes of d to the chance states from `s` on."""
     for _ in range(MAX_JUMPS):
         if rules.result(s) == ONGOING and rules.to_play(s) == CHANCE:
             rules.apply_outcome(s, resolve(s, d_seed, scratch))

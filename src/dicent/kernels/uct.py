@@ -1,10 +1,12 @@
 """Uct: Monte Carlo tree search with random rollouts, no network.
 
-A simulation goes down by UCB1, the mean result plus c sqrt(ln N / n), to a node that was not visited
-before, plays a random game from there, and credits its result to the path.
+A simulation goes down by UCB1, the mean result plus c sqrt(ln N / n), to a node that was not visited before,
+plays a random game from there, and credits its result to the path.
 
-All that happens at every simulation is `inline`: a tree as an argument is a hundred numbers, and copying
-them from call to call took half of the time.
+Functions that every simulation calls are `inline`: a tree as an argument is a hundred numbers, and copying
+them from call to call takes half of the time.
+
+Legend: c is `exploration`, N the simulations through a node, n those through an edge.
 """
 
 import math
@@ -20,7 +22,7 @@ from .tree import FULL, TERMINAL, tree_of
 
 @jit
 def advance(trees, searches, all_statistics, first, last, exploration, settings, scratch, steps):
-    """Let matches `first` to `last` make up to `steps` simulations each."""
+    """Make up to `steps` simulations of each of the searches `first` to `last`."""
     for row in range(first, last):
         tree, statistics = tree_of(trees, row), statistics_of(all_statistics, row)
         for _ in range(steps):
@@ -31,7 +33,7 @@ def advance(trees, searches, all_statistics, first, last, exploration, settings,
 
 @inline
 def simulate(tree, searches, statistics, row, exploration, settings, scratch):
-    """One simulation."""
+    """Make one simulation."""
     if searches.evaluations[row] > 0 and (
         searches.nodes[row] >= searches.max_nodes[row]
         or searches.evaluations[row] >= searches.max_evaluations[row]
@@ -47,7 +49,7 @@ def simulate(tree, searches, statistics, row, exploration, settings, scratch):
     searches.length[row] = 1
     while tree.kind[node] != TERMINAL and searches.length[row] < searches.path.shape[1]:
         if statistics.through[node] == 0 and tree.kind[node] != CHANCE and node != searches.root[row]:
-            break  # it gets edges at its second visit, which few nodes ever see
+            break  # a node gets edges at its second visit, and most nodes have only one
         if (
             tree.first_edge[node] == NONE
             and open_untried(tree, statistics, node, settings, searches.d_seed[row], scratch) == FULL
@@ -77,7 +79,7 @@ def simulate(tree, searches, statistics, row, exploration, settings, scratch):
 
 @inline
 def select(tree, statistics, node, exploration, rng):
-    """An action that was never tried, any of them; else the one with the largest UCB1."""
+    """Return a random untried action; if there is none, the action with the largest UCB1."""
     first = i64(tree.first_edge[node])
     last = first + tree.num_edges[node]
     sign = tree.kind[node]

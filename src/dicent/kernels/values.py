@@ -1,4 +1,7 @@
-"""Values of leaves that native code finds by itself, without asking an evaluator in Python."""
+"""Values of leaves that native code computes, without an evaluator in Python.
+
+Legend: s is a state.
+"""
 
 from . import rules
 from .constants import ONGOING
@@ -15,7 +18,7 @@ ROLLOUT = 3  # the mean result of random games
 
 @jit
 def leaf_value(s, kind, seed, count, scratch):
-    """The value of a state that goes on, for MAX."""
+    """Return the value of an unfinished state, for MAX."""
     if kind == RANDOM:
         return i64(hash_state(s, seed) >> u64(11)) * (2.0 / 9007199254740992.0) - 1.0
     if kind == ROLLOUT:
@@ -25,7 +28,7 @@ def leaf_value(s, kind, seed, count, scratch):
 
 @jit
 def rollout_value(s, seed, count, scratch):
-    """The mean result of `count` random games; which ones depends on the state and the seed only."""
+    """Return the mean result of `count` random games, which depend on the state and the seed only."""
     key = hash_state(s, seed)
     total = 0
     for i in range(count):
@@ -35,7 +38,7 @@ def rollout_value(s, seed, count, scratch):
 
 @jit
 def leaf_values(states, values, kind, seed, count, scratch):
-    """The values of many states: `values` [N] of `states` [N, S]."""
+    """Write the values of `states` [N, S] to `values` [N]."""
     for i in range(len(states)):
         if rules.result(states[i]) != ONGOING:
             values[i] = rules.result(states[i])

@@ -1,7 +1,7 @@
 """Strengths: named opponents from beginner to full, for every game.
 
-They play by the game's shipped network where there is one, else by random games. The weak ones look less far
-ahead and play a share of their moves at random, as people do who overlook things.
+They use the game's shipped network if there is one, else random games. Weak opponents search less deep and
+play a share of their moves at random, like people who overlook moves.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class _Strength(NamedTuple):
     careless: float = 0.0  # share of random moves
 
 
-# Evaluations are limited too, for games whose players place their pieces: there are many ways at first.
+# Evaluations are limited too, for games in which players place their pieces and have many actions at first.
 _STRENGTHS = {
     "beginner": _Strength("Beginner: often moves at random", "greedy:{net}", "uct:30", 0.5),
     "casual": _Strength("Casual: overlooks things", "greedy:{net}", "uct:100", 0.2),
@@ -41,14 +41,14 @@ _STRENGTHS = {
         "Advanced: sees your reply", "expectiminimax:{net},depth=3,evaluations=1000", "uct:3000"
     ),
     "full": _Strength(
-        "Full: the best that we have", "expectiminimax:{net},depth=5,evaluations=3000", "uct:50000"
+        "Full: the strongest search", "expectiminimax:{net},depth=5,evaluations=3000", "uct:50000"
     ),
 }
 STRENGTHS = {name: strength.title for name, strength in _STRENGTHS.items()}  # beginner to full
 
 
 class Careless(Search):
-    """A search that plays a share of its moves at random; its analyses are those of the search inside."""
+    """A search that plays a share of its moves at random. Its analyses are those of the inner search."""
 
     inner: Search
     seed: int
@@ -70,7 +70,7 @@ class Careless(Search):
         return self.inner.stream(state, limit, after, every, ply)
 
     def play(self, state: State, limit: Limit, ply: int = 0) -> int:
-        """The move of the search inside, or any; the same for the same state and seed."""
+        """Return the move of the inner search, or a random one; the same for the same state and seed."""
         rng = np.empty(2, np.uint64)
         open_stream(rng, self.seed, hash_state(state.cells, 0), CHOICE)
         careless = bool(state.legal_actions) and uniform(rng) < self.share
@@ -79,7 +79,7 @@ class Careless(Search):
 
 
 def strength_player(name: str, game: Game) -> Player:
-    """The player of a named strength."""
+    """Return the player of a named strength."""
     if name not in _STRENGTHS:
         close = difflib.get_close_matches(name, _STRENGTHS, n=1)
         hint = f"did you mean {close[0]}? " if close else ""

@@ -1,1 +1,1 @@
-"""Searches: thin objects over kernels, with one interface: analyse, play, stream."""
+"""Searches: thin objects over kernels with one interface: analyse, play, stream."""

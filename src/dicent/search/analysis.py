@@ -1,4 +1,4 @@
-"""Analysis: what a search reports of a position, whatever the search."""
+"""Analysis: the report of a search on a position, the same for every search."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OutcomeInfo:
-    """What one outcome of chance would mean."""
+    """One outcome of chance."""
 
     outcome: int
     text: str
@@ -24,25 +24,25 @@ class OutcomeInfo:
 
 @dataclass(frozen=True)
 class MoveInfo:
-    """What one legal action is worth."""
+    """One legal action."""
 
     action: int
     text: str
     value: float  # for MAX
-    win: float  # for who plays it; draws count half
+    win: float  # win probability of the player to move; draws count half
     visits: int
     proved: bool  # the value is exact
     pv: tuple[str, ...] = ()  # principal variation, this move first; rolls in square brackets
-    by_outcome: tuple[OutcomeInfo, ...] = ()  # where chance is to play next
+    by_outcome: tuple[OutcomeInfo, ...] = ()  # if chance plays next
 
 
 @dataclass(frozen=True)
 class Analysis:
-    """What a search found out about a position.
+    """The report of a search on a position.
 
-    `value` is for MAX. `win` is for the player to move; at a chance state for the player who moves
-    after it, if that is the same after every outcome, else for MAX. A chance state has no `moves`,
-    a decision has no `by_outcome`.
+    `value` is for MAX. `win` is for the player to move; at a chance state for the player who moves after it,
+    if that is the same after every outcome, else for MAX. A chance state has no `moves`, and a decision has
+    no `by_outcome`.
     """
 
     state: State
@@ -57,7 +57,7 @@ class Analysis:
     by_outcome: tuple[OutcomeInfo, ...] = ()
     full: bool = False  # the search stopped because its memory was full
     interrupted: bool = False
-    tree: Group | None = field(default=None, repr=False, compare=False)  # to go on from
+    tree: Group | None = field(default=None, repr=False, compare=False)  # a later search can reuse it
 
     @property
     def best(self) -> int:
@@ -66,7 +66,7 @@ class Analysis:
 
 
 def point_of_view(state: State) -> int:
-    """The player for whom a win probability at this state is told."""
+    """Return the player for whom win probabilities at this state are reported."""
     if state.result is not None or state.to_play != CHANCE:
         return state.to_play if state.to_play in (MAX, MIN) else MAX
     players = {state.apply_outcome(outcome).to_play for outcome, _ in state.outcomes}
@@ -74,5 +74,5 @@ def point_of_view(state: State) -> int:
 
 
 def win_probability(value: float, player: int) -> float:
-    """The share of the points that `player` can expect, draws counted half."""
+    """Return the win probability of `player` behind a value for MAX; draws count half."""
     return min(1.0, max(0.0, (1.0 + player * value) / 2.0))

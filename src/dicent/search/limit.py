@@ -1,4 +1,4 @@
-"""Limit: how much a search may spend, in Python, commands and protocols alike."""
+"""Limit: the budget of a search, the same in Python, commands and protocols."""
 
 import math
 from dataclasses import dataclass
@@ -9,11 +9,11 @@ from dicent.errors import DicentError
 
 @dataclass(frozen=True)
 class Limit:
-    """A budget; whichever part is reached first ends the search. At least one must be given.
+    """A budget. The part that is reached first ends the search; at least one part must be given.
 
-    `time` is in seconds. `nodes` counts states added to the tree, `evaluations` the values asked of
-    the evaluator (an iteration that adds no state counts as one of each). `depth` counts plies, rolls
-    of chance among them; a best-first search ends when an iteration has reached it.
+    `time` is in seconds. `nodes` counts states added to the tree, and `evaluations` values from the evaluator
+    (an iteration that adds no state counts as one of each). `depth` counts plies, including rolls of chance;
+    a best-first search ends when an iteration has reached it.
     """
 
     time: float | None = None

@@ -1,4 +1,4 @@
-"""The pruned form of Expectiminimax: depth first in native code, for evaluators that run there."""
+"""The pruned form of Expectiminimax: depth first, for native evaluators."""
 
 import functools
 import time
@@ -19,7 +19,7 @@ from dicent.search.limit import Limit
 
 MAX_DEPTH = 60
 TABLE = 1 << 16
-STEPS = 200_000  # nodes to a call of the kernel, well under 50 ms
+STEPS = 200_000  # nodes per kernel call, well under 50 ms
 
 
 class _Searched(NamedTuple):
