@@ -1,3 +1,4 @@
+import math
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -5,13 +6,16 @@ from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import HealthCheck, settings
 
 import dicent.games
-from dicent.learn import preflight
+from dicent.learn import preflight, train
 
 torch.set_num_threads(1)  # tests run side by side, and threads that wait for each other are slow then
 GAMES = Path(dicent.games.__file__).parent
 Edit = Callable[..., Path]
+settings.register_profile("any speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any speed")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -58,8 +62,9 @@ def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def quick_preflight(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs look only for a moment at how fast the machine is."""
+    """Time the network only briefly, and write no checkpoint because of the clock."""
     monkeypatch.setattr(preflight, "SECONDS", 0.001)
+    monkeypatch.setattr(train, "FIRST_CHECKPOINT", math.inf)
 
 
 @pytest.fixture
