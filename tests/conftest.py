@@ -1,10 +1,12 @@
 import contextlib
+import math
 import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 import dicent.games
 
@@ -15,6 +17,8 @@ with contextlib.suppress(ModuleNotFoundError):  # tests without networks do not 
 
 GAMES = Path(dicent.games.__file__).parent
 Edit = Callable[..., Path]
+settings.register_profile("any speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any speed")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -61,8 +65,9 @@ def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def quick_preflight(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs look only for a moment at how fast the machine is."""
+    """Time the network only briefly, and write no checkpoint because of the clock."""
     monkeypatch.setattr("dicent.learn.preflight.SECONDS", 0.001)
+    monkeypatch.setattr("dicent.learn.train.FIRST_CHECKPOINT", math.inf)
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """The settings of a run: kept, checked, and named where they are wrong."""
 
+import dataclasses
 import json
 import re
 from pathlib import Path
@@ -10,11 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dicent
-from dicent import DicentError
+from dicent import DicentError, nets
+from dicent.cli import main
 from dicent.evaluate.native import ConstantEvaluator
 from dicent.evaluate.terminal_value import TerminalValue
 from dicent.learn.components import CustomComponents, make_module, make_search, make_self_play
-from dicent.learn.config import PRESETS, config, config_from, preset, read_config
+from dicent.learn.config import PRESETS, Config, config, config_from, preset, read_config
+from dicent.learn.config_sections import CHOICES, SECTION_OF, SECTIONS
 from dicent.learn.train import train
 
 from .running import TINY, quiet, run_to
@@ -149,6 +152,100 @@ def test_what_is_no_toml_is_told(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text("game = \n")
     with pytest.raises(DicentError, match=r"config\.toml is not TOML"):
         train(None, tmp_path)
+
+
+IGNORED = [
+    ({"noise": 0.5}, "noise is 0.5, but search 'descent' ignores it: leave noise out, or set search to puct"),
+    ({"temperature": 0.5}, "temperature is 0.5, but search 'descent' ignores it"),
+    ({"search": "expectiminimax", "whole_descents": True}, "set search to descent or determinized"),
+    ({"search": "puct", "completion": False}, "completion is False, but search 'puct' ignores it"),
+    ({"search": "puct", "selection": "softmax"}, "selection is 'softmax', but search 'puct' ignores it"),
+    (
+        {"filters": 8},
+        "filters is 8, but network 'dense' ignores it",
+    ),
+    ({"network": "residual", "layers": 3}, "layers is 3, but network 'residual' ignores it"),
+    ({"replay_games": 7}, "replay_games is 7, but replay 'plain' ignores it"),
+    ({"replay": "smooth", "replay_states": 7}, "replay_states is 7, but replay 'smooth' ignores it"),
+    ({"mix_weight": 0.2}, "mix_weight is 0.2, but terminal 'gain' ignores it"),
+    ({"terminal": "depth", "mix_weight": 0.2}, "mix_weight is 0.2, but terminal 'depth' ignores it"),
+    ({"horizon": 20}, "horizon is 20, but terminal 'gain' ignores it"),
+]
+
+
+@pytest.mark.parametrize(("given", "complaint"), IGNORED)
+def test_settings_that_would_be_ignored_are_errors(
+    given: dict[str, Any], complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(DicentError, match=re.escape(complaint)):
+        config("laptop", **given)
+    nested: dict[str, dict[str, Any]] = {}
+    for name, value in given.items():
+        nested.setdefault(SECTION_OF[name], {})[name] = value
+    with pytest.raises(DicentError, match=re.escape(complaint)):
+        config_from(nested, "here")
+    with pytest.raises(DicentError, match=re.escape(complaint)):
+        Config(**{section: SECTIONS[section](**table) for section, table in nested.items()})
+    flags = []
+    for name, value in given.items():
+        dashed = name.replace("_", "-")
+        if isinstance(value, bool):
+            flags.append(f"--{dashed}" if value else f"--no-{dashed}")
+        else:
+            flags += [f"--{dashed}", str(value)]
+    assert main(["train", str(tmp_path / "run"), "--games", "1", *flags]) == 1
+    assert complaint in " ".join(capsys.readouterr().err.split())
+
+
+def test_default_values_of_unused_settings_are_accepted() -> None:
+    assert config("laptop", filters=32, noise=0.25) == config()
+
+
+def test_changes_reset_settings_that_no_longer_apply() -> None:
+    dense = config("gpu", network="dense")
+    assert (dense.network.filters, dense.network.width) == (32, None)
+    assert config("alphazero", search="descent").self_play.temperature == 1.0
+    assert dense.replace(network="residual").network.filters == 32
+
+
+def test_unused_settings_are_not_written() -> None:
+    text = config("laptop", games=3).toml()
+    assert "[self_play]\ngames_at_once = 128\n" in text
+    assert "filters" not in text
+    assert "minutes" not in text
+
+
+def test_tables_of_the_file_hold_their_own_settings_only() -> None:
+    with pytest.raises(DicentError, match=r"here: batch belongs to \[learner\], not to \[replay\]"):
+        config_from({"replay": {"batch": 3}}, "here")
+    with pytest.raises(DicentError, match="no setting 'bach'; did you mean batch"):
+        config_from({"learner": {"bach": 3}}, "here")
+
+
+def test_old_names_are_suggested() -> None:
+    with pytest.raises(DicentError, match="no setting 'at_once'; did you mean games_at_once"):
+        config("laptop", at_once=3)
+
+
+def test_flat_names_are_unique_and_sections_take_sections() -> None:
+    names = [field.name for kind in SECTIONS.values() for field in dataclasses.fields(kind)]
+    assert len(set(names)) == len(names)
+    with pytest.raises(DicentError, match=r"search must be a SearchConfig \(got .puct.\)"):
+        Config(search="puct")
+
+
+def test_settings_name_the_built_in_networks() -> None:
+    assert set(CHOICES["network"]) == set(nets.BUILT_IN)
+
+
+def test_help_has_a_group_for_each_section(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["train", "--help"])
+    text = capsys.readouterr().out
+    for section in SECTIONS:
+        assert f"{section.replace('_', '-')} options" in text
+    for name in SECTION_OF:
+        assert name.replace("_", "-") in text
 
 
 def test_only_the_budget_may_change(tmp_path: Path) -> None:

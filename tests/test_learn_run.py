@@ -19,6 +19,7 @@ from dicent import DicentError, load_network, read_records
 from dicent.cli import main
 from dicent.evaluate.network import Network
 from dicent.evaluate.terminal_value import TerminalValue
+from dicent.learn import train as train_module
 from dicent.learn.components import CustomComponents
 from dicent.learn.config import read_config
 from dicent.learn.learner import Learner
@@ -26,6 +27,7 @@ from dicent.learn.measure import scores as measure
 from dicent.learn.replay import SmoothReplayBuffer
 from dicent.learn.report import report
 from dicent.learn.run_folder import RunFolder
+from dicent.learn.run_reader import RunReader
 from dicent.learn.selection import EpsilonGreedy
 from dicent.learn.status import Status
 from dicent.learn.train import Training, train
@@ -134,7 +136,7 @@ def test_another_seed_gives_another_run(tmp_path: Path) -> None:
 
 
 def test_how_often_checkpoints_are_written_does_not_matter(tmp_path: Path) -> None:
-    often, rarely = TINY.replace(checkpoint_seconds=0.02), TINY
+    often, rarely = TINY.replace(checkpoint_seconds=1e-9), TINY
     quiet(often, tmp_path / "often")
     quiet(rarely, tmp_path / "rarely")
     assert everything(tmp_path / "often") == everything(tmp_path / "rarely")
@@ -433,25 +435,30 @@ def test_the_command_needs_a_budget_and_a_preset_that_exists(
     assert "The network is in" in command(str(tmp_path / "run"), *FLAGS)  # nothing was left of the first
 
 
-def test_a_minute_is_a_minute(tmp_path: Path) -> None:
-    """Wall time in all, the last measurement and the report included."""
-    begin = time.monotonic()
-    config = TINY.replace(games=None, minutes=2.5 / 60, measurements=1, ladder_games=2)
-    quiet(config, tmp_path, announce=lambda _: begin_again())
+class FakeTime:
+    """A clock that advances a little whenever it is read."""
 
-    def seconds() -> float:
-        return time.monotonic() - started[0]
+    def __init__(self, step: float) -> None:
+        self.now, self.step = 0.0, step
 
-    assert 2.0 < seconds() < 8.0
-    assert time.monotonic() - begin > 2.0
+    def monotonic(self) -> float:
+        self.now += self.step
+        return self.now
 
 
-started: list[float] = [0.0]
-
-
-def begin_again() -> None:
-    """The clock starts after the preflight."""
-    started[0] = time.monotonic()
+def test_budget_in_minutes_includes_the_last_measurement(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(train_module, "time", FakeTime(0.01))
+    config = TINY.replace(games=None, minutes=10 / 60, measurements=2, ladder_games=2)
+    quiet(config, tmp_path)
+    metrics = RunReader(tmp_path).metrics()
+    assert [row["kind"] for row in metrics].count("strength") == 2
+    assert 9.0 < metrics[-1]["seconds"] < 10.5  # half a second is reserved for the last measurement
+    quiet(config.replace(minutes=12 / 60), tmp_path)
+    state = RunReader(tmp_path).state()
+    assert state is not None
+    assert 11.0 < state.seconds < 12.5  # over both sessions
 
 
 def test_a_missing_tensorboard_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

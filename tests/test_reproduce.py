@@ -40,16 +40,19 @@ TINY = Scale(
     descent={**QUICK, "waves": False, "overlap": True, "batch": 64},
     alphazero=QUICK,
 )
+# On a slow machine every process writes checkpoints before its end. This scale does so on any machine.
+OFTEN = {"checkpoint_seconds": 0.1, "keep_checkpoints": 1}
+SLOW = TINY.replace(descent={**TINY.descent, **OFTEN}, alphazero={**QUICK, **OFTEN})
 KILLED = """
 import os, signal, sys, dicent
 from dicent.learn import preflight
 sys.path.insert(0, {tests!r})
-from test_reproduce import TINY
+from test_reproduce import SLOW
 preflight.SECONDS = 0.01
 def watch(step):
     if step.stage == sys.argv[2] and step.done >= float(sys.argv[3]):
         os.kill(os.getpid(), signal.SIGKILL)
-reproduce(sys.argv[1], TINY, watch=watch)
+reproduce(sys.argv[1], SLOW, watch=watch)
 """
 
 
@@ -151,7 +154,7 @@ def test_killed_again_and_again_it_repeats_no_training_and_no_game(
                 file = path.with_name("network.safetensors")
                 networks[file] = file.read_bytes()
     assert len(networks) == 7
-    assert facts(reproduce(tmp_path, TINY)) == facts(result)
+    assert facts(reproduce(tmp_path, SLOW)) == facts(result)
     assert all_games(tmp_path) == all_games(whole[0])
 
 
@@ -207,11 +210,11 @@ def test_it_goes_on_elsewhere_from_what_was_packed(
         folder = tmp_path / str(number)
         piece.unpack(parts, folder)
         with pytest.raises(KeyboardInterrupt):
-            reproduce(folder, TINY, watch=stop_at(stage, done))
+            reproduce(folder, SLOW, watch=stop_at(stage, done))
         parts += piece.pack(folder, tmp_path / f"{number}.tar")
     piece.unpack(parts, tmp_path / "last")  # the older parts come first, the newer files stay
     assert not list(tmp_path.glob("last/**/replay_buffer.safetensors"))
-    assert facts(reproduce(tmp_path / "last", TINY)) == facts(whole[1])
+    assert facts(reproduce(tmp_path / "last", SLOW)) == facts(whole[1])
     assert all_games(tmp_path / "last") == all_games(whole[0])
     assert len(networks_in(parts)) == 7  # each once
     assert networks_in(piece.pack(tmp_path / "last", tmp_path / "none.tar")) == []
