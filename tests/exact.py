@@ -45,7 +45,7 @@ class Exact:
 
 
 def value_at_horizon(state: dicent.State, depth: int, evaluator: dicent.Evaluator) -> float:
-    """The same with a horizon `depth` plies ahead, where the evaluator judges; rolls are plies too."""
+    """Return the value with a horizon of `depth` plies, rolls included, where the evaluator is asked."""
     if state.result is not None:
         return float(state.result)
     if depth == 0:
@@ -59,7 +59,7 @@ def value_at_horizon(state: dicent.State, depth: int, evaluator: dicent.Evaluato
     return max(values) if state.to_play == MAX else min(values)
 
 
-class Judge(dicent.Evaluator):
+class Table(dicent.Evaluator):
     """The values that a table gives to states by their text; keeps the batches it was asked for."""
 
     def __init__(self, values: dict[str, float]) -> None:
@@ -156,12 +156,11 @@ def without_time(analysis: dicent.Analysis) -> dicent.Analysis:
     return replace(analysis, time=0.0)
 
 
-def written_out(folder: Path, table: str) -> tuple[dicent.Game, Judge]:
-    """A game whose states stand in a table, the first one the start, and a judge of its states.
+def written_out(folder: Path, table: str) -> tuple[dicent.Game, Table]:
+    """Return the game that a table describes, which starts at the first state, and its evaluator.
 
-    A line is a state's name, who is to play (max, min or chance), what the state is judged to be
-    worth, and the states it leads to: `name`, or `name=result` where the game ends, and for chance
-    `name:probability`.
+    A line is a state's name, the player to move (max, min or chance), the value from the evaluator, and the
+    successors: `name`, or `name=result` for a finished game, and for chance `name:probability`.
     """
     lines = [line.split() for line in table.strip().splitlines()]
     to_play = {name: {"max": MAX, "min": MIN, "chance": CHANCE}[kind] for name, kind, *_ in lines}
@@ -190,7 +189,7 @@ def written_out(folder: Path, table: str) -> tuple[dicent.Game, Judge]:
     )
     path = folder / "written_out.py"
     path.write_text(source, encoding="utf-8")
-    return dicent.load(path), Judge({name: float(judged) for name, _, judged, *_ in lines})
+    return dicent.load(path), Table({name: float(value) for name, _, value, *_ in lines})
 
 
 def _padded(numbers: list[int] | list[float], width: int) -> list[float]:

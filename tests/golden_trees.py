@@ -1,6 +1,6 @@
-"""Readable trees, one file a search, that show any change of a search as a diff.
+"""Readable trees, one file per search: any change of a search appears as a diff.
 
-Run as `python tests/golden_trees.py` to write them all anew.
+Run `python tests/golden_trees.py` to rewrite all files.
 """
 
 from pathlib import Path
@@ -37,7 +37,7 @@ class BytePolicy(PolicyEvaluator):
 
 
 def searches() -> dict[str, TreeSearch]:
-    """The searches that have a tree, by the names of their files."""
+    """Return the searches by the names of their files."""
     evaluator = RandomEvaluator(seed=1)
     return {
         "descent": dicent.Descent(evaluator),
@@ -52,12 +52,12 @@ def searches() -> dict[str, TreeSearch]:
 
 
 def path(name: str) -> Path:
-    """The file of a search's tree."""
+    """Return the file of a search."""
     return FOLDER / f"{name}.txt"
 
 
 def grow(name: str, compiled: bool = False) -> str:
-    """The tree of a search and what it reports, as text."""
+    """Return the tree and the analysis of a search as text."""
     game = dicent.make("ewn")
     group = Group(searches()[name], game, compiled=compiled)
     group.begin(0, game.parse(POSITION), LIMIT, SEED)
@@ -68,7 +68,7 @@ def grow(name: str, compiled: bool = False) -> str:
 
 
 def describe(analysis: Analysis) -> list[str]:
-    """An analysis, a line each for the position and its moves."""
+    """Describe an analysis, one line each for the position and its moves."""
     counts = f"depth {analysis.depth} nodes {analysis.nodes} evaluations {analysis.evaluations}"
     proved = " proved" if analysis.proved else ""
     lines = [f"value {analysis.value:.6f} win {analysis.win:.6f} {counts}{proved}"]
@@ -76,7 +76,7 @@ def describe(analysis: Analysis) -> list[str]:
 
 
 def describe_move(move: MoveInfo) -> list[str]:
-    """A move, its principal variation, and what each roll after it would mean."""
+    """Describe a move, its principal variation, and the value after each roll."""
     proved = " proved" if move.proved else ""
     lines = [f"  {move.text} value {move.value:.6f} win {move.win:.6f} visits {move.visits}{proved}"]
     lines.append("    " + " ".join(move.pv))
@@ -86,9 +86,9 @@ def describe_move(move: MoveInfo) -> list[str]:
 
 
 def draw(group: Group) -> list[str]:
-    """The tree from the root down: each state with what it is worth, under the edge that leads to it.
+    """Draw the tree from the root down: each state with its value, below the edge that leads to it.
 
-    A state that was drawn before is named again, without what lies below it.
+    A state that was drawn before is repeated without its children.
     """
     lines: list[str] = []
     drawn: set[int] = set()
@@ -117,14 +117,14 @@ def draw(group: Group) -> list[str]:
 
 
 def label(group: Group, node: int) -> str:
-    """Kind, value, completion and resolution of a node."""
+    """Return kind, value, completion and resolution of a node as text."""
     tree = group.tree
     completion, resolved = int(tree.completion[0, node]), " resolved" if tree.resolved[0, node] else ""
     return f"| {KINDS[int(tree.kind[0, node])]} {tree.value[0, node]:.6f} c {completion}{resolved}"
 
 
 def choice_text(state: State, choice: int) -> str:
-    """An action as people write it, an outcome in square brackets."""
+    """Return an action as text, an outcome in square brackets."""
     if state.is_chance:
         return f"[{state.game.format_outcome(state, choice)}]"
     return state.game.format_action(state, choice)

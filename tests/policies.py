@@ -1,4 +1,4 @@
-"""Policy evaluation: what two fixed players score against each other, exactly."""
+"""Policy evaluation: the exact score of two fixed players against each other."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from dicent.play.chooser import Positions, chooser_of
 
 
 def exact_share(game: dicent.Game, a: str, b: str, starts: list[State]) -> float:
-    """A's share of pairs of games from these start positions, all equally likely.
+    """Return A's share of pairs of games from these start positions, all equally likely.
 
     A player is `random`, or one whose action depends on the position alone.
     """
@@ -18,7 +18,7 @@ def exact_share(game: dicent.Game, a: str, b: str, starts: list[State]) -> float
 
 
 def _mean_value(game: dicent.Game, players: tuple[str, str], starts: list[State]) -> float:
-    """The expected result for the first player, who is MAX. Every step makes a new layer of states."""
+    """Return the expected result for MAX, the first player. Every step makes a new layer of states."""
     layers = []
     layer = dict.fromkeys(starts)
     while layer:
@@ -35,7 +35,7 @@ def _mean_value(game: dicent.Game, players: tuple[str, str], starts: list[State]
 def _edges(
     game: dicent.Game, players: tuple[str, str], states: list[State]
 ) -> dict[State, list[tuple[State, float]]]:
-    """What each state leads to, with probabilities."""
+    """Return the successors of each state with their probabilities."""
     edges: dict[State, list[tuple[State, float]]] = {}
     for state in states:
         edges[state] = [(state.apply_outcome(outcome), p) for outcome, p in state.outcomes]

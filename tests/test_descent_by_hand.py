@@ -8,13 +8,13 @@ import dicent
 from dicent import Descent, Limit, Unbounded
 from dicent.search.group import Group
 
-from .exact import Exact, Judge, written_out
+from .exact import Exact, Table, written_out
 
 Contents = tuple[dict[str, float], dict[str, int]]
 
 #               r
 #         a           b           MAX is to play at r, MIN at a and b, MAX below them.
-#      a1   a2     b1   b2        The third column is what each state is judged to be worth.
+#      a1   a2     b1   b2        The third column is the value from the evaluator.
 #      -1   +1      0    0
 #       0   -1     +1   -1
 TREE = """
@@ -35,7 +35,7 @@ x    min     -0.4   xx=1 xy=0
 y    max      0.8   yx=0 yy=-1
 """
 
-# The judge likes the draw better than the win that is hidden behind `deep`.
+# The evaluator prefers the draw to the win that is hidden behind `deep`.
 HIDDEN = """
 r      max   0.0   draw=0 deep
 deep   min  -0.5   dx=1 dy
@@ -49,12 +49,12 @@ dy     min   0.7   dyx=1 dyy=-1
 
 
 @pytest.fixture
-def tree(tmp_path: Path) -> tuple[dicent.Game, Judge]:
+def tree(tmp_path: Path) -> tuple[dicent.Game, Table]:
     return written_out(tmp_path, TREE)
 
 
 @pytest.fixture
-def chancy(tmp_path: Path) -> tuple[dicent.Game, Judge]:
+def chancy(tmp_path: Path) -> tuple[dicent.Game, Table]:
     return written_out(tmp_path, CHANCY)
 
 
@@ -126,32 +126,32 @@ THIRD_VISITS = SECOND_VISITS | {"r b": 2, "b b2": 1, "b2 b2x": 1}
     ],
 )
 def test_descents_without_chance(
-    tree: tuple[dicent.Game, Judge], nodes: int, values: dict[str, float], visits: dict[str, int]
+    tree: tuple[dicent.Game, Table], nodes: int, values: dict[str, float], visits: dict[str, int]
 ) -> None:
-    game, judge = tree
-    group = searched(Descent(judge, completion=False), game, nodes)
+    game, evaluator = tree
+    group = searched(Descent(evaluator, completion=False), game, nodes)
     assert contents(group) == exactly(values, visits)
     assert group.analysis().nodes == nodes == len(values) - 1  # the root was there before
 
 
 @pytest.mark.parametrize("kind", ["nodes", "evaluations"])
-def test_whole_descents_go_on_to_the_end_whatever_the_limit(
-    tree: tuple[dicent.Game, Judge], kind: str
+def test_whole_descents_continue_to_the_end_beyond_the_limit(
+    tree: tuple[dicent.Game, Table], kind: str
 ) -> None:
-    game, judge = tree
+    game, evaluator = tree
     for budget in (1, 2, 3, 4):  # all within the first descent
-        group = searched(Descent(judge, completion=False, whole=True), game, **{kind: budget})
+        group = searched(Descent(evaluator, completion=False, whole=True), game, **{kind: budget})
         assert contents(group) == exactly(FIRST_VALUES, FIRST_VISITS)
-    cut = searched(Descent(judge, completion=False), game, **{kind: 2})
+    cut = searched(Descent(evaluator, completion=False), game, **{kind: 2})
     assert contents(cut) == exactly({"r": 0.6, "a": 0.6, "b": 0.4}, {"r a": 1})
-    group = searched(Descent(judge, completion=False, whole=True), game, nodes=7)
+    group = searched(Descent(evaluator, completion=False, whole=True), game, nodes=7)
     assert contents(group) == exactly(SECOND_VALUES, SECOND_VISITS)
 
 
-def test_children_are_judged_together_and_once(tree: tuple[dicent.Game, Judge]) -> None:
-    game, judge = tree
-    searched(Descent(judge, completion=False), game, 30)
-    assert judge.asked == [["a", "b"], ["a1", "a2"], ["b1", "b2"]]
+def test_children_are_evaluated_in_one_batch_and_once(tree: tuple[dicent.Game, Table]) -> None:
+    game, evaluator = tree
+    searched(Descent(evaluator, completion=False), game, 30)
+    assert evaluator.asked == [["a", "b"], ["a1", "a2"], ["b1", "b2"]]
 
 
 # Unbounded expands one state an iteration.
@@ -171,14 +171,14 @@ UNBOUNDED = [
 ]
 
 
-def test_unbounded_without_chance(tree: tuple[dicent.Game, Judge]) -> None:
-    game, judge = tree
+def test_unbounded_without_chance(tree: tuple[dicent.Game, Table]) -> None:
+    game, evaluator = tree
     values: dict[str, float] = {}
     visits: dict[str, int] = {}
     for nodes, changed, gone in UNBOUNDED:
         values |= changed
         visits |= gone
-        group = searched(Unbounded(judge, completion=False), game, nodes)
+        group = searched(Unbounded(evaluator, completion=False), game, nodes)
         assert contents(group) == exactly(values, visits), f"after {nodes} nodes"
 
 
@@ -195,8 +195,8 @@ COMPLETED = [
 ]
 
 
-def test_descents_with_completion(tree: tuple[dicent.Game, Judge]) -> None:
-    game, judge = tree
+def test_descents_with_completion(tree: tuple[dicent.Game, Table]) -> None:
+    game, evaluator = tree
     values: dict[str, float] = {}
     visits: dict[str, int] = {}
     proved: dict[str, int] = {}
@@ -204,7 +204,7 @@ def test_descents_with_completion(tree: tuple[dicent.Game, Judge]) -> None:
         values |= changed
         visits |= gone
         proved |= newly_proved
-        group = searched(Descent(judge), game, nodes)
+        group = searched(Descent(evaluator), game, nodes)
         assert contents(group) == exactly(values, visits), f"after {nodes} nodes"
         inner = {name: c for name, c in resolved(group).items() if name[-1] not in "xy"}
         assert inner == proved, f"after {nodes} nodes"
@@ -248,35 +248,36 @@ def sampled(group: Group) -> str:
 
 @pytest.mark.parametrize(("nodes", "expected"), [(6, CHANCY_FIRST), (7, CHANCY_SECOND)])
 def test_descents_with_chance(
-    chancy: tuple[dicent.Game, Judge],
+    chancy: tuple[dicent.Game, Table],
     nodes: int,
     expected: dict[str, tuple[dict[str, float], dict[str, int]]],
 ) -> None:
-    game, judge = chancy
+    game, evaluator = chancy
     seen = set()
     for seed in range(40):
-        group = searched(Descent(judge, completion=False), game, nodes, seed)
+        group = searched(Descent(evaluator, completion=False), game, nodes, seed)
         seen.add(sampled(group))
         assert contents(group) == exactly(*expected[sampled(group)])
     assert seen == set(expected)
 
 
-def test_outcomes_are_sampled_by_their_probability(chancy: tuple[dicent.Game, Judge]) -> None:
-    game, judge = chancy
+def test_outcomes_are_sampled_by_their_probability(chancy: tuple[dicent.Game, Table]) -> None:
+    game, evaluator = chancy
     first = [
-        sampled(searched(Descent(judge, completion=False), game, nodes=6, seed=seed)) for seed in range(400)
+        sampled(searched(Descent(evaluator, completion=False), game, nodes=6, seed=seed))
+        for seed in range(400)
     ]
     assert abs(first.count("x") - 100) < 5 * (400 * 0.25 * 0.75) ** 0.5
 
 
-def test_unbounded_with_chance(chancy: tuple[dicent.Game, Judge]) -> None:
+def test_unbounded_with_chance(chancy: tuple[dicent.Game, Table]) -> None:
     # 1. r: c 0.5, d 0.2. 2. r to c: x -0.4, y 0.8, so c = 0.5. 3. r to c to x or y, as in the descents,
     # but without going on to the end.
-    game, judge = chancy
-    assert contents(searched(Unbounded(judge, completion=False), game, 4)) == exactly(BEFORE, {"r c": 1})
+    game, evaluator = chancy
+    assert contents(searched(Unbounded(evaluator, completion=False), game, 4)) == exactly(BEFORE, {"r c": 1})
     seen = set()
     for seed in range(40):
-        group = searched(Unbounded(judge, completion=False), game, 6, seed)
+        group = searched(Unbounded(evaluator, completion=False), game, 6, seed)
         seen.add(sampled(group))
         values, visits = CHANCY_FIRST[sampled(group)]
         visits = {link: 1 for link in visits if link[0] in "rc"} | {"r c": 2}
@@ -284,46 +285,46 @@ def test_unbounded_with_chance(chancy: tuple[dicent.Game, Judge]) -> None:
     assert seen == {"x", "y"}
 
 
-def test_outcomes_that_are_resolved_are_not_sampled_again(chancy: tuple[dicent.Game, Judge]) -> None:
+def test_resolved_outcomes_are_never_sampled_again(chancy: tuple[dicent.Game, Table]) -> None:
     # x and y are resolved by their first visit, d by its own: c = 0.25 * 0 + 0.75 * 0 = 0, d = 0.
-    game, judge = chancy
+    game, evaluator = chancy
     for seed in range(20):
-        group = searched(Descent(judge), game, 1000, seed)
+        group = searched(Descent(evaluator), game, 1000, seed)
         values, visits = contents(group)
         assert group.analysis().proved
         assert values == pytest.approx({state: Exact().value(game.parse(state)) for state in values})
         assert all(n == 1 for link, n in visits.items() if link != "r c")
 
 
-def test_plain_descent_stalls_where_completion_finds_the_win(tmp_path: Path) -> None:
-    game, judge = written_out(tmp_path, HIDDEN)
-    plain = searched(Descent(judge, completion=False), game, 200).analysis()
+def test_completion_finds_a_win_that_plain_descent_misses(tmp_path: Path) -> None:
+    game, evaluator = written_out(tmp_path, HIDDEN)
+    plain = searched(Descent(evaluator, completion=False), game, 200).analysis()
     assert (plain.value, plain.proved, plain.nodes) == (0, False, 200)
     assert [move.visits for move in plain.moves] == [
         199,
         0,
     ]  # the first descent added two nodes, each other one counts as one
-    assert judge.asked == [["deep"]]
+    assert evaluator.asked == [["deep"]]
 
-    completed = searched(Descent(judge), game, 200).analysis()
+    completed = searched(Descent(evaluator), game, 200).analysis()
     assert (completed.value, completed.proved, completed.nodes) == (1, True, 6)
     assert game.format_action(game.initial_state(), completed.best) == "deep"
 
 
 @pytest.mark.parametrize("limit", [Limit(nodes=50), Limit(evaluations=50), Limit(depth=9), Limit(time=0.02)])
 @pytest.mark.parametrize("search", [Descent, Unbounded])
-def test_every_limit_ends_a_search_that_stalls(
+def test_every_limit_ends_a_stalled_search(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, search: type[Descent], limit: Limit
 ) -> None:
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
-    game, judge = written_out(tmp_path, HIDDEN)
-    analysis = search(judge, completion=False).analyse(game.initial_state(), limit)
+    game, evaluator = written_out(tmp_path, HIDDEN)
+    analysis = search(evaluator, completion=False).analyse(game.initial_state(), limit)
     assert (analysis.value, analysis.moves[0].text) == (0, "draw")
     assert limit.nodes in (None, analysis.nodes)
     assert limit.evaluations in (None, analysis.evaluations)
 
 
-def test_a_hidden_win_of_the_second_player_is_found_too(tmp_path: Path) -> None:
-    game, judge = written_out(tmp_path, HIDDEN_LOSS)
-    analysis = searched(Descent(judge), game, 200).analysis()
+def test_completion_finds_a_hidden_win_of_the_second_player(tmp_path: Path) -> None:
+    game, evaluator = written_out(tmp_path, HIDDEN_LOSS)
+    analysis = searched(Descent(evaluator), game, 200).analysis()
     assert (analysis.value, analysis.proved, analysis.win) == (-1, True, 1)

@@ -1,4 +1,4 @@
-"""Determinized: a search of the game in which every roll is settled beforehand."""
+"""Determinized: a search of the game in which all rolls are known in advance."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -80,17 +80,17 @@ def chi_square(counts: list[int], probabilities: list[float]) -> float:
 
 @pytest.mark.parametrize("name", list(BEST_FIRST))
 @pytest.mark.parametrize("evaluations", [0, 2, 3, 100])
-def test_rolls_that_are_foreseen_are_skipped(tmp_path: Path, name: str, evaluations: int) -> None:
+def test_resolved_rolls_are_skipped(tmp_path: Path, name: str, evaluations: int) -> None:
     (tmp_path / "other").mkdir()
-    game, judge = written_out(tmp_path, FORESEEN)
-    without, judge_without = written_out(tmp_path / "other", WITHOUT_CHANCE)
+    game, evaluator = written_out(tmp_path, FORESEEN)
+    without, evaluator_without = written_out(tmp_path / "other", WITHOUT_CHANCE)
     limit = Limit(evaluations=evaluations)
-    skipping = Determinized(BEST_FIRST[name](judge), 7)  # type: ignore[arg-type]
+    skipping = Determinized(BEST_FIRST[name](evaluator), 7)  # type: ignore[arg-type]
     analysis = skipping.analyse(game.initial_state(), limit)
-    plain = BEST_FIRST[name](judge_without).analyse(without.initial_state(), limit)
+    plain = BEST_FIRST[name](evaluator_without).analyse(without.initial_state(), limit)
     assert (analysis.value, analysis.win, analysis.proved) == (plain.value, plain.win, plain.proved)
     assert (analysis.depth, analysis.evaluations) == (plain.depth, plain.evaluations)
-    assert judge.asked == judge_without.asked
+    assert evaluator.asked == evaluator_without.asked
     for move, plain_move in zip(analysis.moves, plain.moves, strict=True):
         assert move.text.removeprefix("c")[-1] == plain_move.text
         assert (move.value, move.visits, move.proved) == (
@@ -101,11 +101,11 @@ def test_rolls_that_are_foreseen_are_skipped(tmp_path: Path, name: str, evaluati
 
 
 @pytest.mark.parametrize("name", PROVING)
-def test_rolls_that_are_foreseen_change_no_value(tmp_path: Path, name: str) -> None:
-    game, judge = written_out(tmp_path, FORESEEN)
+def test_rolls_with_one_outcome_change_no_value(tmp_path: Path, name: str) -> None:
+    game, evaluator = written_out(tmp_path, FORESEEN)
     state, limit = game.initial_state(), Limit(nodes=1000)
-    analysis = Determinized(BEST_FIRST[name](judge)).analyse(state, limit)  # type: ignore[arg-type]
-    plain = BEST_FIRST[name](judge).analyse(state, limit)
+    analysis = Determinized(BEST_FIRST[name](evaluator)).analyse(state, limit)  # type: ignore[arg-type]
+    plain = BEST_FIRST[name](evaluator).analyse(state, limit)
     assert (analysis.value, analysis.proved, analysis.best) == (plain.value, plain.proved, plain.best)
     assert analysis.value == Exact().value(state)
 
@@ -116,7 +116,7 @@ def outcomes(state: dicent.State, seeds: int) -> list[int]:
     return [counts[outcome] for outcome, _ in state.outcomes]
 
 
-def test_outcomes_come_by_their_probability(tmp_path: Path) -> None:
+def test_outcomes_follow_their_probabilities(tmp_path: Path) -> None:
     # The chi-squares of 5, 2 and 1 degrees of freedom are over these bounds once in 10,000 times.
     game, _ = written_out(tmp_path, UNEQUAL)
     rolls = outcomes(dicent.make("ewn").parse("5/b4/1F3/4e/5 1 -"), 3000)
@@ -125,7 +125,7 @@ def test_outcomes_come_by_their_probability(tmp_path: Path) -> None:
     assert chi_square(outcomes(game.parse("d"), 3000), [0.05, 0.95]) < 15.1
 
 
-def test_rolls_in_a_row_are_independent(tmp_path: Path) -> None:
+def test_consecutive_rolls_are_independent(tmp_path: Path) -> None:
     game, _ = written_out(tmp_path, UNEQUAL)
     pairs: Counter[tuple[int, int]] = Counter()
     for seed in range(4000):
@@ -163,7 +163,7 @@ def test_only_chance_states_have_an_outcome(text: str) -> None:
 
 @pytest.mark.parametrize("name", list(TREES))
 @pytest.mark.parametrize("seed", range(3))
-def test_all_searches_meet_the_same_rolls(name: str, seed: int) -> None:
+def test_all_searches_see_the_same_rolls(name: str, seed: int) -> None:
     search = determinized(name, seed)
     for text in ("15 1 -", "15 2 -", "15 1 6"):  # of both players
         state = dicent.make("dice-nim").parse(text)
@@ -203,11 +203,11 @@ def test_endgames_are_solved_as_if_the_rolls_were_known(name: str, text: str) ->
 
 @pytest.mark.parametrize("name", PROVING)
 @pytest.mark.parametrize("table", [UNEQUAL, LONG], ids=["two rolls", "five rolls"])
-def test_rolls_in_a_row_are_solved(tmp_path: Path, name: str, table: str) -> None:
-    game, judge = written_out(tmp_path, table)
+def test_consecutive_rolls_are_solved(tmp_path: Path, name: str, table: str) -> None:
+    game, evaluator = written_out(tmp_path, table)
     values = set()
     for seed in range(20):
-        search = Determinized(BEST_FIRST[name](judge), seed)  # type: ignore[arg-type]
+        search = Determinized(BEST_FIRST[name](evaluator), seed)  # type: ignore[arg-type]
         exact = Exact(search.outcome)
         for state in (game.initial_state(), game.initial_state().apply(0)):
             analysis = search.analyse(state, Limit(nodes=1000))
@@ -217,7 +217,7 @@ def test_rolls_in_a_row_are_solved(tmp_path: Path, name: str, table: str) -> Non
     assert {-1, 1} <= values
 
 
-def test_the_search_inside_is_not_changed() -> None:
+def test_the_inner_search_is_not_changed() -> None:
     inner = Descent(RandomEvaluator(1))
     state = dicent.make("dice-nim").initial_state()
     before = inner.analyse(state, Limit(nodes=50)).value

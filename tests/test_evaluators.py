@@ -1,4 +1,4 @@
-"""What states are worth to each evaluator, and the wrappers around them."""
+"""Values of evaluators and of the wrappers around them."""
 
 import random
 
@@ -68,7 +68,7 @@ def values_of(evaluator: Evaluator, states: list[State]) -> np.ndarray:
 
 
 class Recorder(Evaluator):
-    """Passes questions on, and remembers them."""
+    """Forwards batches of states, and records them."""
 
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
@@ -102,7 +102,7 @@ def test_random_values_of_different_seeds_differ(one: int, other: int) -> None:
     assert (values_of(RandomEvaluator(one), states) != values_of(RandomEvaluator(other), states)).all()
 
 
-def test_random_values_of_different_seeds_have_nothing_in_common() -> None:
+def test_random_values_of_different_seeds_are_uncorrelated() -> None:
     """A seed must not act like a change of the position, else two evaluators are one in disguise."""
     game = dicent.make("ewn")
     cells = np.full((24, game.state_size), -1, game.state_dtype)
@@ -135,7 +135,7 @@ def test_rollouts_depend_on_state_and_seed_alone() -> None:
     assert not np.array_equal(values, values_of(Rollout(8, seed=4), states))
 
 
-def test_rollout_comes_near_to_playouts() -> None:
+def test_rollout_values_agree_with_rollouts() -> None:
     state = dicent.make("ewn").parse("5/1A3/2B2/1a3/3b1 1 -")
     games = 2000
     value = values_of(Rollout(games, seed=1), [state])[0]
@@ -145,7 +145,7 @@ def test_rollout_comes_near_to_playouts() -> None:
     assert abs(value) < 0.9  # else the bound says little
 
 
-def test_rollout_gives_draws_nothing() -> None:
+def test_rollout_counts_draws_as_zero() -> None:
     state = dicent.make("tic-tac-toe").parse("XOX/XOO/OX. 1")
     assert values_of(Rollout(3), [state]).tolist() == [0.0]
 
@@ -157,7 +157,7 @@ def test_rollout_needs_games(games: int) -> None:
 
 
 @pytest.mark.parametrize("evaluator", [RandomEvaluator(5), Rollout(2, seed=5), ConstantEvaluator()])
-def test_values_inside_a_search_are_those_outside(evaluator: Evaluator) -> None:
+def test_values_in_a_search_equal_direct_evaluation(evaluator: Evaluator) -> None:
     game = dicent.make("ewn")
     group = Group(Descent(evaluator), game)
     group.begin(0, game.parse("5/1A3/2B2/1a3/3b1 1 3"), Limit(nodes=150))
@@ -189,7 +189,7 @@ def test_a_function_gets_the_encodings_of_all_states_at_once() -> None:
     assert values.tolist() == [sum(letter.isupper() for letter in str(state)) for state in states]
 
 
-def test_cached_asks_once_for_each_state() -> None:
+def test_cached_evaluates_each_state_once() -> None:
     states = ongoing_states("ewn")
     inner = Recorder(RandomEvaluator(1))
     cached = Cached(inner)
@@ -201,7 +201,7 @@ def test_cached_asks_once_for_each_state() -> None:
     assert (cached.hits, cached.misses) == (3 * len(states), len(states))
 
 
-def test_cached_forgets_what_was_not_asked_for_longest() -> None:
+def test_cached_drops_the_least_recently_used_state() -> None:
     one, two, three = ongoing_states("ewn")[:3]
     inner = Recorder(RandomEvaluator(1))
     cached = Cached(inner, size=2)
@@ -218,7 +218,7 @@ def test_a_batch_larger_than_the_cache_is_answered() -> None:
         assert np.array_equal(values_of(cached, states), values_of(RandomEvaluator(1), states))
 
 
-def test_cached_tells_games_apart() -> None:
+def test_cached_distinguishes_games() -> None:
     """The same bytes may mean different things in different games."""
     cached = Cached(Function(lambda planes: planes.sum(axis=(1, 2, 3))))
     for name in ("ewn", "ewn:rules=paper", "ewn:hole=true"):
@@ -227,7 +227,7 @@ def test_cached_tells_games_apart() -> None:
 
 
 @pytest.mark.parametrize("size", [0, -5])
-def test_a_cache_needs_room(size: int) -> None:
+def test_a_cache_needs_a_positive_size(size: int) -> None:
     with pytest.raises(DicentError, match="at least 1"):
         Cached(RandomEvaluator(), size=size)
 
@@ -320,7 +320,7 @@ def test_a_network_evaluates_and_does_not_learn() -> None:
     assert np.array_equal(values_of(network, states), values_of(network, states))
 
 
-def test_a_policy_is_not_made_up() -> None:
+def test_a_network_without_a_policy_refuses_to_give_one() -> None:
     states = ongoing_states("ewn")
     with pytest.raises(DicentError, match="no policy"):
         Network(small()).evaluate_with_policy(states[0].game, cells_of(states))

@@ -8,8 +8,8 @@ def recorded(name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", searches())
-def test_tree_is_the_recorded_one(name: str) -> None:
-    """Where a change is meant, `python tests/golden_trees.py` writes the files anew."""
+def test_trees_equal_the_recorded_ones(name: str) -> None:
+    """After an intended change, `python tests/golden_trees.py` rewrites the files."""
     assert grow(name).splitlines() == recorded(name)
 
 

@@ -1,4 +1,4 @@
-"""Searches that advance together find what each would find alone."""
+"""Groups: searches that advance together give the same results as single searches."""
 
 from collections.abc import Callable
 
@@ -78,7 +78,7 @@ def _repeatable_torch() -> None:
 
 
 def found(group: Group, m: int = 0) -> tuple[Analysis, dict[str, bytes]]:
-    """What a member reports, its time set aside, and all that its tree holds."""
+    """Return the analysis of a search, without its time, and the contents of its tree."""
     group.settle()
     tree, analysis = group.tree, group.analysis(m)
     contents = {name: getattr(tree, name)[m, : tree.nodes[m]].tobytes() for name in NODES}
@@ -104,7 +104,7 @@ def together(search: TreeSearch, threads: int = 1, count: int = 8) -> Group:
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", SEARCHES)
-def test_members_find_what_they_find_alone(name: str, threads: int) -> None:
+def test_grouped_searches_equal_single_searches(name: str, threads: int) -> None:
     search = SEARCHES[name]()
     group = together(search, threads)
     group.run()
@@ -112,7 +112,7 @@ def test_members_find_what_they_find_alone(name: str, threads: int) -> None:
         assert found(group, m) == alone(search, POSITIONS[m], LIMITS[m], m)
 
 
-def test_members_with_other_seeds_find_something_else() -> None:
+def test_different_seeds_give_different_trees() -> None:
     """Else the tests above would hold for searches that share one random stream."""
     _, one = alone(SEARCHES["uct"](), POSITIONS[0], LIMITS[0], seed=0)
     _, other = alone(SEARCHES["uct"](), POSITIONS[0], LIMITS[0], seed=1)
@@ -120,7 +120,7 @@ def test_members_with_other_seeds_find_something_else() -> None:
 
 
 @pytest.mark.parametrize("name", SEARCHES)
-def test_native_code_finds_what_plain_python_finds(name: str) -> None:
+def test_native_and_plain_code_grow_the_same_tree(name: str) -> None:
     for state, seed in ((POSITIONS[0], 1), (POSITIONS[4], 2)):
         plain, native = (
             alone(SEARCHES[name](), state, Limit(nodes=150), seed, compiled) for compiled in (False, True)
@@ -130,9 +130,7 @@ def test_native_code_finds_what_plain_python_finds(name: str) -> None:
 
 
 @pytest.mark.parametrize("evaluator", [RandomEvaluator(9), Rollout(3, seed=9)])
-def test_native_values_are_those_of_plain_python(
-    evaluator: Evaluator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_native_and_plain_values_are_equal(evaluator: Evaluator, monkeypatch: pytest.MonkeyPatch) -> None:
     states = np.array([state.cells for state in POSITIONS if state.result is None])
     native = evaluator.evaluate(EWN, states)
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
@@ -141,7 +139,7 @@ def test_native_values_are_those_of_plain_python(
 
 @pytest.mark.parametrize("completion", [True, False])
 @pytest.mark.parametrize("kind", [Descent, Unbounded])
-def test_values_may_come_from_inside_or_outside(kind: type[Descent], completion: bool) -> None:
+def test_native_and_batched_evaluation_grow_the_same_tree(kind: type[Descent], completion: bool) -> None:
     """A search that waits for its values grows the same tree as one that need not."""
     inside, outside = (kind(evaluator, completion) for evaluator in (RandomEvaluator(1), waiting()))
     assert alone(inside, POSITIONS[0], LIMITS[0], 5) == alone(outside, POSITIONS[0], LIMITS[0], 5)
@@ -153,7 +151,7 @@ def waiting() -> Evaluator:
 
 
 @pytest.mark.parametrize("largest", [64, 4096])
-def test_layers_may_be_valued_in_parts(largest: int) -> None:
+def test_layers_may_be_evaluated_in_several_batches(largest: int) -> None:
     inside, outside = Expectiminimax(RandomEvaluator(1)), Expectiminimax(waiting(), largest)
     assert alone(inside, POSITIONS[0], LIMITS[0], 5) == alone(outside, POSITIONS[0], LIMITS[0], 5)
 
@@ -170,7 +168,7 @@ def test_groups_do_not_disturb_each_other() -> None:
 
 
 @pytest.mark.parametrize("name", ["waiting", "puct"])
-def test_a_member_begins_again_while_others_go_on(name: str) -> None:
+def test_a_search_restarts_while_others_continue(name: str) -> None:
     search = SEARCHES[name]()
     group = together(search, count=4)
     for _ in range(12):
@@ -184,7 +182,7 @@ def test_a_member_begins_again_while_others_go_on(name: str) -> None:
     assert found(group, 3) == alone(search, POSITIONS[7], Limit(nodes=200), 11)
 
 
-def test_members_that_never_began_do_nothing() -> None:
+def test_idle_searches_stay_idle() -> None:
     search = Descent(RandomEvaluator(1))
     group = Group(search, EWN, size=3, nodes=ROOM)
     assert not group.step()
@@ -219,7 +217,7 @@ def visits_below(group: Group, state: State) -> int:
     )
 
 
-def test_a_kept_tree_is_gone_on_with() -> None:
+def test_a_search_continues_in_its_tree() -> None:
     group, state = searched(Unbounded(RandomEvaluator(1)))
     nodes, before = int(group.tree.nodes[0]), visits_below(group, state)
     assert before > 0
@@ -228,7 +226,7 @@ def test_a_kept_tree_is_gone_on_with() -> None:
     group.run()
     analysis = group.analysis()
     assert analysis.state == state
-    assert 100 <= analysis.nodes < 120  # what is kept costs nothing
+    assert 100 <= analysis.nodes < 120  # nodes of the earlier search cost nothing
     assert 0 < group.tree.nodes[0] - nodes <= analysis.nodes
     assert {move.action for move in analysis.moves} == set(state.legal_actions)
     assert sum(move.visits for move in analysis.moves) > before
@@ -246,7 +244,7 @@ def test_a_tree_without_the_state_is_dropped(keep: bool) -> None:
 
 
 @pytest.mark.parametrize("name", ["expectiminimax", "uct", "puct"])
-def test_trees_of_use_for_one_root_only_are_not_kept(name: str) -> None:
+def test_searches_without_keeps_tree_start_afresh(name: str) -> None:
     search = SEARCHES[name]()
     group = Group(search, EWN, nodes=ROOM)
     group.begin(0, POSITIONS[0], LIMITS[0], seed=1)
@@ -263,7 +261,7 @@ def leaves(group: Group, m: int) -> np.ndarray:
     return np.flatnonzero((group.tree.first_edge[m, used] == NONE) & (group.tree.kind[m, used] != TERMINAL))
 
 
-def test_a_network_says_the_same_in_any_batch() -> None:
+def test_network_values_do_not_depend_on_the_batch() -> None:
     network = Network(ResidualNetwork(EWN.input_shape, filters=8, blocks=1, hidden=16))
     group = together(Descent(network), count=4)
     group.run()
@@ -298,7 +296,7 @@ class Interrupting(Evaluator):
         return RandomEvaluator(1).evaluate(game, states)
 
 
-def test_what_waited_when_a_search_was_interrupted_gets_its_values_later() -> None:
+def test_leaves_waiting_at_an_interrupt_are_evaluated_later() -> None:
     search = Unbounded(Interrupting())
     first = search.analyse(POSITIONS[0], Limit(nodes=200))
     assert first.interrupted
@@ -310,8 +308,8 @@ def test_what_waited_when_a_search_was_interrupted_gets_its_values_later() -> No
 
 
 @pytest.mark.parametrize("name", ["descent", "unbounded", "uct"])
-def test_the_first_size_of_a_store_does_not_matter(name: str) -> None:
-    """A search whose store has to grow finds what it finds with room from the beginning."""
+def test_the_initial_tree_size_does_not_matter(name: str) -> None:
+    """A search whose tree has to grow finds the same as one with enough room from the start."""
     searches = {
         "descent": dicent.Descent(dicent.RandomEvaluator(1)),
         "unbounded": dicent.Unbounded(dicent.RandomEvaluator(1)),

@@ -1,4 +1,4 @@
-"""Players from one short text."""
+"""Players from short texts."""
 
 import re
 from pathlib import Path
@@ -60,7 +60,7 @@ def test_players_with_a_network(net: Path) -> None:
         assert (player.limit, player.game) == (limit, "ewn")
 
 
-def test_a_run_folder_means_its_latest_network(net: Path, tmp_path: Path) -> None:
+def test_a_run_folder_names_its_latest_network(net: Path, tmp_path: Path) -> None:
     for name in ("000100", "000200"):
         folder = tmp_path / "run" / "checkpoints" / name
         folder.mkdir(parents=True)
@@ -98,7 +98,7 @@ def test_determinized_players() -> None:
         ("puct:random=1", "Puct needs an evaluator with a policy"),
     ],
 )
-def test_what_is_wrong_with_a_text_is_said(text: str, message: str) -> None:
+def test_invalid_texts_are_refused_with_a_reason(text: str, message: str) -> None:
     with pytest.raises(dicent.DicentError, match=re.escape(message)):
         parse_player(text)
 
@@ -121,7 +121,7 @@ def test_players_from_objects() -> None:
 
 @pytest.mark.usefixtures("uncompiled")
 @pytest.mark.parametrize("num_actions", [0, EWN.num_actions])
-def test_networks_that_are_shown_a_game_in_different_ways_play_it_alike(num_actions: int) -> None:
+def test_networks_play_a_game_in_any_encoding(num_actions: int) -> None:
     """`planes` changes no rule, so a network that has learned one way plays the other too."""
     pieces = dicent.make("ewn:planes=pieces")
     network = Network(ResidualNetwork(pieces.input_shape, 4, 1, 8, num_actions=num_actions))
@@ -137,7 +137,7 @@ def test_networks_that_are_shown_a_game_in_different_ways_play_it_alike(num_acti
 
 
 @pytest.mark.usefixtures("uncompiled")
-def test_a_network_that_fits_no_way_is_refused() -> None:
+def test_a_network_with_another_input_shape_is_refused() -> None:
     network = Network(ResidualNetwork((7, 5, 5), 4, 1, 8))
     with pytest.raises(dicent.DicentError, match=r"planes of shape \(7, 5, 5\); ewn has \(33, 5, 5\)"):
         network.evaluate(EWN, EWN.initial_state(1).cells[None])
@@ -155,7 +155,7 @@ def test_the_papers_network_plays_the_papers_rules(game: str) -> None:
 
 @pytest.mark.usefixtures("uncompiled")
 @pytest.mark.parametrize("settings", [None, {"input_shape": 825}, {"input_shape": (825,)}])
-def test_modules_of_ones_own_are_taken_as_they_are(settings: object) -> None:
+def test_custom_modules_are_used_as_they_are(settings: object) -> None:
     module = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(825, 1), torch.nn.Flatten(0))
     module.settings = settings  # type: ignore[assignment]  # which is its own affair
     network = Network(module)
@@ -163,7 +163,7 @@ def test_modules_of_ones_own_are_taken_as_they_are(settings: object) -> None:
     assert network.evaluate(EWN, EWN.initial_state(1).cells[None]).shape == (1,)
 
 
-def test_a_game_from_a_file_can_be_shown_in_another_way(
+def test_a_game_from_a_file_can_have_another_encoding(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = Path(dicent.games.__file__).with_name("ewn").joinpath("rules.py").read_text(encoding="utf-8")
@@ -179,7 +179,7 @@ def test_a_game_from_a_file_can_be_shown_in_another_way(
 
 
 @pytest.mark.usefixtures("uncompiled")
-def test_a_match_goes_on_though_its_game_is_shown_in_another_way(tmp_path: Path) -> None:
+def test_a_match_resumes_with_another_encoding(tmp_path: Path) -> None:
     file = tmp_path / "games.jsonl"
     first = dicent.play_match("random", "random", "ewn:planes=pieces", 4, record=file)
     again = dicent.play_match("random", "random", "ewn", 8, record=file)

@@ -74,7 +74,7 @@ def best(search: Search, state: State, simulations: int) -> str:
         (TIC_TAC_TOE, "X../.O./..X 2", None),  # an edge: a corner loses to a fork
     ],
 )
-def test_uct_sees_tactics(game: Game, text: str, move: str | None) -> None:
+def test_uct_finds_tactical_moves(game: Game, text: str, move: str | None) -> None:
     found = best(Uct(seed=1), game.parse(text), 600)
     assert found == move if move else found in ("b3", "b1", "a2", "c2")
 
@@ -109,7 +109,7 @@ def test_exploration_spreads_simulations() -> None:
 
 
 @pytest.mark.parametrize("arguments", [{"rollouts": 0}, {"exploration": -1}, {"exploration": math.nan}])
-def test_uct_refuses_what_makes_no_search(arguments: dict[str, float]) -> None:
+def test_uct_refuses_invalid_arguments(arguments: dict[str, float]) -> None:
     with pytest.raises(DicentError):
         Uct(**arguments)
 
@@ -196,7 +196,7 @@ def visits(search: Puct, state: State, simulations: int) -> dict[int, int]:
 
 
 def visits_by_hand(simulations: int, value: float, exploration: float) -> dict[int, int]:
-    """What Q + c P sqrt(N) / (1 + n) says where all states have one value; one simulation is the root's."""
+    """Return the visits by Q + c P sqrt(N) / (1 + n) if all states have one value; the root takes one."""
     priors = np.exp(LOGITS) / np.exp(LOGITS).sum()
     counts = np.zeros(7, int)
     for n in range(1, simulations):
@@ -222,7 +222,7 @@ def test_visits_have_the_order_of_the_priors() -> None:
 
 
 @pytest.mark.usefixtures("uncompiled")
-def test_priors_of_illegal_actions_go_to_the_legal() -> None:
+def test_priors_are_normalised_over_legal_actions() -> None:
     state = TIC_TAC_TOE.parse("XOX/.../.O. 1")
     group = Group(fixed(logits=(9.0, 9.0, 9.0, 1.0, 2.0, 3.0, 0.0, 9.0, -1.0)), TIC_TAC_TOE)
     group.begin(0, state, Limit(evaluations=2))
@@ -253,7 +253,7 @@ def test_values_are_means_for_max(state: State) -> None:
 
 
 @pytest.mark.usefixtures("uncompiled")
-def test_ends_count_as_they_are() -> None:
+def test_finished_states_count_with_their_results() -> None:
     state = TIC_TAC_TOE.parse("XO./XO./... 1")  # O threatens, and X wins at once
     search = fixed(-0.5, logits=(0.0,) * 9)
     analysis = search.analyse(state, Limit(evaluations=200))
@@ -264,7 +264,7 @@ def test_ends_count_as_they_are() -> None:
 
 
 @pytest.mark.usefixtures("uncompiled")
-def test_without_noise_seeds_do_not_matter_where_there_is_no_chance() -> None:
+def test_without_noise_and_chance_seeds_change_nothing() -> None:
     assert visits(fixed(seed=1), COLUMNS, 60) == visits(fixed(seed=2), COLUMNS, 60)
 
 
@@ -276,7 +276,7 @@ def test_noise_depends_on_the_seed() -> None:
 
 
 @pytest.mark.usefixtures("uncompiled")
-def test_full_noise_forgets_the_priors() -> None:
+def test_full_noise_replaces_the_priors() -> None:
     """Drawn from a Dirichlet distribution, every action is the favourite of some seeds."""
     favourites = {
         max(counted, key=counted.__getitem__)
@@ -318,7 +318,7 @@ def test_normal_variates_have_their_distribution() -> None:
 
 
 def noise_of(alpha: float, moves: int = 1, compiled: bool = False, noise: float = 0.25) -> np.ndarray:
-    """The noise [moves, 3, 7] of three members, whose seeds are 1, 2 and 1."""
+    """Return the noise [moves, 3, 7] of three searches with seeds 1, 2 and 1."""
     group = Group(fixed(noise=noise, alpha=alpha), CONNECT_FOUR, 3, compiled=compiled)
     for m, seed in enumerate((1, 2, 1)):
         group.begin(m, COLUMNS, Limit(evaluations=2), seed)
@@ -330,7 +330,7 @@ def noise_of(alpha: float, moves: int = 1, compiled: bool = False, noise: float 
     return np.array(seen)
 
 
-def test_noise_depends_on_the_members_stream_alone_and_is_new_for_every_move() -> None:
+def test_noise_depends_on_the_random_stream_only_and_differs_by_move() -> None:
     noise = noise_of(0.3, moves=4)
     assert (noise[:, 0] == noise[:, 2]).all()
     assert len(np.unique(noise[:, :2])) == 4 * 2 * 7
@@ -342,7 +342,7 @@ def test_noise_is_the_same_compiled_and_uncompiled(alpha: float) -> None:
 
 
 @pytest.mark.parametrize("alpha", [1e-300, 1e-3, 1e9])
-def test_noise_is_a_share_whatever_alpha_is(alpha: float) -> None:
+def test_noise_sums_to_one_for_every_alpha(alpha: float) -> None:
     noise = noise_of(alpha, 20)
     shares = noise / noise.sum(axis=2, keepdims=True)
     assert (noise > 0).all()
@@ -350,7 +350,7 @@ def test_noise_is_a_share_whatever_alpha_is(alpha: float) -> None:
 
 
 @pytest.mark.parametrize("alpha", [0.01, 0.3, 3.0])
-def test_shares_of_the_noise_have_a_dirichlet_distribution(alpha: float) -> None:
+def test_noise_has_a_dirichlet_distribution(alpha: float) -> None:
     """Also where alpha is so small that in most cases one action has nearly all."""
     ours = noise_of(alpha, 1000)[:, 0]
     largest = (ours / ours.sum(axis=1, keepdims=True)).max(axis=1)
@@ -358,7 +358,7 @@ def test_shares_of_the_noise_have_a_dirichlet_distribution(alpha: float) -> None
     assert distance(largest, theirs) < 1.95 * math.sqrt(1.1 / 1000)
 
 
-def test_without_noise_nothing_is_drawn() -> None:
+def test_without_noise_no_random_numbers_are_drawn() -> None:
     group = Group(fixed(), CONNECT_FOUR, compiled=False)
     group.begin(0, COLUMNS, Limit(evaluations=2), 1)
     assert group.searches.rng[0].tolist() == stream(1).tolist()
@@ -387,7 +387,7 @@ def test_actions_are_sampled_by_their_visits(temperature: float, monkeypatch: py
 
 
 @pytest.mark.usefixtures("uncompiled")
-def test_a_game_has_1600_simulations_a_move_by_default() -> None:
+def test_default_limit_is_1600_simulations_per_move() -> None:
     evaluator = Recorder()
     assert Puct(evaluator).play(OPENING) in OPENING.legal_actions
     assert len(evaluator.values) == 1600
@@ -409,7 +409,7 @@ def test_puct_needs_a_policy() -> None:
         {"noise": math.nan},
     ],
 )
-def test_puct_refuses_what_makes_no_search(arguments: dict[str, float]) -> None:
+def test_puct_refuses_invalid_arguments(arguments: dict[str, float]) -> None:
     with pytest.raises(DicentError):
         fixed(**arguments)
 
@@ -417,7 +417,7 @@ def test_puct_refuses_what_makes_no_search(arguments: dict[str, float]) -> None:
 # Both
 
 
-def from_a_small_store(search: TreeSearch, simulations: int) -> Group:
+def from_a_small_tree(search: TreeSearch, simulations: int) -> Group:
     """A search that has to ask for more memory again and again."""
     group = Group(search, CONNECT_FOUR, nodes=16)
     group.begin(0, COLUMNS, Limit(evaluations=simulations))
@@ -429,9 +429,9 @@ def from_a_small_store(search: TreeSearch, simulations: int) -> Group:
 
 @pytest.mark.usefixtures("uncompiled")
 @pytest.mark.parametrize("search", [Uct(), Puct(BytePolicy())])
-def test_a_tree_grows_where_it_is_visited(search: TreeSearch) -> None:
-    """The second visit of a state goes on to the states after it, however large the store was."""
-    tree = from_a_small_store(search, 300).tree
+def test_nodes_are_added_at_their_first_visit(search: TreeSearch) -> None:
+    """The second visit of a state continues to its children, whatever the size of the tree was."""
+    tree = from_a_small_tree(search, 300).tree
     edges = np.flatnonzero(tree.visits[0, : tree.edges[0]] >= 2)
     children = tree.child[0, edges]
     inner = children[tree.kind[0, children] != TERMINAL]
@@ -440,13 +440,13 @@ def test_a_tree_grows_where_it_is_visited(search: TreeSearch) -> None:
 
 
 @pytest.mark.usefixtures("uncompiled")
-def test_memory_does_not_change_values() -> None:
-    assert from_a_small_store(fixed(0.25), 40).analysis().value == pytest.approx(0.25)
+def test_tree_growth_does_not_change_values() -> None:
+    assert from_a_small_tree(fixed(0.25), 40).analysis().value == pytest.approx(0.25)
 
 
 @pytest.mark.usefixtures("uncompiled")
 @pytest.mark.parametrize("search", [Uct(seed=2), Puct(BytePolicy(), seed=2)])
-def test_variations_are_of_tried_moves(search: TreeSearch) -> None:
+def test_variations_contain_tried_moves_only(search: TreeSearch) -> None:
     for simulations in (2, 5, 30):
         analysis = search.analyse(OPENING, Limit(evaluations=simulations))
         assert all(len(move.pv) <= analysis.depth for move in analysis.moves)

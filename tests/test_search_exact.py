@@ -1,4 +1,4 @@
-"""Searches against exact values: of another program, of brute force, and known ones."""
+"""Searches against exact values: from another program, from brute force, and from theory."""
 
 import json
 import random
@@ -87,7 +87,7 @@ def close(value: float) -> Any:
 
 
 def check_proved(analysis: dicent.Analysis, exact: Exact) -> None:
-    """Whatever is called proved is exact."""
+    """Check that proved values are exact."""
     if analysis.proved:
         assert analysis.value == close(exact.value(analysis.state))
     for move in analysis.moves:
@@ -105,7 +105,7 @@ def test_brute_force_agrees_with_the_records(variant: str) -> None:
             assert Exact().value(position(record)) == close(2 * record["p_win_to_move"] - 1)
 
 
-def test_the_records_are_here() -> None:
+def test_all_records_are_present() -> None:
     assert {variant: len(records(variant)) for variant in OPTIONS.values()} == {
         "ewn": 65,
         "ewn:rules=paper": 29,
@@ -130,7 +130,7 @@ def test_endgames_are_solved(search: str) -> None:
 
 
 @pytest.mark.parametrize("search", list(SEARCHES))
-def test_moves_after_each_roll(search: str) -> None:
+def test_best_moves_after_each_roll_are_exact(search: str) -> None:
     for seed, record in enumerate(records("ewn")):
         if steps_left(record) > 15:
             continue
@@ -154,7 +154,7 @@ def test_every_evaluator_leads_to_the_same_value(search: str) -> None:
 
 
 @pytest.mark.parametrize("search", list(SEARCHES))
-def test_colours_swapped(search: str) -> None:
+def test_swapping_colours_negates_values(search: str) -> None:
     for record in [record for record in records("ewn") if 12 <= steps_left(record) <= 14]:
         image = next(symmetry.state for symmetry in position(record).symmetries if symmetry.sign == -1)
         analysis = SEARCHES[search](3).analyse(image, ENOUGH)
@@ -184,7 +184,7 @@ def random_endgame(seed: int) -> dicent.State:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_random_endgames(seed: int) -> None:
+def test_random_endgames_are_solved(seed: int) -> None:
     state, exact = random_endgame(seed), Exact()
     after_roll = state.apply_outcome(seed % 6)
     for build in SEARCHES.values():
@@ -210,7 +210,7 @@ EXACT = Exact()
     seed=st.integers(0, 2**40),
     nodes=st.integers(0, 400),
 )
-def test_what_is_proved_is_exact_after_any_budget(
+def test_proved_values_are_exact_after_any_budget(
     number: int, die: str, search: Callable[[int], dicent.Search], seed: int, nodes: int
 ) -> None:
     small = [record for record in records("ewn") if steps_left(record) <= 15]
@@ -257,7 +257,7 @@ def test_connect_four_on_a_board_of_four_by_four_is_a_draw(search: str) -> None:
 
 
 def positions_of_random_games(game: dicent.Game, games: int) -> Iterator[dicent.State]:
-    """One position of each game that goes on."""
+    """Yield one unfinished position of each game."""
     for seed in range(games):
         chooser = random.Random(seed)
         state = game.initial_state(seed)
@@ -310,7 +310,7 @@ class Oracle(PolicyEvaluator):
 
 @pytest.mark.usefixtures("uncompiled")
 @pytest.mark.parametrize("text", ["7 1 -", "9 2 -", "6 1 3", "9 2 5"])
-def test_one_ply_with_perfect_judgement_is_exact(text: str) -> None:
+def test_one_ply_with_exact_values_is_exact(text: str) -> None:
     oracle, state = Oracle(), make("dice-nim").parse(text)
     for search in (dicent.Greedy(oracle), Descent(oracle), Unbounded(oracle), Expectiminimax(oracle)):
         analysis = search.analyse(state, Limit(nodes=0))
@@ -321,7 +321,7 @@ def test_one_ply_with_perfect_judgement_is_exact(text: str) -> None:
 
 @pytest.mark.usefixtures("uncompiled")
 @pytest.mark.parametrize("search", [dicent.Uct(), dicent.Puct(Oracle())], ids=["uct", "puct"])
-def test_simulations_come_near_the_exact_value(search: dicent.Search) -> None:
+def test_simulations_approach_the_exact_value(search: dicent.Search) -> None:
     exact = Exact()
     for text in ("5 1 2", "6 2 3"):
         state = make("dice-nim").parse(text)

@@ -1,4 +1,4 @@
-"""What every search promises: budgets, roots of all kinds, being watched, being stopped, going on."""
+"""The contract of every search: limits, roots of all kinds, streams, interrupts, continuing."""
 
 import _thread
 import math
@@ -46,7 +46,7 @@ def states(*games: str) -> Iterator[dicent.State]:
 @every_tree
 @pytest.mark.parametrize("kind", ["nodes", "evaluations"])
 @pytest.mark.parametrize("budget", [0, 1, 5, 40, 111])
-def test_nodes_and_evaluations(name: str, kind: str, budget: int) -> None:
+def test_limits_of_nodes_and_evaluations_hold(name: str, kind: str, budget: int) -> None:
     for state in states("ewn"):
         analysis = ALL[name]().analyse(state, Limit(**{kind: budget}))
         check_usable(analysis)
@@ -57,12 +57,12 @@ def test_nodes_and_evaluations(name: str, kind: str, budget: int) -> None:
 
 @every_tree
 @pytest.mark.parametrize("depth", [0, 1, 2, 5])
-def test_depth(name: str, depth: int) -> None:
+def test_limit_of_depth_holds(name: str, depth: int) -> None:
     for state in states("ewn"):
         analysis = ALL[name]().analyse(state, Limit(depth=depth))
         check_usable(analysis)
         check_order(name, analysis)
-        beyond = name in ("uct", "puct")  # a simulation goes on through chance to a decision
+        beyond = name in ("uct", "puct")  # a simulation continues through chance to a decision
         assert analysis.proved or max(1, depth) <= analysis.depth <= max(1, depth) + beyond
 
 
@@ -70,7 +70,7 @@ def test_depth(name: str, depth: int) -> None:
     ("kind", "budget", "beyond"),
     [("nodes", 40, EXPANSION), ("evaluations", 40, EXPANSION), ("depth", 0, 1), ("depth", 3, 0)],
 )
-def test_limits_of_a_search_that_prunes(kind: str, budget: int, beyond: int) -> None:
+def test_limits_hold_with_pruning(kind: str, budget: int, beyond: int) -> None:
     for state in states("ewn"):
         analysis = ALL["pruned expectiminimax"]().analyse(state, Limit(time=2, **{kind: budget}))
         check_usable(analysis)
@@ -79,7 +79,7 @@ def test_limits_of_a_search_that_prunes(kind: str, budget: int, beyond: int) -> 
 
 @every_search
 @pytest.mark.parametrize("seconds", [0, 0.05])
-def test_time(name: str, seconds: float) -> None:
+def test_limit_of_time_holds(name: str, seconds: float) -> None:
     for text in ("60 1 -", "60 2 3"):
         begin = time.perf_counter()
         analysis = ALL[name]().analyse(dicent.make("dice-nim:stones=60").parse(text), Limit(time=seconds))
@@ -96,7 +96,7 @@ def test_time(name: str, seconds: float) -> None:
         ("depth", Limit(nodes=10_000, evaluations=10_000, depth=4, time=600)),
     ],
 )
-def test_whichever_limit_comes_first(name: str, kind: str, limit: Limit) -> None:
+def test_the_first_limit_reached_ends_the_search(name: str, kind: str, limit: Limit) -> None:
     analysis = ALL[name]().analyse(dicent.make("dice-nim:stones=60").initial_state(), limit)
     check_usable(analysis)
     most, beyond = getattr(limit, kind), 1 if kind == "depth" else EXPANSION
@@ -105,7 +105,7 @@ def test_whichever_limit_comes_first(name: str, kind: str, limit: Limit) -> None
 
 
 @every_tree
-def test_a_depth_that_the_game_does_not_have(name: str) -> None:
+def test_a_depth_beyond_the_game_ends_the_search(name: str) -> None:
     begin = time.perf_counter()
     state = dicent.make("dice-nim").parse("3 1 2")
     for analysis in ALL[name]().stream(state, Limit(depth=100), every=1):
@@ -114,7 +114,7 @@ def test_a_depth_that_the_game_does_not_have(name: str) -> None:
 
 
 @pytest.mark.parametrize("endless", [math.inf, 2**80])
-def test_limits_without_end(endless: Any) -> None:
+def test_infinite_limits_are_accepted(endless: Any) -> None:
     search, state = Descent(dicent.RandomEvaluator(1)), dicent.make("dice-nim").initial_state()
     few = search.analyse(state, Limit(nodes=20))
     limit = Limit(nodes=20, evaluations=endless, depth=endless, time=endless)
@@ -134,7 +134,7 @@ def test_limits_without_end(endless: Any) -> None:
         ({"time": 1, "depth": -3}, r"Limit\(depth=-3\)"),
     ],
 )
-def test_bad_limits(wrong: dict[str, Any], message: str) -> None:
+def test_invalid_limits_are_refused(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(DicentError, match=message):
         Limit(**wrong)
 
@@ -174,7 +174,7 @@ def test_chance_roots(name: str) -> None:
 
 
 @every_search
-def test_decisions_are_the_same_each_time(name: str) -> None:
+def test_the_same_seed_gives_the_same_decision(name: str) -> None:
     for state in states():
         first, second = (ALL[name]().analyse(state, Limit(nodes=50)) for _ in range(2))
         assert without_time(first) == without_time(second)
@@ -201,7 +201,7 @@ def test_puct_with_a_network(temperature: float, limit: Limit) -> None:
     assert search.play(state, limit) in state.legal_actions
 
 
-# What an analysis says
+# Contents of an analysis
 
 
 @pytest.mark.parametrize("name", [name for name in ALL if name not in ("uct", "puct", "random")])
@@ -216,13 +216,13 @@ def test_outcomes_average_to_the_value(name: str, nodes: int) -> None:
                 assert mean == pytest.approx(info.value, abs=1e-9)
 
 
-def test_wins_at_chance_states_are_for_who_moves_next(tmp_path: Path) -> None:
+def test_win_probability_at_chance_is_for_the_next_player(tmp_path: Path) -> None:
     for text, player in (("9 1 -", 1), ("9 2 -", -1)):
         analysis = dicent.Uct().analyse(dicent.make("dice-nim").parse(text), Limit(nodes=40))
         assert analysis.win == pytest.approx((1 + player * analysis.value) / 2)
     either = "c chance 0 x:0.5 y:0.5\nx max 0.5 xx=1 xy=0\ny min 0.5 yx=1 yy=0\n"
-    game, judge = written_out(tmp_path, either)
-    analysis = Descent(judge).analyse(game.initial_state(), Limit(nodes=50))
+    game, evaluator = written_out(tmp_path, either)
+    analysis = Descent(evaluator).analyse(game.initial_state(), Limit(nodes=50))
     assert (analysis.value, analysis.win) == (0.5, 0.75)  # either may move next, so for MAX
 
 
@@ -233,15 +233,15 @@ def in_group(search: dicent.Search, text: str, size: int, nodes: int, limit: Lim
     state = dicent.make("ewn").parse(text)
     tree_search = search.inner if isinstance(search, Determinized) else search
     group = Group(tree_search, state.game, size, nodes)  # type: ignore[arg-type]
-    for member in range(size):
-        group.begin(member, state, limit, seed=member)
+    for row in range(size):
+        group.begin(row, state, limit, seed=row)
     group.run()
     group.settle()
-    return [group.analysis(member) for member in range(size)]
+    return [group.analysis(row) for row in range(size)]
 
 
 @every_tree
-def test_full_stores_end_the_searches_of_a_group(name: str) -> None:
+def test_full_trees_end_the_searches_of_a_group(name: str) -> None:
     for analysis in in_group(TREES[name](), START, size=2, nodes=100, limit=Limit(nodes=100_000)):
         assert analysis.full
         assert 30 < analysis.nodes < 2000
@@ -250,7 +250,7 @@ def test_full_stores_end_the_searches_of_a_group(name: str) -> None:
 
 
 @every_tree
-def test_the_store_of_one_search_grows(name: str) -> None:
+def test_the_tree_of_a_single_search_grows(name: str) -> None:
     (analysis,) = in_group(TREES[name](), START, size=1, nodes=32, limit=Limit(nodes=400))
     assert not analysis.full
     assert 400 <= analysis.nodes <= 400 + EXPANSION
@@ -259,14 +259,14 @@ def test_the_store_of_one_search_grows(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["descent", "unbounded", "expectiminimax"])
-def test_proofs_in_a_store_that_grows(name: str) -> None:
+def test_a_growing_tree_proves_the_same(name: str) -> None:
     text, limit = "5/3D1/1AF2/e4/5 1 4", Limit(nodes=100_000)
     whole = TREES[name]().analyse(dicent.make("ewn").parse(text), limit)
     (grown,) = in_group(TREES[name](), text, size=1, nodes=32, limit=limit)
     assert (grown.proved, grown.value) == (whole.proved, pytest.approx(whole.value)) == (True, grown.value)
 
 
-def test_growing_makes_up_no_values() -> None:
+def test_growing_leaves_values_unchanged() -> None:
     for build in ASKING.values():
         search = build(Asked(value=0.5))
         (analysis,) = in_group(search, START, size=1, nodes=16, limit=Limit(nodes=60, depth=6))
@@ -280,7 +280,7 @@ asking = pytest.mark.parametrize("name", list(ASKING))
 
 @asking
 @pytest.mark.parametrize("calls", [0, 1, 2, 5])
-def test_ctrl_c_returns_what_is_known(name: str, calls: int) -> None:
+def test_ctrl_c_returns_the_analysis_so_far(name: str, calls: int) -> None:
     for state in (dicent.make("ewn").parse(START), dicent.make("tic-tac-toe").initial_state()):
         analysis = ASKING[name](Asked(calls)).analyse(state, Limit(nodes=100_000))
         assert analysis.interrupted
@@ -288,7 +288,7 @@ def test_ctrl_c_returns_what_is_known(name: str, calls: int) -> None:
         assert not ASKING[name](Asked()).analyse(state, Limit(nodes=10)).interrupted
 
 
-def test_ctrl_c_ends_a_search_that_prunes() -> None:
+def test_ctrl_c_ends_a_pruning_search() -> None:
     search, state = ALL["pruned expectiminimax"](), dicent.make("ewn").parse(START)
     threading.Timer(0.3, _thread.interrupt_main).start()
     try:
@@ -302,7 +302,7 @@ def test_ctrl_c_ends_a_search_that_prunes() -> None:
 
 @asking
 @pytest.mark.parametrize("calls", [1, 2, 3, 4])
-def test_values_that_did_not_come_are_not_made_up(name: str, calls: int) -> None:
+def test_missing_values_are_not_invented_after_ctrl_c(name: str, calls: int) -> None:
     search, state = ASKING[name](Asked(calls, value=0.5)), dicent.make("tic-tac-toe").initial_state()
     stopped = search.analyse(state, Limit(nodes=1000))
     for analysis in (stopped, search.analyse(state, Limit(nodes=30, depth=3), after=stopped)):
@@ -310,7 +310,7 @@ def test_values_that_did_not_come_are_not_made_up(name: str, calls: int) -> None
 
 
 @asking
-def test_a_stream_grows(name: str) -> None:
+def test_a_stream_yields_growing_analyses(name: str) -> None:
     watched = list(TREES[name]().stream(dicent.make("ewn").parse(START), Limit(nodes=200), every=0))
     assert len(watched) > 2
     assert watched[-1].nodes >= 200
@@ -320,14 +320,14 @@ def test_a_stream_grows(name: str) -> None:
 
 
 @asking
-def test_watching_a_search_does_not_change_it(name: str) -> None:
+def test_reading_a_search_does_not_change_it(name: str) -> None:
     for state in states("ewn"):
         *_, last = TREES[name]().stream(state, Limit(nodes=200), every=0)
         assert without_time(last) == without_time(TREES[name]().analyse(state, Limit(nodes=200)))
 
 
 @asking
-def test_a_stream_can_be_left(name: str) -> None:
+def test_a_stream_can_be_abandoned(name: str) -> None:
     search, state = TREES[name](), dicent.make("ewn").parse(START)
     for analysis in search.stream(state, Limit(time=600), every=0):
         if analysis.nodes > 30:
@@ -340,7 +340,7 @@ def test_a_stream_can_be_left(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["descent", "plain descent", "unbounded", "asking descent"])
-def test_going_on_keeps_the_tree(name: str) -> None:
+def test_continuing_reuses_the_tree(name: str) -> None:
     search, state = TREES[name](), dicent.make("ewn").parse(START)
     first = search.analyse(state, Limit(nodes=300))
     more = search.analyse(state, Limit(nodes=300), after=first)
@@ -353,7 +353,7 @@ def test_going_on_keeps_the_tree(name: str) -> None:
     assert sum(move.visits for move in search.analyse(rolled, Limit(nodes=0), after=more).moves) > 1
 
 
-def test_going_on_in_a_determinization() -> None:
+def test_continuing_reuses_the_tree_of_a_determinization() -> None:
     search, state = Determinized(Descent(dicent.RandomEvaluator(1)), 1), dicent.make("ewn").parse(START)
     first = search.analyse(state, Limit(nodes=300))
     to_roll = state.apply(first.best)
@@ -362,7 +362,7 @@ def test_going_on_in_a_determinization() -> None:
 
 
 @pytest.mark.parametrize("name", ["descent", "unbounded"])
-def test_going_on_saves_evaluations(name: str) -> None:
+def test_continuing_saves_evaluations(name: str) -> None:
     search, state = TREES[name](), dicent.make("ewn").parse("5/3D1/1AF2/e4/5 1 4")
     whole = search.analyse(state, Limit(nodes=100_000))
     part = search.analyse(state, Limit(nodes=whole.nodes // 2))
@@ -372,7 +372,7 @@ def test_going_on_saves_evaluations(name: str) -> None:
 
 
 @every_tree
-def test_going_on_elsewhere_is_a_new_search(name: str) -> None:
+def test_continuing_at_an_unrelated_state_starts_afresh(name: str) -> None:
     search = TREES[name]()
     first = search.analyse(dicent.make("ewn").parse(START), Limit(nodes=100))
     for state in list(states("ewn"))[1:]:
@@ -383,7 +383,7 @@ def test_going_on_elsewhere_is_a_new_search(name: str) -> None:
 
 
 @pytest.mark.parametrize(("game", "text"), [("ewn:rules=paper", START), ("dice-nim", "15 1 -")])
-def test_going_on_in_another_game_is_a_new_search(game: str, text: str) -> None:
+def test_continuing_in_another_game_starts_afresh(game: str, text: str) -> None:
     search, state = Descent(dicent.RandomEvaluator(1)), dicent.make(game).parse(text)
     fresh = search.analyse(state, Limit(nodes=200))
     first = search.analyse(dicent.make("ewn").parse(START), Limit(nodes=200))

@@ -1,4 +1,4 @@
-"""What finished games are worth: by result, by length, by the game's score, or by a function of one's own."""
+"""Terminal values: by result, by length, by the game's score, or by a custom function."""
 
 import json
 from collections.abc import Callable
@@ -55,8 +55,8 @@ OWN = TerminalValue("squares", 8, function=lambda result, ply: result * (10 - pl
 EVERY = [DEPTH, MIX, OWN]
 
 
-def judge(terminal: TerminalValue) -> dicent.Evaluator:
-    """An evaluator of many different values, beside finished games of that worth."""
+def evaluator_with(terminal: TerminalValue) -> dicent.Evaluator:
+    """Return an evaluator with many different values, and with these terminal values."""
     evaluator = Function(lambda planes: np.sin(planes.reshape(len(planes), -1) @ np.arange(planes[0].size)))
     evaluator.terminal = terminal
     return evaluator
@@ -111,7 +111,7 @@ def test_a_win_is_worth_more_than_a_draw_and_an_early_one_not_less(
 
 @pytest.mark.parametrize("terminal", [GAIN, *EVERY])
 @pytest.mark.parametrize("ply", [0, 1, 5, 6, 7, 8, 9, 400])
-def test_one_value_is_what_the_table_says(terminal: TerminalValue, ply: int) -> None:
+def test_single_values_agree_with_the_table(terminal: TerminalValue, ply: int) -> None:
     won, lost = NIM.parse("0 2 -"), NIM.parse("0 1 -")
     table = terminal.table()
     column = min(ply, table.shape[1] - 1)
@@ -142,7 +142,7 @@ def test_scores_are_the_games_own(tmp_path: Path) -> None:
     terminal = terminal_value("score", game)
     assert not terminal.is_bounded
     assert not terminal.uses_ply
-    evaluator = judge(terminal)
+    evaluator = evaluator_with(terminal)
     for search in (Descent(evaluator), Unbounded(evaluator), Expectiminimax(evaluator), Greedy(evaluator)):
         analysis = search.analyse(game.parse("a"), Limit(nodes=50))
         assert analysis.value == -7.0
@@ -162,7 +162,7 @@ def test_a_registered_terminal_value_is_found_by_its_name() -> None:
         del TERMINAL_VALUES["twice"]
 
 
-def test_what_makes_no_terminal_value_is_refused() -> None:
+def test_invalid_terminal_values_are_refused() -> None:
     with pytest.raises(DicentError, match=r"must be one of gain, depth, mix, score \(got 'best'\)"):
         TerminalValue("best")
     with pytest.raises(DicentError, match="needs a horizon of at least 1 ply"):
@@ -192,7 +192,7 @@ POSITIONS = ["6 1 -", "6 1 2", "5 2 -", "4 2 6", "3 1 -"]
 def test_full_width_finds_best_play_by_brute_force(terminal: TerminalValue, text: str, ply: int) -> None:
     value = best_play(terminal)
     state = NIM.parse(text)
-    analysis = Expectiminimax(judge(terminal)).analyse(state, Limit(depth=20), ply=ply)
+    analysis = Expectiminimax(evaluator_with(terminal)).analyse(state, Limit(depth=20), ply=ply)
     assert analysis.value == pytest.approx(value(state, ply))
     for move in analysis.moves:
         assert move.value == pytest.approx(value(state.apply(move.action), ply + 1))
@@ -201,10 +201,10 @@ def test_full_width_finds_best_play_by_brute_force(terminal: TerminalValue, text
 @pytest.mark.parametrize("terminal", EVERY, ids=lambda t: t.name)
 @pytest.mark.parametrize("kind", [Descent, Unbounded])
 @pytest.mark.parametrize("text", POSITIONS)
-def test_what_is_proved_is_the_result(terminal: TerminalValue, kind: type[Descent], text: str) -> None:
+def test_proved_values_are_results(terminal: TerminalValue, kind: type[Descent], text: str) -> None:
     """With completion a proved win ends the search, perhaps before the soonest one is found."""
     state, gains = NIM.parse(text), Exact()
-    analysis = kind(judge(terminal)).analyse(state, Limit(nodes=4000))
+    analysis = kind(evaluator_with(terminal)).analyse(state, Limit(nodes=4000))
     assert analysis.proved
     sure = gains.value(state)
     if abs(sure) == 1:
@@ -216,7 +216,7 @@ def test_what_is_proved_is_the_result(terminal: TerminalValue, kind: type[Descen
             assert np.sign(move.value) == result
 
 
-def test_without_sure_wins_a_proved_value_is_exact(tmp_path: Path) -> None:
+def test_a_proved_value_without_certain_wins_is_exact(tmp_path: Path) -> None:
     """Where only draws and chances are left, resolved means that everything below was looked at."""
     table = """
 r    max      0.0   c d
@@ -228,7 +228,7 @@ e    max     -0.2   ex=0 ey=0
     game, _ = written_out(tmp_path, table)
     state = game.initial_state()
     for terminal in (DEPTH, MIX):
-        evaluator = judge(terminal)
+        evaluator = evaluator_with(terminal)
         for search in (Descent(evaluator), Unbounded(evaluator), Expectiminimax(evaluator)):
             analysis = search.analyse(state, Limit(nodes=500))
             assert analysis.proved
@@ -240,19 +240,21 @@ def test_without_completion_descents_reach_best_play(kind: type[Descent]) -> Non
     """On a game that they can look at as a whole."""
     for text in ("3 1 -", "4 2 6", "3 2 2"):
         state = NIM.parse(text)
-        analysis = kind(judge(DEPTH), completion=False).analyse(state, Limit(nodes=3000), ply=2)
+        analysis = kind(evaluator_with(DEPTH), completion=False).analyse(state, Limit(nodes=3000), ply=2)
         assert analysis.value == pytest.approx(best_play(DEPTH)(state, 2), abs=0.35)
 
 
 def test_full_width_without_completion_goes_by_values_alone(tmp_path: Path) -> None:
     """A sure win that is worth little comes before an estimate with completion, and after it without."""
-    game, judge = written_out(
+    game, evaluator = written_out(
         tmp_path, "r max 0.0 win=1 deep\ndeep min 0.8 dx dy\ndx max 0.7 e=0\ndy max 0.9 f=0"
     )
-    judge.terminal = TerminalValue("tenths", 5, function=lambda result, ply: result / 10)
+    evaluator.terminal = TerminalValue("tenths", 5, function=lambda result, ply: result / 10)
     for depth in (1, 2):
-        with_it = Expectiminimax(judge).analyse(game.initial_state(), Limit(depth=depth))
-        without = Expectiminimax(judge, completion=False).analyse(game.initial_state(), Limit(depth=depth))
+        with_it = Expectiminimax(evaluator).analyse(game.initial_state(), Limit(depth=depth))
+        without = Expectiminimax(evaluator, completion=False).analyse(
+            game.initial_state(), Limit(depth=depth)
+        )
         assert with_it.value == pytest.approx(0.1)
         assert with_it.proved
         assert without.value == pytest.approx({1: 0.8, 2: 0.7}[depth])
@@ -264,7 +266,7 @@ def test_full_width_without_completion_goes_by_values_alone(tmp_path: Path) -> N
 def test_states_of_different_plies_are_different_nodes(
     kind: type[Search], terminal: TerminalValue, apart: bool
 ) -> None:
-    analysis = kind(judge(terminal)).analyse(NIM.parse("6 1 3"), Limit(nodes=3000))  # type: ignore[call-arg]
+    analysis = kind(evaluator_with(terminal)).analyse(NIM.parse("6 1 3"), Limit(nodes=3000))  # type: ignore[call-arg]
     group = analysis.tree
     assert group is not None
     seen = [NIM.state(group.tree.state[0, n]) for n in range(group.tree.nodes[0])]
@@ -279,25 +281,29 @@ def test_states_of_different_plies_are_different_nodes(
             assert group.tree.value[0, n] == terminal.value(state, ply)
 
 
-def test_greedy_looks_at_the_length_too() -> None:
+def test_greedy_uses_terminal_values() -> None:
     state = NIM.parse("3 1 3")  # taking all three wins at once
-    analysis = Greedy(judge(DEPTH)).analyse(state, Limit(nodes=1), ply=2)
+    analysis = Greedy(evaluator_with(DEPTH)).analyse(state, Limit(nodes=1), ply=2)
     assert analysis.moves[0].text == "3"
     assert analysis.value == 6 - 3 + 1
-    assert Greedy(judge(DEPTH)).analyse(state, Limit(nodes=1)).value == 6
+    assert Greedy(evaluator_with(DEPTH)).analyse(state, Limit(nodes=1)).value == 6
 
 
-def test_simulations_look_at_it_too() -> None:
+def test_simulations_use_terminal_values() -> None:
     evaluator = BytePolicy()
     evaluator.terminal = DEPTH
     analysis = Puct(evaluator).analyse(NIM.parse("1 1 3"), Limit(evaluations=10), ply=2)
     assert analysis.moves[0].value == 6 - 3 + 1
 
 
-def test_a_win_sooner_is_preferred() -> None:
+def test_early_wins_are_preferred() -> None:
     """At 3 stones with a roll of 3, taking all wins now; a result alone does not say which win is best."""
     for terminal in EVERY:
-        for search in (Descent(judge(terminal)), Unbounded(judge(terminal)), Expectiminimax(judge(terminal))):
+        for search in (
+            Descent(evaluator_with(terminal)),
+            Unbounded(evaluator_with(terminal)),
+            Expectiminimax(evaluator_with(terminal)),
+        ):
             assert search.analyse(NIM.parse("3 1 3"), Limit(nodes=2000)).moves[0].text == "3"
 
 
@@ -310,8 +316,8 @@ def test_pruning_refuses_terminal_values_beyond_the_result() -> None:
 
 
 @pytest.mark.parametrize("wrapper", [Cached, Symmetric])
-def test_wrappers_keep_it(wrapper: type[Cached]) -> None:
-    evaluator = judge(DEPTH)
+def test_wrappers_keep_the_terminal_value(wrapper: type[Cached]) -> None:
+    evaluator = evaluator_with(DEPTH)
     evaluator.gain_map = GainMap((-6.0, 6.0), (-1.0, 1.0))
     wrapped = wrapper(evaluator)
     assert wrapped.terminal == DEPTH
@@ -321,8 +327,8 @@ def test_wrappers_keep_it(wrapper: type[Cached]) -> None:
 # The expected result behind a value
 
 
-def test_win_probabilities_come_from_the_map() -> None:
-    evaluator = judge(DEPTH)
+def test_win_probabilities_use_the_gain_map() -> None:
+    evaluator = evaluator_with(DEPTH)
     evaluator.gain_map = GainMap((-6.0, 0.0, 6.0), (-1.0, 0.2, 1.0))
     for search in (Descent(evaluator), Expectiminimax(evaluator), Greedy(evaluator)):
         analysis = search.analyse(NIM.parse("1 1 3"), Limit(nodes=9), ply=3)
@@ -339,7 +345,7 @@ def pairs(count: int, seed: int) -> list[tuple[float, int]]:
     return [(float(value), 1 if win else -1) for value, win in zip(values, won, strict=True)]
 
 
-def test_the_map_is_fitted_to_results() -> None:
+def test_the_gain_map_is_fitted_to_results() -> None:
     fitted = fit_gain_map(pairs(20_000, 1))
     assert fitted is not None
     for value in np.linspace(-18, 18, 19):
@@ -352,7 +358,7 @@ def test_the_map_is_fitted_to_results() -> None:
         max_size=400,
     )
 )
-def test_the_map_is_monotone_whatever_the_results(given: list[tuple[float, int]]) -> None:
+def test_the_gain_map_is_monotone_for_any_results(given: list[tuple[float, int]]) -> None:
     fitted = fit_gain_map(given)
     if len(given) < 66:
         assert fitted is None
@@ -363,7 +369,7 @@ def test_the_map_is_monotone_whatever_the_results(given: list[tuple[float, int]]
     assert all(-1 <= gain <= 1 for gain in fitted.gains)
     found = [fitted(v) for v in np.linspace(-40, 40, 200)]
     assert (np.diff(found) >= -1e-12).all()
-    mean = np.mean([result for _, result in given])  # weights are kept, so the mean is as well
+    mean = np.mean([result for _, result in given])  # the fit preserves weights, so it preserves the mean
     assert min(found) - 1e-9 <= mean <= max(found) + 1e-9
 
 
@@ -385,7 +391,7 @@ def network(terminal: TerminalValue) -> DenseNetwork:
 
 
 @pytest.mark.parametrize("terminal", [GAIN, *EVERY, TerminalValue("score")], ids=lambda t: t.name)
-def test_a_network_file_tells_its_terminal_value(terminal: TerminalValue, tmp_path: Path) -> None:
+def test_a_network_file_stores_its_terminal_value(terminal: TerminalValue, tmp_path: Path) -> None:
     gain_map = None if terminal == GAIN else GainMap((-2.0, 0.5, 3.0), (-0.9, 0.0, 0.8))
     module = network(terminal)
     save_network(

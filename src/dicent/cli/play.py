@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 PlayerText = Annotated[
     str,
     tyro.conf.Positional,
-    tyro.conf.arg(metavar="PLAYER", help="random, uct:1000, greedy:NET, expectiminimax:NET,depth=3, ..."),
+    tyro.conf.arg(
+        metavar="PLAYER",
+        help="random, uct:1000, greedy:NET, expectiminimax:NET,depth=3, "
+        "expectiminimax:rollout=10,depth=3,prune, ...",
+    ),
 ]
 ODD = 0.001  # a p value below this is reported as unfair dice
 
