@@ -274,7 +274,7 @@ class Recorded(SmoothReplayBuffer):
     ],
     ids=lambda config: f"{config.game}, {'whole' if config.search.whole_descents else 'cut off'}",
 )
-def test_one_match_at_a_time_is_the_papers_loop(config: Config, tmp_path: Path) -> None:
+def test_one_game_at_a_time_equals_the_papers_loop(config: Config, tmp_path: Path) -> None:
     datasets, choices_made, module = paper_loop(config)
     replay = Recorded(config)
     stored: list[list[int]] = []
@@ -294,7 +294,7 @@ def test_one_match_at_a_time_is_the_papers_loop(config: Config, tmp_path: Path) 
     assert len({len(data) for data in datasets}) > 1  # games that differ
 
 
-def test_the_reference_learns_what_the_paper_says() -> None:
+def test_reference_learns_the_papers_set() -> None:
     """Its datasets hold expanded states and ends alone, and roots of both players."""
     datasets, choices_made, _ = paper_loop(PAPER.replace(games=2))
     for data, chosen in zip(datasets, choices_made, strict=True):

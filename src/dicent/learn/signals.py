@@ -1,4 +1,4 @@
-"""Ctrl-C and requests to end, heard between two turns of a run."""
+"""Handle Ctrl-C and SIGTERM between two turns of a run."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def stop_signals() -> Iterator[list[int]]:
-    """Collects Ctrl-C and requests to end, so that a run stops between two turns; the second one acts."""
+    """Collect SIGINT and SIGTERM, so that a run can stop between two turns; a second signal acts at once."""
     stop: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return
 
-    def heard(number: int, frame: object) -> None:
+    def collect(number: int, frame: object) -> None:
         stop.append(number)
         restore()
 
-    before = {number: signal.signal(number, heard) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, collect) for number in (signal.SIGINT, signal.SIGTERM)}
 
     def restore() -> None:
         for number, handler in before.items():
