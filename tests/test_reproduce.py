@@ -26,7 +26,7 @@ from dicent.reproduction import reproduce as module
 from dicent.reproduction.reproduce import Step
 from dicent.reproduction.scale import ALPHAZERO, SCALES
 
-QUICK = {"games_at_once": 4, "evaluations_per_move": 4, "measurements": 0, "games_per_update": 4}
+QUICK = {"games_at_once": 4, "evaluations_per_move": 4, "measurements": 0, "games_per_update": 2}
 TINY = Scale(
     "tiny",
     processes=1,
@@ -34,7 +34,7 @@ TINY = Scale(
     games=2,
     play=Limit(depth=1),
     simulations=3,
-    self_play_games=8,
+    self_play_games=4,
     network={"network": "residual", "filters": 2, "blocks": 1, "hidden": 8},
     descent={**QUICK, "waves": False, "overlap": True, "batch": 64},
     alphazero=QUICK,
@@ -123,7 +123,7 @@ def test_reproduction_plays_all_matches_of_the_paper(whole: tuple[Path, Reproduc
     assert len(result.tournament.encounters) == 15
     assert [len(tournament.encounters) for tournament in result.against] == [6]
     assert len(all_games(folder)) == 2 * (15 + 6)
-    assert all(one.games >= 8 for one in result.learned)
+    assert all(one.games >= 4 for one in result.learned)
     assert json.loads(json.dumps(result.to_dict()))["finished"]
 
 
