@@ -45,7 +45,7 @@ class Teller:
         often = step.stage != LEARNING and step.text != "over" and now - self.last < EVERY
         if news != self.told and not often:
             self.told, self.last = news, now
-            self.say(f"{step.stage}, {news[1]} of {step.pieces} are over: {step.text}")
+            self.say(f"{step.stage}, {news[1]} of {step.pieces} finished: {step.text}")
 
     def say(self, text: str) -> None:
         print(f"{time.monotonic() - self.begin:7.1f} s  {text}", flush=True)
@@ -147,7 +147,7 @@ def main(arguments: list[str] | None = None) -> None:
             watch=teller.watch,
             warn=teller.say,
         )
-        teller.say(f"{len(result.learned)} of {len(result.runs)} processes have learned")
+        teller.say(f"{len(result.learned)} of {len(result.runs)} processes have finished learning")
         for claim in result.claims:
             print(sentence(claim))
         teller.say("everything is done" if result.finished else "not finished: the same command resumes")

@@ -1,4 +1,4 @@
-"""For tests of learners: states, networks, and something that can be learned."""
+"""For tests of learners: states, networks and datasets."""
 
 import numpy as np
 import torch
@@ -34,7 +34,7 @@ def network(game: dicent.Game, seed: int = 3, **settings: object) -> torch.nn.Mo
 
 
 def examples(num_actions: int, count: int = 500) -> Dataset:
-    """What another network says of some states, exaggerated; four batches, the last ones smaller."""
+    """States with the amplified values of another network; four batches, the last ones smaller."""
     game = dicent.make("ewn")
     states = states_of(game, count)
     teacher = Network(network(game, seed=4, num_actions=num_actions))

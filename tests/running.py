@@ -1,4 +1,4 @@
-"""Small runs of learning for the tests, and what is to be looked at in them."""
+"""Small training runs for the tests, and readers of their results."""
 
 import json
 from contextlib import closing
@@ -46,7 +46,7 @@ def weights(folder: Path) -> dict[str, list[float]]:
 
 
 def everything(folder: Path) -> tuple[Any, ...]:
-    """What must be the same for the same run."""
+    """Everything that the same run must reproduce."""
     return rows(folder), weights(folder), (folder / "games.jsonl").read_text()
 
 
@@ -55,7 +55,7 @@ class StopHere(Exception):  # noqa: N818  not an error
 
 
 def run_to(folder: Path, config: Config | None, turn: int, save: bool = True, **own: Any) -> None:
-    """Train up to a turn, save a checkpoint there, and lose everything since."""
+    """Train up to a turn, save a checkpoint, and end as if killed."""
     turns = 0
 
     def watch(status: Status) -> None:
@@ -77,5 +77,5 @@ def checkpoints(folder: Path) -> list[Path]:
 
 
 def quiet(*arguments: Any, **settings: Any) -> Path:
-    """Train, and nothing goes wrong."""
+    """Train, and fail on any warning."""
     return train(*arguments, **{"warn": pytest.fail, **settings})

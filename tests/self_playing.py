@@ -1,4 +1,4 @@
-"""For tests of learning: games of self-play, driven by hand, and what they must hold."""
+"""For tests of self-play: play games step by step, and read their datasets."""
 
 import itertools
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from dicent.learn.selection import ByVisits, Ordinal
 from dicent.learn.self_play import SelfPlay
 from dicent.search.tree_search import TreeSearch
 
-Numbers = dict[State, float]
+Values = dict[State, float]
 NIM = dicent.make("dice-nim")
 EWN = dicent.make("ewn:size=3,pieces=3")
 WEIGHTS = np.random.default_rng(0).normal(size=10_000)
@@ -69,7 +69,7 @@ def roots_of(game: Game, played: FinishedGame) -> list[State]:
     return [state for state, _ in states_of(game, played) if not state.is_chance]
 
 
-def numbers(game: Game, data: Dataset) -> Numbers:
+def numbers(game: Game, data: Dataset) -> Values:
     """A dataset by its states, each of them once."""
     found = {game.state(cells): float(value) for cells, value in zip(data.states, data.values, strict=True)}
     assert len(found) == len(data)

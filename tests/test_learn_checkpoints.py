@@ -1,4 +1,4 @@
-"""A run can be killed, damaged, and left without disk space or numbers; it goes on from what is whole."""
+"""A run survives kills, damaged files, full disks and NaN losses: it resumes from a complete checkpoint."""
 
 import errno
 import os
@@ -46,8 +46,8 @@ train(read_config(Path(sys.argv[2])), sys.argv[1])
 """
 
 
-def test_killed_at_any_moment_it_goes_on_and_ends_the_same(tmp_path: Path) -> None:
-    """Real kills, at random times; checkpoints are written all the time, so many fall into one."""
+def test_run_killed_at_any_moment_resumes_to_the_same_result(tmp_path: Path) -> None:
+    """Kill the process at random times; it saves all the time, so that many kills hit a checkpoint."""
     config = TINY.replace(games=2000 if FAULTS > 3 else 120, checkpoint_seconds=0.05, overlap=True)
     (tmp_path / "config.toml").write_text(config.toml())
     rng, folder = random.Random(os.urandom(8)), tmp_path / "killed"
@@ -86,10 +86,10 @@ WRITES = ("mkdir", "write_atomically", "rename", "rmtree", "_sync")
 
 
 @pytest.mark.parametrize("step", range(12))
-def test_a_kill_inside_a_checkpoint_leaves_the_one_before(
+def test_kill_while_saving_leaves_the_previous_checkpoint(
     step: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The process ends at each step of writing a checkpoint, in turn; also at one under the same name."""
+    """The process ends at each step of writing a checkpoint, also if the number is in use."""
     files = {"network.safetensors": b"n" * 100, "learner.safetensors": b"l" * 100}
     with RunFolder(tmp_path, warn=pytest.fail) as folder:
         folder.save(Checkpoint({"count": 1}, files), 5, 2)
@@ -160,7 +160,7 @@ FILES = (
 
 @pytest.fixture(scope="module")
 def three_checkpoints(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[Any, ...]]:
-    """A run that was stopped, and what it comes to."""
+    """A stopped run, and the result that it must reach."""
     folder = tmp_path_factory.mktemp("run") / "stopped"
     stopped(folder)
     train(TINY, folder.with_name("whole"))
@@ -169,7 +169,7 @@ def three_checkpoints(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, t
 
 @pytest.mark.parametrize("file", FILES)
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_checkpoint_is_noticed_and_the_one_before_is_used(
+def test_damaged_checkpoint_is_skipped_with_a_warning(
     damage: str, file: str, three_checkpoints: tuple[Path, tuple[Any, ...]], tmp_path: Path
 ) -> None:
     source, expected = three_checkpoints
@@ -190,7 +190,7 @@ def test_a_damaged_checkpoint_is_noticed_and_the_one_before_is_used(
         train(None, folder, warn=pytest.fail)  # the new checkpoint counts, not the damaged one
 
 
-def test_a_damaged_checkpoint_does_not_outlive_better_ones(tmp_path: Path) -> None:
+def test_damaged_checkpoint_is_deleted_after_better_ones(tmp_path: Path) -> None:
     config = TINY.replace(keep_checkpoints=1)
     run_to(tmp_path, config, 30)
     [only] = checkpoints(tmp_path)
@@ -206,7 +206,7 @@ def test_a_damaged_checkpoint_does_not_outlive_better_ones(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("file", ["replay_buffer.safetensors", "games_in_flight.safetensors"])
-def test_without_replay_or_matches_a_run_goes_on_with_a_warning(file: str, tmp_path: Path) -> None:
+def test_run_resumes_without_replay_buffer_or_games(file: str, tmp_path: Path) -> None:
     config = TINY.replace(games=None, evaluations=4000)
     run_to(tmp_path, config, 150)
     before = rows(tmp_path)[-1]
@@ -221,7 +221,7 @@ def test_without_replay_or_matches_a_run_goes_on_with_a_warning(file: str, tmp_p
     assert rows(tmp_path)[-1]["evaluations"] + 400 >= 4000
 
 
-def test_checkpoints_need_not_hold_replay_and_matches(tmp_path: Path) -> None:
+def test_checkpoints_may_leave_out_replay_buffer_and_games(tmp_path: Path) -> None:
     config = TINY.replace(save_games_in_flight=False)
     run_to(tmp_path, config, 12)
     train(config, tmp_path, warn=pytest.fail)
@@ -230,7 +230,7 @@ def test_checkpoints_need_not_hold_replay_and_matches(tmp_path: Path) -> None:
     assert files == {"network.safetensors", "learner.safetensors", "state.json"}
 
 
-def test_strange_files_among_the_checkpoints_do_no_harm(tmp_path: Path) -> None:
+def test_unknown_files_among_checkpoints_are_ignored(tmp_path: Path) -> None:
     run_to(tmp_path, TINY, 12)
     (tmp_path / "checkpoints" / "notes.txt").write_text("mine")
     warnings: list[str] = []
@@ -241,7 +241,7 @@ def test_strange_files_among_the_checkpoints_do_no_harm(tmp_path: Path) -> None:
 # One process, one folder
 
 
-def test_a_second_process_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_second_process_in_one_folder_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with (
         RunFolder(tmp_path),
         pytest.raises(DicentError, match="is being trained by another process"),
@@ -253,7 +253,7 @@ def test_a_second_process_is_refused(tmp_path: Path, capsys: pytest.CaptureFixtu
     quiet(TINY.replace(games=1), tmp_path)  # and now it is free
 
 
-def test_a_file_is_no_folder(tmp_path: Path) -> None:
+def test_file_in_place_of_the_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(DicentError, match="is a file; a run needs a folder"):
         train(TINY, tmp_path / "file")
@@ -265,7 +265,7 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("write", [1, 3, 6])
-def test_a_full_disk_ends_the_run_with_a_message_and_it_goes_on_later(
+def test_full_disk_ends_the_run_and_it_resumes_later(
     write: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_to(tmp_path, TINY, 12)
@@ -287,14 +287,14 @@ def test_a_full_disk_ends_the_run_with_a_message_and_it_goes_on_later(
     assert everything(tmp_path) == everything(tmp_path / "whole")
 
 
-def test_a_full_disk_is_noticed_in_the_metrics_too(tmp_path: Path) -> None:
+def test_full_disk_is_reported_for_metrics(tmp_path: Path) -> None:
     with RunFolder(tmp_path) as folder:
         (tmp_path / "metrics.jsonl").symlink_to("/dev/full")
         with pytest.raises(DicentError, match=r"metrics.jsonl cannot be written: .*Free some space"):
             folder.append("metrics.jsonl", "{}")
 
 
-def test_a_loss_that_is_no_number_ends_the_run_and_leaves_the_last_checkpoint(
+def test_nan_loss_ends_the_run_and_leaves_the_last_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_to(tmp_path, TINY, 30)
@@ -309,7 +309,7 @@ def test_a_loss_that_is_no_number_ends_the_run_and_leaves_the_last_checkpoint(
     quiet(TINY, tmp_path)
 
 
-def test_weights_that_are_no_numbers_are_never_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nan_weights_are_never_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A step may have a loss that is finite, and spoil the weights."""
     real = Learner._step
 
@@ -329,7 +329,7 @@ def test_weights_that_are_no_numbers_are_never_saved(tmp_path: Path, monkeypatch
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
-def test_a_missing_gpu_is_told_and_the_run_goes_on_without(tmp_path: Path) -> None:
+def test_missing_gpu_is_reported_and_the_cpu_is_used(tmp_path: Path) -> None:
     warnings: list[str] = []
     train(TINY.replace(games=1, device="cuda"), tmp_path, warn=warnings.append)
     assert warnings == ["there is no GPU that torch can use: training runs on the CPU, slower"]

@@ -1,4 +1,4 @@
-"""The settings of a run: kept, checked, and named where they are wrong."""
+"""The settings of a run: nested, saved, checked, and named in errors."""
 
 import dataclasses
 import json
@@ -42,7 +42,7 @@ pytestmark = pytest.mark.usefixtures("quick_preflight")
         },
     )
 )
-def test_settings_are_the_same_after_a_round_trip(
+def test_settings_survive_a_round_trip(
     changes: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     made = config("laptop", **changes)
@@ -74,7 +74,7 @@ def test_presets_are_valid(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("completion", [True, False])
 @pytest.mark.parametrize("search", ["descent", "unbounded", "expectiminimax", "determinized"])
-def test_completion_reaches_every_search_that_has_it(search: str, completion: bool) -> None:
+def test_completion_reaches_every_search(search: str, completion: bool) -> None:
     made = make_search(
         config("laptop", search=search, completion=completion), ConstantEvaluator(), CustomComponents()
     )
@@ -139,7 +139,9 @@ def test_preset_paper_has_the_settings_of_the_paper() -> None:
         ("exploration", -1.0, "exploration must be 0 or more (got -1.0)"),
     ],
 )
-def test_bad_settings_are_named(key: str, value: Any, complaint: str, tmp_path: Path) -> None:
+def test_invalid_settings_are_errors_that_name_them(
+    key: str, value: Any, complaint: str, tmp_path: Path
+) -> None:
     with pytest.raises(DicentError, match=re.escape(complaint)):
         config_from({key: value}, "here")
     (tmp_path / "config.toml").write_text(f"{key} = {json.dumps(value).replace('NaN', 'nan')}\n")
@@ -148,7 +150,7 @@ def test_bad_settings_are_named(key: str, value: Any, complaint: str, tmp_path: 
             train(None, tmp_path)
 
 
-def test_what_is_no_toml_is_told(tmp_path: Path) -> None:
+def test_invalid_toml_is_reported(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text("game = \n")
     with pytest.raises(DicentError, match=r"config\.toml is not TOML"):
         train(None, tmp_path)
@@ -257,7 +259,7 @@ def test_only_the_budget_may_change(tmp_path: Path) -> None:
     assert read_config(tmp_path / "config.toml") == TINY.replace(games=30)
 
 
-def test_a_start_that_fails_leaves_the_folder_free_for_another(tmp_path: Path) -> None:
+def test_failed_start_leaves_the_folder_usable(tmp_path: Path) -> None:
     for wrong, complaint in (
         ({"games": None}, "needs a budget"),
         ({"game": "chess"}, "chess"),
@@ -270,6 +272,6 @@ def test_a_start_that_fails_leaves_the_folder_free_for_another(tmp_path: Path) -
     quiet(TINY.replace(games=2), tmp_path)
 
 
-def test_a_run_that_is_not_there_cannot_go_on(tmp_path: Path) -> None:
+def test_resume_without_a_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DicentError, match="holds no run yet: give at least a budget"):
         train(None, tmp_path)

@@ -15,7 +15,7 @@ from .exact import Exact, written_out
 from .self_playing import (
     EWN,
     NIM,
-    Numbers,
+    Values,
     determinization,
     end_of,
     from_outside,
@@ -44,7 +44,7 @@ LEARNED = {"r": 0.6, "a": -1, "y": -1, "s": 0.6, "ca": -1, "cy": -1}
 
 
 @pytest.mark.usefixtures("uncompiled")
-def test_a_determinized_match_worked_by_hand(tmp_path: Path) -> None:
+def test_determinized_game_worked_by_hand(tmp_path: Path) -> None:
     game, judge = written_out(tmp_path, FORESEEN)
     search = dicent.Determinized(Descent(judge, completion=False)).inner
     played = play_games(search, game, 1, limit=Limit(evaluations=2), annealed=True, progress=1.0)[0]
@@ -66,7 +66,7 @@ def test_a_determinized_match_worked_by_hand(tmp_path: Path) -> None:
         Expectiminimax,
     ],
 )
-def test_determinized_matches_learn_the_papers_set(
+def test_determinized_games_learn_the_papers_set(
     kind: type[TreeSearch], completion: bool, game: Game
 ) -> None:
     """D, the initial chance state, and (c, v(s')) for c jumped between s and s' of D; no more."""
@@ -76,8 +76,8 @@ def test_determinized_matches_learn_the_papers_set(
         for state, choice in states_of(game, played):
             assert not state.is_chance or choice == d.outcome(state)  # the dice are those of d
         learned = numbers(game, played.dataset)
-        players: Numbers = {state: value for state, value in learned.items() if not state.is_chance}
-        expected: Numbers = {}
+        players: Values = {state: value for state, value in learned.items() if not state.is_chance}
+        expected: Values = {}
         start = game.state(played.start)
         jumped = [start] if start.is_chance else []
         jumped += [
@@ -97,7 +97,7 @@ def test_determinized_matches_learn_the_papers_set(
 
 
 @pytest.mark.usefixtures("uncompiled")
-def test_each_match_has_its_own_dice_and_chance_states_are_learned_as_averages() -> None:
+def test_each_game_has_its_own_determinization() -> None:
     search = dicent.Determinized(Descent(from_outside())).inner
     first = [
         int(played.chosen[0]) for played in play_games(search, NIM, 60, size=8, limit=Limit(evaluations=4))
@@ -162,7 +162,7 @@ d5   chance   0.0   e6=0:1
 
 @pytest.mark.usefixtures("uncompiled")
 @pytest.mark.parametrize("evaluations", [1, 2, 3, 50])
-def test_many_rolls_in_a_row_are_jumped_and_learned(tmp_path: Path, evaluations: int) -> None:
+def test_consecutive_rolls_are_skipped_and_learned(tmp_path: Path, evaluations: int) -> None:
     game, judge = written_out(tmp_path, ROLLS)
     search = dicent.Determinized(Descent(judge, completion=False)).inner
     limit = Limit(evaluations=evaluations)

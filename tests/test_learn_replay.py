@@ -52,7 +52,7 @@ def random_stream(seed: int) -> np.random.Generator:
 
 
 @pytest.mark.parametrize("size", [100, 200, 17, 1, 333])
-def test_each_state_is_used_three_times_while_its_match_is_remembered(size: int) -> None:
+def test_each_state_is_used_three_times_with_duplication_three(size: int) -> None:
     """The paper's numbers: 100 games, duplication 3, and a game to a phase."""
     used = run(SmoothReplayBuffer(100, 3.0), [size], 150)
     first = Counter(state for phase in used for state in phase if state[0] == 0)
@@ -70,9 +70,7 @@ def test_each_state_is_used_three_times_while_its_match_is_remembered(size: int)
     games=st.integers(1, 30),
     duplication=st.sampled_from([0.3, 1.0, 2.5, 3.0, 7.0]),
 )
-def test_a_state_is_used_as_often_as_was_asked_over_its_life(
-    sizes: list[int], games: int, duplication: float
-) -> None:
+def test_state_is_used_duplication_times(sizes: list[int], games: int, duplication: float) -> None:
     used = run(SmoothReplayBuffer(games, duplication), sizes, 3 * games)
     by_match = [Counter(s for phase in used for s in phase if s[0] == m) for m in range(2 * games + 1)]
     for number, times in enumerate(by_match):
@@ -88,7 +86,7 @@ def test_a_state_is_used_as_often_as_was_asked_over_its_life(
     duplication=st.sampled_from([1.0, 3.0, 5.0]),
     per_phase=st.integers(1, 3),
 )
-def test_no_state_comes_again_before_all_others_of_its_match(
+def test_states_repeat_only_after_all_others_of_their_game(
     sizes: list[int], games: int, duplication: float, per_phase: int
 ) -> None:
     replay = SmoothReplayBuffer(games, duplication)
@@ -101,7 +99,7 @@ def test_no_state_comes_again_before_all_others_of_its_match(
             assert max(times) - min(times) <= 1
 
 
-def test_a_phase_has_a_little_of_every_match() -> None:
+def test_phase_has_a_few_states_of_every_game() -> None:
     used = run(SmoothReplayBuffer(100, 3.0), [100], 120)
     for phase in used[99:]:
         assert Counter(number for number, _ in phase) == Counter(
@@ -110,12 +108,12 @@ def test_a_phase_has_a_little_of_every_match() -> None:
         assert len({number for number, _ in phase}) == 100
 
 
-def test_the_memory_grows_while_it_fills() -> None:
+def test_buffer_grows_while_it_fills() -> None:
     used = run(SmoothReplayBuffer(100, 3.0), [100], 100)
     assert [len(phase) for phase in used] == [3 * (i + 1) for i in range(100)]
 
 
-def test_what_is_older_than_the_memory_is_forgotten() -> None:
+def test_oldest_games_leave_the_buffer() -> None:
     replay = SmoothReplayBuffer(10, 3.0)
     used = run(replay, [20], 30)
     for phase, states in enumerate(used):
@@ -124,14 +122,14 @@ def test_what_is_older_than_the_memory_is_forgotten() -> None:
 
 
 @pytest.mark.parametrize("per_phase", [2, 4, 5, 8, 10])
-def test_several_matches_to_a_phase_change_no_average(per_phase: int) -> None:
+def test_games_per_phase_do_not_change_the_average(per_phase: int) -> None:
     used = run(SmoothReplayBuffer(20, 3.0), [60], 40, per_phase)
     times = Counter(number for phase in used for number, _ in phase)
     gone = range(20, 20 + 10 * per_phase)
     assert np.mean([times[number] / 60 for number in gone]) == pytest.approx(3, abs=0.02)
 
 
-def test_without_a_new_match_there_is_nothing_to_do() -> None:
+def test_phase_without_a_new_game_is_empty() -> None:
     replay = SmoothReplayBuffer(10, 3.0)
     assert replay.sample(random_stream(0)) is None
     replay.add(played(0, 30), random_stream(0))
@@ -139,7 +137,7 @@ def test_without_a_new_match_there_is_nothing_to_do() -> None:
     assert replay.sample(random_stream(0)) is None
 
 
-def test_matches_without_states_do_no_harm() -> None:
+def test_games_without_states_are_allowed() -> None:
     replay = SmoothReplayBuffer(10, 3.0)
     replay.add(played(0, 0), random_stream(0))
     assert replay.sample(random_stream(0)) is None
@@ -147,7 +145,7 @@ def test_matches_without_states_do_no_harm() -> None:
     assert len(rows(replay.sample(random_stream(0)))) == 3
 
 
-def test_the_order_is_random_but_the_same_for_the_same_seed() -> None:
+def test_order_is_random_but_seeded() -> None:
     once, again = run(SmoothReplayBuffer(5, 3.0), [50], 10), run(SmoothReplayBuffer(5, 3.0), [50], 10)
     assert once == again
     assert once[9] != sorted(once[9])
@@ -157,7 +155,7 @@ def test_the_order_is_random_but_the_same_for_the_same_seed() -> None:
 # Plain replay
 
 
-def test_a_ring_keeps_the_latest_states() -> None:
+def test_ring_holds_the_latest_states() -> None:
     replay = PlainReplayBuffer(10)
     for number in range(5):
         replay.add(played(number, 4), random_stream(0))
@@ -172,7 +170,7 @@ def draws(replay: PlainReplayBuffer, new: int, seed: int) -> list[tuple[int, int
     return rows(replay.sample(random_stream(seed)))
 
 
-def test_a_match_larger_than_the_ring_leaves_its_end() -> None:
+def test_game_larger_than_the_ring_leaves_its_last_states() -> None:
     replay = PlainReplayBuffer(5, 1.0)
     replay.add(played(0, 3), random_stream(0))
     replay.add(played(1, 12), random_stream(0))
@@ -184,7 +182,7 @@ def test_a_match_larger_than_the_ring_leaves_its_end() -> None:
     duplication=st.sampled_from([0.1, 0.3, 1.0, 1.5, 3.0]),
     sizes=st.lists(st.integers(0, 30), min_size=1, max_size=12),
 )
-def test_as_many_draws_as_states_times_duplication(duplication: float, sizes: list[int]) -> None:
+def test_draws_equal_new_states_times_duplication(duplication: float, sizes: list[int]) -> None:
     replay = PlainReplayBuffer(1000, duplication)
     drawn = 0
     for number, size in enumerate(sizes):
@@ -193,7 +191,7 @@ def test_as_many_draws_as_states_times_duplication(duplication: float, sizes: li
         assert abs(drawn - duplication * sum(sizes[: number + 1])) < 1 + 1e-9
 
 
-def test_each_state_is_drawn_as_often_as_was_asked_on_average() -> None:
+def test_mean_draws_per_state_equal_duplication() -> None:
     used = run(PlainReplayBuffer(400, 3.0), [40], 60)  # a state stays for ten phases of 120 draws from 400
     times = Counter(number for phase in used for number, _ in phase)
     assert np.mean([times[number] / 40 for number in range(10, 50)]) == pytest.approx(3, abs=0.15)
@@ -212,7 +210,7 @@ REPLAYS = {
 @pytest.mark.parametrize("name", REPLAYS)
 @pytest.mark.parametrize("before", [0, 1, 3, 20])
 @pytest.mark.parametrize("between", [0, 1])
-def test_saved_and_loaded_it_goes_on_the_same(name: str, before: int, between: int) -> None:
+def test_saved_buffer_continues_unchanged(name: str, before: int, between: int) -> None:
     """Also between a game and its phase."""
     one, other = REPLAYS[name](), REPLAYS[name]()
     run(one, [13, 25], before)
@@ -228,7 +226,7 @@ def test_saved_and_loaded_it_goes_on_the_same(name: str, before: int, between: i
 
 
 @pytest.mark.parametrize("name", REPLAYS)
-def test_memory_is_foretold(name: str) -> None:
+def test_memory_estimate_covers_the_buffer(name: str) -> None:
     replay = REPLAYS[name]()
     foretold = replay.memory(played(0, 20))
     run(replay, [20], 10)
@@ -240,7 +238,9 @@ def test_memory_is_foretold(name: str) -> None:
 @pytest.mark.parametrize(
     ("size", "duplication"), [(0, 1.0), (-1, 1.0), (1, 0.0), (1, -1.0), (1, float("nan"))]
 )
-def test_a_memory_of_nothing_is_refused(make: type[ReplayBuffer], size: int, duplication: float) -> None:
+def test_replay_buffer_without_capacity_is_refused(
+    make: type[ReplayBuffer], size: int, duplication: float
+) -> None:
     with pytest.raises(DicentError, match="replay buffer needs"):
         make(size, duplication)  # type: ignore[call-arg]
 
@@ -258,7 +258,7 @@ def search(items: list[tuple[int, int, int, int]]) -> SearchedStates:
     return SearchedStates(values_only(cells, values), plies, depths)
 
 
-def test_the_deepest_search_of_a_state_counts_and_of_equals_the_last() -> None:
+def test_deepest_search_wins_and_the_last_of_equals() -> None:
     first = search([(1, 0, 3, 10), (2, 0, 2, 20), (3, 0, 1, 30), (1, 0, 1, 11)])
     later = search([(2, 0, 2, 21), (3, 0, 2, 31), (1, 0, 2, 12), (4, 0, 0, 40)])
     kept = deepest_values([first, later], BOUND).dataset
@@ -266,7 +266,7 @@ def test_the_deepest_search_of_a_state_counts_and_of_equals_the_last() -> None:
     assert found == {1: 10, 2: 21, 3: 31, 4: 40}
 
 
-def test_a_state_counts_once_for_each_ply() -> None:
+def test_state_counts_once_per_ply() -> None:
     kept = deepest_values([search([(1, 4, 3, 10), (1, 6, 1, 20), (1, 6, 2, 30)])], BOUND).dataset
     assert kept.values.tolist() == [10, 30]
 
@@ -285,7 +285,7 @@ Items = list[tuple[int, int, int, int]]
         max_size=4,
     )
 )
-def test_the_deepest_search_counts_as_in_a_dictionary(compiled: bool, searches: list[Items]) -> None:
+def test_deepest_values_equal_a_dictionary_reference(compiled: bool, searches: list[Items]) -> None:
     bound = bind(dicent.make("dice-nim"), compiled)
     kept = deepest_values([search(items) for items in searches], bound).dataset
     best: dict[tuple[int, int], tuple[int, int]] = {}

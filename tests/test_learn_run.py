@@ -1,4 +1,4 @@
-"""A run is a folder: it can be repeated, stopped, and goes on; the command tells of it."""
+"""A run is a folder: it can be repeated, stopped and resumed, also by the command."""
 
 import json
 import os
@@ -58,7 +58,7 @@ KINDS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_same_seed_gives_the_same_run_also_across_a_stop(kind: str, tmp_path: Path) -> None:
+def test_same_seed_gives_the_same_run_across_a_stop(kind: str, tmp_path: Path) -> None:
     config = TINY.replace(**KINDS[kind])
     quiet(config, tmp_path / "whole")
     expected = everything(tmp_path / "whole")
@@ -70,7 +70,7 @@ def test_the_same_seed_gives_the_same_run_also_across_a_stop(kind: str, tmp_path
         assert everything(folder) == expected, f"stopped after turn {turn}"
 
 
-def test_a_stop_in_the_middle_of_a_wave_changes_nothing(tmp_path: Path) -> None:
+def test_stop_inside_a_wave_changes_nothing(tmp_path: Path) -> None:
     """Some games have ended and wait for the others; the next ones begin with the next network."""
     config = TINY.replace(waves=True, games_at_once=6)
     quiet(config, tmp_path / "whole")
@@ -89,7 +89,7 @@ def test_a_stop_in_the_middle_of_a_wave_changes_nothing(tmp_path: Path) -> None:
     assert everything(tmp_path / "stopped") == everything(tmp_path / "whole")
 
 
-def test_it_may_be_stopped_again_and_again(tmp_path: Path) -> None:
+def test_run_may_be_stopped_many_times(tmp_path: Path) -> None:
     config = TINY.replace(groups=2)
     quiet(config, tmp_path / "whole")
     for turn in (5, 1, 9, 2, 30):
@@ -100,7 +100,7 @@ def test_it_may_be_stopped_again_and_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_asked_to_stop_it_saves_everything_first(number: int, tmp_path: Path) -> None:
+def test_signal_saves_everything_and_stops(number: int, tmp_path: Path) -> None:
     turns = 0
 
     def watch(status: Status) -> None:
@@ -119,7 +119,7 @@ def test_asked_to_stop_it_saves_everything_first(number: int, tmp_path: Path) ->
     assert everything(tmp_path / "stopped") == everything(tmp_path / "whole")
 
 
-def test_a_caller_may_stop_it_too(tmp_path: Path) -> None:
+def test_caller_can_stop_a_run(tmp_path: Path) -> None:
     turns = iter(range(1000))
     with pytest.raises(KeyboardInterrupt):
         quiet(TINY, tmp_path / "stopped", stop=lambda: next(turns) == 40)
@@ -129,13 +129,13 @@ def test_a_caller_may_stop_it_too(tmp_path: Path) -> None:
     assert everything(tmp_path / "stopped") == everything(tmp_path / "whole")
 
 
-def test_another_seed_gives_another_run(tmp_path: Path) -> None:
+def test_runs_differ_by_seed(tmp_path: Path) -> None:
     for seed in (3, 4):
         quiet(TINY.replace(seed=seed), tmp_path / str(seed))
     assert weights(tmp_path / "3") != weights(tmp_path / "4")
 
 
-def test_how_often_checkpoints_are_written_does_not_matter(tmp_path: Path) -> None:
+def test_frequency_of_checkpoints_changes_nothing(tmp_path: Path) -> None:
     often, rarely = TINY.replace(checkpoint_seconds=1e-9), TINY
     quiet(often, tmp_path / "often")
     quiet(rarely, tmp_path / "rarely")
@@ -144,7 +144,7 @@ def test_how_often_checkpoints_are_written_does_not_matter(tmp_path: Path) -> No
     assert len(checkpoints(tmp_path / "rarely")) == 1
 
 
-def test_a_finished_run_goes_on_with_a_larger_budget(tmp_path: Path) -> None:
+def test_finished_run_resumes_with_a_larger_budget(tmp_path: Path) -> None:
     quiet(TINY.replace(games=12), tmp_path)
     before = rows(tmp_path)
     quiet(TINY.replace(games=24), tmp_path)
@@ -153,7 +153,7 @@ def test_a_finished_run_goes_on_with_a_larger_budget(tmp_path: Path) -> None:
     assert read_config(tmp_path / "config.toml").run.games == 24
 
 
-def test_a_finished_run_stays_as_it_is(tmp_path: Path) -> None:
+def test_finished_run_is_not_changed(tmp_path: Path) -> None:
     config = TINY.replace(games=8, measurements=1, ladder_games=2)
     quiet(config, tmp_path)
     expected = everything(tmp_path)
@@ -161,7 +161,7 @@ def test_a_finished_run_stays_as_it_is(tmp_path: Path) -> None:
     assert everything(tmp_path) == expected
 
 
-def test_matches_are_counted_and_learned(tmp_path: Path) -> None:
+def test_games_are_counted_and_learned(tmp_path: Path) -> None:
     seen: list[Status] = []
     path = quiet(TINY, tmp_path, watch=lambda status: seen.append(status))
     last = rows(tmp_path)[-1]
@@ -179,9 +179,7 @@ def test_matches_are_counted_and_learned(tmp_path: Path) -> None:
     assert description.training["config"]["hidden"] == 16
 
 
-def test_self_play_sees_whole_phases_while_the_next_is_under_way(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_self_play_uses_complete_phases_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A phase begins when the one before has ended, whose weights self-play may take over only later."""
     learned: list[torch.Tensor] = []
     played: list[torch.Tensor] = []
@@ -237,10 +235,10 @@ def test_pretraining_learns_the_ends_of_random_games(
     assert {1, -1} == set(ends.results.tolist())
 
 
-# Components of one's own
+# Custom components
 
 
-def test_components_of_ones_own_are_used(tmp_path: Path) -> None:
+def test_custom_components_are_used(tmp_path: Path) -> None:
     calls: list[str] = []
 
     class Mine(EpsilonGreedy):
@@ -278,9 +276,7 @@ def test_components_of_ones_own_are_used(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("begun", ["with", "without"])
-def test_a_run_does_not_go_on_with_other_components_than_it_was_begun_with(
-    begun: str, tmp_path: Path
-) -> None:
+def test_resume_with_other_components_is_refused(begun: str, tmp_path: Path) -> None:
     class Mine(EpsilonGreedy):
         pass
 
@@ -298,7 +294,7 @@ def test_a_run_does_not_go_on_with_other_components_than_it_was_begun_with(
     quiet(config.replace(games=16), tmp_path, **first)
 
 
-def test_searches_and_terminal_values_of_ones_own_are_told_apart(tmp_path: Path) -> None:
+def test_custom_searches_and_terminal_values_are_distinguished(tmp_path: Path) -> None:
     def halves(name: str) -> TerminalValue:
         return TerminalValue(name, 5, function=lambda result, ply: result / 2)
 
@@ -310,7 +306,7 @@ def test_searches_and_terminal_values_of_ones_own_are_told_apart(tmp_path: Path)
     quiet(config, tmp_path, search=lambda e: dicent.Descent(e), terminal=halves("mine"))
 
 
-def test_a_depth_network_tells_win_probabilities(tmp_path: Path) -> None:
+def test_depth_network_maps_values_to_win_probabilities(tmp_path: Path) -> None:
     quiet(TINY.replace(terminal="depth", games=40), tmp_path)
     loaded = load_network(tmp_path)
     assert loaded.terminal == TerminalValue("depth", 15)
@@ -323,7 +319,7 @@ def test_a_depth_network_tells_win_probabilities(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("search", ["descent", "puct"])
-def test_the_ladder_judges_by_what_a_network_has_learned(
+def test_measurement_evaluates_only_states_that_were_learned(
     search: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Self-play with a policy learns decisions alone; what it says of chance states must not matter."""
@@ -348,7 +344,7 @@ def test_the_ladder_judges_by_what_a_network_has_learned(
 # What a run leaves to read
 
 
-def test_lines_that_a_kill_has_cut_off_are_left_out(tmp_path: Path) -> None:
+def test_incomplete_lines_are_skipped(tmp_path: Path) -> None:
     with RunFolder(tmp_path) as folder:
         assert folder.metrics() == []
         folder.cut("metrics.jsonl", 3)
@@ -362,24 +358,24 @@ def test_lines_that_a_kill_has_cut_off_are_left_out(tmp_path: Path) -> None:
         assert (tmp_path / "metrics.jsonl").read_text() == "".join(f'{{"i": {i}}}\n' for i in range(4))
 
 
-def test_the_report_shows_the_curves(tmp_path: Path) -> None:
+def test_report_shows_the_curves(tmp_path: Path) -> None:
     quiet(TINY.replace(measurements=1, ladder_games=2, games=12), tmp_path / "my <run>")
     page = (tmp_path / "my <run>" / "report.html").read_text()
     assert "my &lt;run&gt;" in page
     assert page.count("<svg") == 4  # strength, exactness, loss, speed
-    for text in ("uct:1000", "mean squared error", "evaluations a second", "12 games", "hidden = 16"):
+    for text in ("uct:1000", "mean squared error", "evaluations per second", "12 games", "hidden = 16"):
         assert text in page
     assert "NaN" not in page
     assert "<run>" not in page
 
 
-def test_a_report_of_nothing_is_a_page_too() -> None:
+def test_report_without_metrics_is_a_page() -> None:
     page = report([], TINY, "empty")
-    assert "nothing was learned yet" in page
-    assert "Nothing was measured yet" in page
+    assert "no results yet" in page
+    assert "No measurements yet" in page
 
 
-def test_the_games_of_a_run_can_be_replayed(tmp_path: Path) -> None:
+def test_records_of_a_run_can_be_replayed(tmp_path: Path) -> None:
     quiet(TINY, tmp_path)
     records = list(read_records(tmp_path / "games.jsonl"))
     assert sorted(record.number for record in records)[:5] == [0, 5, 10, 15, 20]
@@ -409,7 +405,7 @@ FLAGS = (
 )
 
 
-def test_the_command_starts_goes_on_and_refuses(command: Callable[..., str], tmp_path: Path) -> None:
+def test_command_starts_resumes_and_refuses(command: Callable[..., str], tmp_path: Path) -> None:
     folder = str(tmp_path / "run")
     said = command(folder, *FLAGS)
     assert "dice-nim in" in said
@@ -427,9 +423,7 @@ def test_the_command_starts_goes_on_and_refuses(command: Callable[..., str], tmp
     assert "--preset is for new runs" in command(folder, "--preset", "paper", status=1)
 
 
-def test_the_command_needs_a_budget_and_a_preset_that_exists(
-    command: Callable[..., str], tmp_path: Path
-) -> None:
+def test_command_needs_a_budget_and_a_known_preset(command: Callable[..., str], tmp_path: Path) -> None:
     assert "a run needs a budget" in command(str(tmp_path / "run"), "--game", "dice-nim", status=1)
     assert "(got 'desktop')" in command(str(tmp_path / "x"), "--preset", "desktop", status=1)
     assert "The network is in" in command(str(tmp_path / "run"), *FLAGS)  # nothing was left of the first
@@ -461,7 +455,7 @@ def test_budget_in_minutes_includes_the_last_measurement(
     assert 11.0 < state.seconds < 12.5  # over both sessions
 
 
-def test_a_missing_tensorboard_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_tensorboard_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
     config = TINY.replace(games=4, tensorboard=True)
     with pytest.raises(DicentError, match="pip install tensorboard"):
@@ -471,7 +465,7 @@ def test_a_missing_tensorboard_is_told(tmp_path: Path, monkeypatch: pytest.Monke
 
 @pytest.mark.usefixtures("uncompiled")
 @pytest.mark.parametrize("planes", ["pieces", "moves"])
-def test_a_run_that_was_shown_other_planes_is_told_how_to_go_on(planes: str, tmp_path: Path) -> None:
+def test_run_with_other_planes_names_the_game_to_resume(planes: str, tmp_path: Path) -> None:
     """As one from before the game had a choice of them; also where its weights would fit."""
     config = TINY.replace(game=f"ewn:pieces=3,size=4,planes={planes}", games=8)
     train(config, tmp_path, warn=quiet)
@@ -487,7 +481,7 @@ def test_a_run_that_was_shown_other_planes_is_told_how_to_go_on(planes: str, tmp
     train(config.replace(games=16), tmp_path, warn=quiet)
 
 
-def test_a_module_for_other_planes_is_refused(tmp_path: Path) -> None:
+def test_module_for_other_planes_is_refused(tmp_path: Path) -> None:
     module = DenseNetwork(dicent.make("ewn:planes=pieces").input_shape, hidden=8)
     with pytest.raises(DicentError, match=r"planes of shape \(20, 5, 5\); ewn has \(33, 5, 5\)"):
         train(TINY.replace(game="ewn"), tmp_path, module=module, warn=quiet)

@@ -1,4 +1,4 @@
-"""Groups of games that play side by side, and games that begin anywhere."""
+"""Threaded groups of self-play games, and games that start at random positions."""
 
 import itertools
 import json
@@ -32,7 +32,7 @@ EWN = dicent.make("ewn")
 
 
 class Zero(Evaluator):
-    """Judges all states alike, until it breaks."""
+    """Evaluates all states alike, until it breaks."""
 
     left = 10**9
 
@@ -66,13 +66,13 @@ def pieces_of(state: State) -> tuple[Piece, ...]:
     return view.pieces
 
 
-def side_by_side(evaluator: Evaluator, count: int) -> ThreadedScheduler:
+def threaded(evaluator: Evaluator, count: int) -> ThreadedScheduler:
     numbers = list(range(count))
     return ThreadedScheduler([self_play(evaluator, NIM, GameNumbers(numbers, i)) for i in range(count)])
 
 
-def test_groups_side_by_side_share_out_the_numbers_of_matches() -> None:
-    groups, found = side_by_side(Zero(), 3), []
+def test_threaded_groups_divide_the_game_numbers() -> None:
+    groups, found = threaded(Zero(), 3), []
     try:
         while len(found) < 60:
             found += groups.play_on(0.5)
@@ -94,8 +94,8 @@ def test_groups_side_by_side_share_out_the_numbers_of_matches() -> None:
             assert (played.dataset.values == same[played.number].dataset.values).all()
 
 
-def test_nothing_moves_while_groups_are_paused() -> None:
-    groups = side_by_side(Zero(), 3)
+def test_paused_groups_do_not_play() -> None:
+    groups = threaded(Zero(), 3)
     try:
         groups.play_on(0.5)
         with groups.paused():
@@ -108,10 +108,10 @@ def test_nothing_moves_while_groups_are_paused() -> None:
         groups.close()
 
 
-def test_what_goes_wrong_in_a_group_is_told_and_all_end() -> None:
+def test_error_in_a_group_is_raised_and_ends_all() -> None:
     usual, evaluator = sys.getswitchinterval(), Zero()
     evaluator.left = 20
-    groups = side_by_side(evaluator, 3)
+    groups = threaded(evaluator, 3)
     with pytest.raises(RuntimeError, match="the device is gone"):
         list(map(groups.play_on, itertools.repeat(0.5)))
     groups.close()
@@ -119,9 +119,7 @@ def test_what_goes_wrong_in_a_group_is_told_and_all_end() -> None:
     assert sys.getswitchinterval() == usual
 
 
-def test_a_run_with_groups_side_by_side_learns_and_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_run_with_threaded_groups_learns_and_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         components.Threads, "choose", staticmethod(lambda c, d: Threads(c.self_play.groups, 1, 1))
     )
@@ -152,7 +150,7 @@ def finished(play: SelfPlay, games: int) -> list[FinishedGame]:
     return found
 
 
-def test_half_of_the_matches_begin_anywhere() -> None:
+def test_half_of_the_games_start_at_random_positions() -> None:
     found = finished(self_play(Zero(), EWN, itertools.count(), random_starts=0.5), 60)
     starts = [EWN.state(played.start) for played in found]
     assert all(start.result is None for start in starts)
@@ -166,7 +164,7 @@ def test_half_of_the_matches_begin_anywhere() -> None:
         assert state.result == played.result
 
 
-def test_where_rules_do_not_scatter_random_plies_lead_somewhere() -> None:
+def test_random_starts_without_scatter_use_random_plies() -> None:
     four = dicent.make("connect-four")
     found = finished(self_play(Zero(), four, itertools.count(), random_starts=1.0), 30)
     assert all(four.state(played.start).result is None for played in found)
@@ -175,7 +173,7 @@ def test_where_rules_do_not_scatter_random_plies_lead_somewhere() -> None:
     assert max(pieces) <= 20
 
 
-def test_without_random_starts_every_match_begins_at_a_start() -> None:
+def test_games_start_at_start_positions_without_random_starts() -> None:
     play = self_play(Zero(), EWN, itertools.count())
     assert all(len(pieces_of(EWN.state(cells))) == 12 for cells in play.games.start)
 
@@ -183,7 +181,7 @@ def test_without_random_starts_every_match_begins_at_a_start() -> None:
 # Networks beside it
 
 
-def test_batches_are_shared_out_only_inside() -> None:
+def test_evaluation_threads_apply_only_inside_the_context() -> None:
     torch.manual_seed(1)
     network = Network(DenseNetwork(EWN.input_shape, hidden=8))
     states = np.stack([EWN.initial_state(seed).cells for seed in range(200)])
@@ -208,7 +206,7 @@ def test_shipped_networks_know_their_game(game: str, name: str | None) -> None:
     assert shipped(dicent.make(game)) == name
 
 
-def test_a_network_plays_other_set_ups_of_its_game_and_no_other_rules() -> None:
+def test_network_plays_other_setups_but_not_other_rules() -> None:
     player = dicent.parse_player("greedy:net-official")
     player.require(dicent.make("ewn:setup=alternate"))
     for game in ("ewn-paper", "ewn:hole=true", "ewn:size=4,pieces=3"):
@@ -217,7 +215,7 @@ def test_a_network_plays_other_set_ups_of_its_game_and_no_other_rules() -> None:
     assert dicent.play_match(player, "random", "ewn:setup=mirrored", 2).games == 2
 
 
-def test_numbers_go_on_from_where_they_were() -> None:
+def test_game_numbers_advance_the_state() -> None:
     next_games = [0, 1, 2]
     assert list(itertools.islice(GameNumbers(next_games, 1), 3)) == [1, 4, 7]
     assert next_games == [0, 10, 2]

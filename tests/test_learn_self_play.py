@@ -50,7 +50,7 @@ def float32(value: float) -> float:
 @pytest.mark.parametrize("judge", JUDGES)
 @pytest.mark.parametrize("completion", [True, False])
 @pytest.mark.parametrize("kind", [Descent, Unbounded])
-def test_expanded_and_finished_states_are_learned_and_no_other(
+def test_only_expanded_and_finished_states_are_learned(
     kind: type[Descent], completion: bool, judge: str, game: Game
 ) -> None:
     everything = play_games(kind(JUDGES[judge](), completion), game, 3, size=2, kind=Watched)
@@ -73,7 +73,7 @@ def test_expanded_and_finished_states_are_learned_and_no_other(
 
 
 @pytest.mark.usefixtures("uncompiled")
-def test_no_value_is_the_evaluators_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_learned_values_come_from_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """States that were judged and never expanded do not occur; those that occur come from children."""
     evaluator = RandomEvaluator(1)
     played = play_games(Descent(evaluator, completion=False), NIM, 1)[0]
@@ -126,7 +126,7 @@ def within(root: State, depth: int) -> list[tuple[State, int]]:
 
 
 @pytest.mark.usefixtures("uncompiled")
-def test_expectiminimax_learns_no_state_of_a_depth_that_was_not_finished() -> None:
+def test_expectiminimax_learns_no_state_of_an_unfinished_depth() -> None:
     for played in play_games(Expectiminimax(from_outside()), EWN, 2, limit=Limit(evaluations=25)):
         learned = numbers(EWN, played.dataset)
         for state, value in learned.items():
@@ -173,7 +173,7 @@ def test_root_and_terminal_learning(search: type[TreeSearch], terminal: Terminal
 
 @pytest.mark.usefixtures("uncompiled")
 @pytest.mark.parametrize("game", [NIM, EWN], ids=lambda game: game.name)
-def test_policies_are_shares_of_the_visits_and_values_are_results(game: Game) -> None:
+def test_policies_are_visit_shares_and_values_are_results(game: Game) -> None:
     everything = play_games(Puct(BytePolicy(), noise=0.25), game, 3, 2, kind=Watched, **settings_of("puct"))
     for played in everything:
         states = roots_of(game, played)
@@ -191,7 +191,7 @@ def test_policies_are_shares_of_the_visits_and_values_are_results(game: Game) ->
 
 
 @pytest.mark.usefixtures("uncompiled")
-def test_noise_is_new_for_every_move() -> None:
+def test_noise_differs_between_moves() -> None:
     """Also where there is no chance whose rolls would move the random stream on."""
     game = dicent.make("tic-tac-toe")
     seen = []

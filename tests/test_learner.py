@@ -26,7 +26,7 @@ class Masked(nn.Module):
         return answer
 
 
-def test_a_network_may_have_buffers_of_any_kind() -> None:
+def test_network_may_have_buffers_of_any_type() -> None:
     game = dicent.make("ewn")
     learner = Learner(Masked(network(game)), game, batch=128)
     learn(learner, examples(0), 1)
@@ -39,7 +39,7 @@ def test_a_network_may_have_buffers_of_any_kind() -> None:
         assert torch.equal(copied[name], tensor)
 
 
-def test_copies_of_weights_stay_as_they_are() -> None:
+def test_copies_of_weights_do_not_change() -> None:
     learner = learner_on("cpu", 0)
     copied = learner.weights()
     before = {name: tensor.clone() for name, tensor in copied.items()}
@@ -49,7 +49,7 @@ def test_copies_of_weights_stay_as_they_are() -> None:
 
 
 @pytest.mark.parametrize("broken", ["value", "weight"])
-def test_what_is_no_number_is_refused(broken: str) -> None:
+def test_nan_values_and_weights_are_refused(broken: str) -> None:
     learner, data = learner_on("cpu", 0), examples(0)
     if broken == "value":
         data.values[7] = np.nan

@@ -36,7 +36,7 @@ def known(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("known")
-def test_a_network_of_ones_own_is_kept_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_custom_network_is_saved_and_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shape = dicent.make("dice-nim").input_shape
     quiet(TINY.replace(games=8), tmp_path, module=Shallow(shape))
     path = quiet(TINY.replace(games=16), tmp_path, module=Shallow(shape))
@@ -52,14 +52,14 @@ def test_a_network_of_ones_own_is_kept_and_goes_on(tmp_path: Path, monkeypatch: 
 
 @pytest.mark.parametrize("settings", [[], {"made of": object()}, "wide"])
 @pytest.mark.usefixtures("known")
-def test_a_network_that_cannot_be_kept_is_told_before_it_learns(settings: Any, tmp_path: Path) -> None:
+def test_network_that_cannot_be_saved_is_refused_before_learning(settings: Any, tmp_path: Path) -> None:
     module = Shallow(dicent.make("dice-nim").input_shape, settings)
     with pytest.raises(DicentError, match=r"Shallow\.settings do not rebuild the network"):
         train(TINY, tmp_path / "run", module=module)
     assert not (tmp_path / "run" / "config.toml").exists()
 
 
-def test_a_network_that_files_do_not_know_is_told_before_it_learns(tmp_path: Path) -> None:
+def test_unregistered_network_is_refused_before_learning(tmp_path: Path) -> None:
     module = Shallow(dicent.make("dice-nim").input_shape)
     with pytest.raises(DicentError, match=r"register_network\('name', Shallow\)"):
         train(TINY, tmp_path / "run", module=module)
@@ -77,7 +77,7 @@ class Forgetful(Shallow):
 
 
 @pytest.mark.usefixtures("known")
-def test_settings_must_make_the_same_network_anew(tmp_path: Path) -> None:
+def test_settings_must_rebuild_the_same_network(tmp_path: Path) -> None:
     dicent.register_network("forgetful", Forgetful)
     shape = dicent.make("dice-nim").input_shape
     with pytest.raises(DicentError, match=r"Forgetful\.settings build a network with other weights"):
@@ -87,14 +87,14 @@ def test_settings_must_make_the_same_network_anew(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("known", "uncompiled")
-def test_a_network_of_ones_own_is_shown_what_it_has_learned_to_see() -> None:
+def test_custom_network_receives_the_planes_of_its_shape() -> None:
     moves, game = dicent.make("ewn:planes=moves"), dicent.make("ewn")
     network = dicent.Network(Shallow(moves.input_shape))
     assert network.shown(game) == moves
     assert network.evaluate(game, game.initial_state(1).cells[None]).shape == (1,)
 
 
-def test_only_networks_under_names_of_their_own_are_registered() -> None:
+def test_register_network_refuses_built_in_names_and_other_objects() -> None:
     with pytest.raises(DicentError, match="'dense' is the name of a built-in network"):
         dicent.register_network("dense", Shallow)
     for nothing in (Shallow((1, 1, 1)), int):

@@ -1,4 +1,4 @@
-"""The reproduction of the paper: it ends whatever stops it, and goes on."""
+"""The reproduction of the paper finishes whatever stops it, and repeats nothing."""
 
 import json
 import runpy
@@ -27,7 +27,7 @@ from dicent.reproduction.reproduce import Step, reproduce
 from dicent.reproduction.result import ReproductionResult
 from dicent.reproduction.scale import ALPHAZERO, SCALES, Scale
 
-QUICK = {"games_at_once": 4, "evaluations_per_move": 4, "measurements": 0, "games_per_update": 4}
+QUICK = {"games_at_once": 4, "evaluations_per_move": 4, "measurements": 0, "games_per_update": 2}
 TINY = Scale(
     "tiny",
     processes=1,
@@ -35,7 +35,7 @@ TINY = Scale(
     games=2,
     play=Limit(depth=1),
     simulations=3,
-    self_play_games=8,
+    self_play_games=4,
     network={"network": "residual", "filters": 2, "blocks": 1, "hidden": 8},
     descent={**QUICK, "waves": False, "overlap": True, "batch": 64},
     alphazero=QUICK,
@@ -65,7 +65,7 @@ def quick_preflight() -> Any:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ReproductionResult]:
-    """A reproduction that nothing has disturbed."""
+    """A reproduction without interruption."""
     folder = tmp_path_factory.mktemp("whole")
     return folder, reproduce(folder, TINY)
 
@@ -75,7 +75,7 @@ def all_games(folder: Path) -> list[str]:
 
 
 def facts(result: ReproductionResult) -> dict[str, Any]:
-    """What does not depend on the clock; networks judge alike up to the last digits, whatever the batch."""
+    """Everything but timings, rounded: network values depend on the batch in the last digits."""
     told = result.to_dict()
     for row in told["learned"]:
         del row["seconds"]
@@ -92,7 +92,7 @@ def test_every_table_is_in_both_reports(whole: tuple[Path, ReproductionResult]) 
             "Table 1",
             "The depth heuristic",
             "Table 2",
-            "What learning had",
+            "Spent on learning",
             "Learning curves",
             "Seeds",
         ):
@@ -117,18 +117,18 @@ def test_every_table_is_in_both_reports(whole: tuple[Path, ReproductionResult]) 
     assert page.startswith("<!doctype html>")
 
 
-def test_what_was_done_is_what_the_paper_did(whole: tuple[Path, ReproductionResult]) -> None:
+def test_reproduction_plays_all_matches_of_the_paper(whole: tuple[Path, ReproductionResult]) -> None:
     folder, result = whole
     assert len(result.learned) == 7
     assert result.tournament is not None
     assert len(result.tournament.encounters) == 15
     assert [len(tournament.encounters) for tournament in result.against] == [6]
     assert len(all_games(folder)) == 2 * (15 + 6)
-    assert all(one.games >= 8 for one in result.learned)
+    assert all(one.games >= 4 for one in result.learned)
     assert json.loads(json.dumps(result.to_dict()))["finished"]
 
 
-def test_a_finished_reproduction_stays_as_it_is(
+def test_finished_reproduction_is_not_changed(
     whole: tuple[Path, ReproductionResult], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, result = whole
@@ -138,7 +138,7 @@ def test_a_finished_reproduction_stays_as_it_is(
     assert all_games(folder) == before
 
 
-def test_killed_again_and_again_it_repeats_no_training_and_no_game(
+def test_killed_reproduction_repeats_no_training_and_no_game(
     tmp_path: Path, whole: tuple[Path, ReproductionResult]
 ) -> None:
     result = whole[1]
@@ -158,19 +158,19 @@ def test_killed_again_and_again_it_repeats_no_training_and_no_game(
     assert all_games(tmp_path) == all_games(whole[0])
 
 
-def test_it_works_for_some_minutes_and_goes_on_later(tmp_path: Path) -> None:
+def test_reproduction_stops_after_its_minutes_and_resumes(tmp_path: Path) -> None:
     result = reproduce(tmp_path, TINY, minutes=1e-6)
     assert not result.finished
     assert result.learned == ()
     assert "not finished" in (tmp_path / "report.md").read_text()
     left = iter([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
-    work = module._Work(tmp_path, TINY, 0, lambda: next(left), lambda step: None, print)
+    work = module._Reproduction(tmp_path, TINY, 0, lambda: next(left), lambda step: None, print)
     with pytest.raises(KeyboardInterrupt):  # in the middle of the first run, which is saved
         work.do()
     assert list(tmp_path.glob("runs/*/checkpoints/*/state.json"))
 
 
-def test_a_process_in_which_no_match_ended_has_learned_nothing_and_stops_nothing(tmp_path: Path) -> None:
+def test_process_without_a_finished_game_is_no_error(tmp_path: Path) -> None:
     result = reproduce(tmp_path, TINY.replace(seconds=1e-9))
     assert [learned.games for learned in result.learned] == [0] * 7
     assert result.finished
@@ -202,7 +202,7 @@ def networks_in(parts: list[Path]) -> list[str]:
     return names
 
 
-def test_it_goes_on_elsewhere_from_what_was_packed(
+def test_packed_reproduction_resumes_on_another_machine(
     tmp_path: Path, whole: tuple[Path, ReproductionResult], piece: SimpleNamespace
 ) -> None:
     parts: list[Path] = []
@@ -221,14 +221,14 @@ def test_it_goes_on_elsewhere_from_what_was_packed(
     assert len(networks_in(piece.pack(tmp_path / "last", tmp_path / "all.tar", everything=True))) == 7
 
 
-def test_a_process_that_was_broken_off_goes_on_without_its_replay(
+def test_interrupted_process_resumes_without_its_replay_buffer(
     tmp_path: Path, piece: SimpleNamespace
 ) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
     left = iter([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
     reproduce(here, TINY, minutes=0)
     with pytest.raises(KeyboardInterrupt):
-        module._Work(here, TINY, 0, lambda: next(left), lambda step: None, print).do()
+        module._Reproduction(here, TINY, 0, lambda: next(left), lambda step: None, print).do()
     piece.unpack(piece.pack(here, tmp_path / "part.tar"), there)
     said: list[str] = []
     teller = piece.Teller(there)
@@ -261,7 +261,7 @@ def test_parts_are_small_and_hold_every_file_once(tmp_path: Path, piece: SimpleN
 
 
 @pytest.mark.parametrize("name", ["../outside", "a/../../outside", "link"])
-def test_what_is_unpacked_stays_inside_the_folder(tmp_path: Path, piece: SimpleNamespace, name: str) -> None:
+def test_unpacked_files_stay_inside_the_folder(tmp_path: Path, piece: SimpleNamespace, name: str) -> None:
     with tarfile.open(tmp_path / "evil.tar", "w") as tar:
         member = tarfile.TarInfo(name)
         if name == "link":
@@ -273,7 +273,7 @@ def test_what_is_unpacked_stays_inside_the_folder(tmp_path: Path, piece: SimpleN
     assert not (tmp_path / "folder" / "link").exists()
 
 
-def test_a_process_that_cannot_end_in_time_waits_for_the_next_piece(
+def test_process_that_cannot_finish_in_time_is_not_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun, now = [], 0.0
@@ -288,25 +288,23 @@ def test_a_process_that_cannot_end_in_time_waits_for_the_next_piece(
     for seconds, expected in ((0.0, 0), (10.0, 1), (99.0, 1), (101.0, 2), (149.0, 2)):
         begun.clear()
         end, scale = now + seconds, TINY.replace(seconds=45.0)
-        work = module._Work(tmp_path, scale, 0, lambda end=end: end - now, lambda step: None, print)
+        work = module._Reproduction(tmp_path, scale, 0, lambda end=end: end - now, lambda step: None, print)
         with pytest.raises(KeyboardInterrupt):
             work.do()
         assert len(begun) == expected
 
 
-def test_without_a_gpu_nothing_is_learned_where_one_is_wanted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_scale_for_a_gpu_needs_a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "choose_device", lambda wanted: ("cpu", "it is gone" * (wanted == "cuda")))
     scale = TINY.replace(network={**TINY.network, "device": "cuda"})
-    with pytest.raises(DicentError, match=r"it is gone: the scale .* learns on a GPU; choose another one"):
+    with pytest.raises(DicentError, match=r"it is gone: the scale .* needs a GPU; choose another scale"):
         reproduce(tmp_path, scale)
     assert not (tmp_path / "runs").exists()
     assert not (tmp_path / "reproduction.json").exists()  # so that another scale may follow
     module._settle(tmp_path, TINY, 0)
 
 
-def test_other_settings_are_refused(
+def test_resume_with_other_settings_is_refused(
     whole: tuple[Path, ReproductionResult], capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = whole[0]
@@ -314,7 +312,7 @@ def test_other_settings_are_refused(
         reproduce(folder, TINY, games=4)
     with pytest.raises(DicentError, match=r"other settings \(seed\)"):
         reproduce(folder, TINY, seed=1)
-    with module._locked(folder), pytest.raises(DicentError, match="another process works"):
+    with module._locked(folder), pytest.raises(DicentError, match="another process uses"):
         reproduce(folder, TINY)
     assert main(["reproduce", str(folder), "--scale", "huge"]) == 1
     assert "must be one of smoke, small, gpu, paper" in capsys.readouterr().err
@@ -322,7 +320,7 @@ def test_other_settings_are_refused(
     assert "even number" in capsys.readouterr().err
 
 
-def test_the_command_prints_for_people_and_for_programs(
+def test_command_prints_text_or_json(
     whole: tuple[Path, ReproductionResult],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -340,7 +338,7 @@ def test_the_command_prints_for_people_and_for_programs(
 
 
 @pytest.mark.parametrize("name", SCALES)
-def test_scales_are_the_papers_arm(name: str) -> None:
+def test_scales_have_the_papers_arms(name: str) -> None:
     scale = SCALES[name]
     assert scale.name == name
     runs = scale.runs(3)
@@ -363,7 +361,7 @@ def test_scales_are_the_papers_arm(name: str) -> None:
             assert config.replay.replay_games >= config.learner.games_per_update
 
 
-def test_the_scale_paper_is_as_published() -> None:
+def test_scale_paper_is_as_published() -> None:
     scale = SCALES["paper"]
     config = scale.config(scale.runs(0)[0])
     kept = {"keep_checkpoints", "record_every", "measurements", "minutes", "search", "terminal", "seed"}
@@ -374,7 +372,7 @@ def test_the_scale_paper_is_as_published() -> None:
     assert (scale.play, scale.simulations) == (Limit(time=1.5), 1600)
 
 
-def test_the_scale_gpu_has_20_000_games_for_each_search() -> None:
+def test_scale_gpu_has_20_000_games_for_each_search() -> None:
     scale = SCALES["gpu"]
     ours = [run.arm.search for run in scale.runs(0) if run.arm != ALPHAZERO]
     met = Counter(frozenset(pair) for pair in combinations(ours, 2))

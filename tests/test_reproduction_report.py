@@ -22,7 +22,7 @@ from dicent.stats.welch import Part, student_quantile, welch_interval
     ("freedom", "expected"),
     [(1, 12.7062), (2, 4.3027), (3, 3.1824), (10, 2.2281), (30, 2.0423), (120, 1.9799)],
 )
-def test_students_quantiles_are_those_of_tables(freedom: float, expected: float) -> None:
+def test_student_quantiles_match_tables(freedom: float, expected: float) -> None:
     assert student_quantile(0.95, freedom) == pytest.approx(expected, abs=1e-4)
     assert student_quantile(0.9, 5) == pytest.approx(2.0150, abs=1e-4)
 
@@ -76,7 +76,7 @@ def test_shares_of_a_round_robin_are_means_over_networks() -> None:
     assert depth.value == pytest.approx(2 * (scores.share(arms_of(terminal="depth")).value - 0.5))
 
 
-def test_intervals_against_alphazero_cover_the_truth_though_its_networks_vary_too() -> None:
+def test_intervals_against_alphazero_cover_the_truth() -> None:
     arms = tuple(arm for arm in ARMS for _ in range(4))
     mean = column = rounds = 0
     for i in range(500):
@@ -156,7 +156,7 @@ def strength(number: int) -> tuple[Strength, ...]:
     return tuple(Strength(30.0 * k, 250 * k, 0.4 + 0.1 * k + 0.01 * number, "uct:1000") for k in (1, 2))
 
 
-def test_the_report_of_many_networks() -> None:
+def test_report_of_many_networks() -> None:
     result = invented(SCALES["small"])
     claims = {claim.text: claim for claim in result.claims}
     assert claims["The depth heuristic improves learning"].verdict == "confirmed"
@@ -182,7 +182,7 @@ def test_the_report_of_many_networks() -> None:
     assert all(len(row.split(" | ")) > 1 for row in rows)
 
 
-def test_each_network_has_its_score() -> None:
+def test_each_network_has_a_score() -> None:
     result = invented(SCALES["small"])
     networks, scores = result.networks(), result.round_robin
     assert scores is not None
@@ -198,22 +198,22 @@ def test_each_network_has_its_score() -> None:
     assert f"| descent-depth-2 | {100 * one.plain:.1f} % |" in as_markdown(sections(result))
 
 
-def test_curves_that_were_not_measured_are_not_promised() -> None:
+def test_report_mentions_curves_only_if_measured() -> None:
     result = invented(SCALES["small"])
     silent = tuple(dataclasses.replace(one, strength=()) for one in result.learned)
     text = as_markdown(sections(dataclasses.replace(result, learned=silent)))
     assert "after equal evaluations" not in text
-    assert "Nothing was measured during learning" in text
+    assert "No measurements were made during learning" in text
 
 
-def test_a_part_of_the_work_has_a_part_of_the_report() -> None:
+def test_unfinished_work_yields_a_partial_report() -> None:
     result = dataclasses.replace(invented(SCALES["small"]), against=())
     assert not result.finished
     assert len(result.claims) == 4
     assert result.table_2() == {}
     assert "not finished" in as_markdown(sections(result))
     nothing = dataclasses.replace(result, tournament=None, learned=())
-    assert "Nothing is known yet" in as_markdown(sections(nothing))
+    assert "No results yet" in as_markdown(sections(nothing))
     assert "All networks" not in as_markdown(sections(nothing))
 
 

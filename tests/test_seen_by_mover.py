@@ -27,7 +27,7 @@ def shown(text: str) -> dict[int, list[tuple[int, int]] | str]:
     return {k: "all" if len(c) == 16 else c for k, c in cells.items() if c}
 
 
-def test_ewn_is_shown_from_the_movers_side() -> None:
+def test_ewn_is_encoded_from_the_movers_side() -> None:
     # planes 0-2 the mover, 3-5 the other, 6-8 die, 9 may move now, 10 placing, 11-13 and 14-16 moves, 17 MAX
     first, third, other = [(0, 3)], [(2, 0)], [(3, 1)]
     pieces = {0: first, 2: third, 5: other}
@@ -44,7 +44,7 @@ def test_ewn_is_shown_from_the_movers_side() -> None:
 @pytest.mark.parametrize(
     "options", ["", ":setup=alternate", ":rules=paper", ":size=4,pieces=3", ":hole=true"]
 )
-def test_both_sides_see_the_same(options: str) -> None:
+def test_both_sides_have_the_same_planes(options: str) -> None:
     """A state and its image with colours swapped differ in the last plane, and in nothing else."""
     game = dicent.make(f"ewn{options}")
     for number in range(5):
@@ -64,7 +64,7 @@ def test_both_sides_see_the_same(options: str) -> None:
 
 @pytest.mark.parametrize("kind", [ResidualNetwork, DenseNetwork])
 @pytest.mark.parametrize("num_actions", [0, 18])
-def test_both_sides_share_what_a_network_has_learned(kind: Any, num_actions: int) -> None:
+def test_both_sides_share_all_weights(kind: Any, num_actions: int) -> None:
     network = Network(kind(EWN.input_shape, hidden=16, num_actions=num_actions, seen_by_mover=True))
     states = [EWN.initial_state(seed).apply_outcome(seed) for seed in range(6)]
     cells = np.array([state.cells for state in states])
@@ -79,7 +79,7 @@ def test_both_sides_share_what_a_network_has_learned(kind: Any, num_actions: int
 @pytest.mark.parametrize(("planes", "seen"), [("mover", True), ("moves", False)])
 @pytest.mark.parametrize("network", ["dense", "residual"])
 @pytest.mark.usefixtures("quick_preflight")
-def test_a_run_makes_a_network_that_suits_the_game(
+def test_run_builds_a_network_that_suits_the_game(
     planes: str, seen: bool, network: str, tmp_path: Path
 ) -> None:
     game = f"ewn:size=3,pieces=1,planes={planes}"
@@ -92,26 +92,26 @@ def test_a_run_makes_a_network_that_suits_the_game(
 
 
 @pytest.mark.parametrize("wrong", ["pass", "planes[-1, 0, 0] = 1.0", "planes[-1] = 2.0"])
-def test_planes_must_say_who_the_mover_is(edited: Edit, wrong: str) -> None:
+def test_last_plane_must_name_the_mover(edited: Edit, wrong: str) -> None:
     file = edited("ewn", (SIDE, wrong))
     with pytest.raises(ContractError, match="encode: must fill the last plane with 1 where MAX moves"):
         dicent.check_game(dicent.load(file), positions=20)
 
 
-def test_both_sides_must_be_what_they_look(edited: Edit) -> None:
+def test_states_that_look_alike_must_be_equivalent(edited: Edit) -> None:
     """A network that is not told who moves would think the opposite of the same position."""
     game = dicent.load(edited("ewn", ("s[MOVER] == MIN\n", "False\n")), size=3, pieces=1)
     with pytest.raises(ContractError, match="look the same to a network from the movers' sides, but"):
         dicent.check_game(game, positions=300)
 
 
-def test_a_network_for_the_movers_side_is_for_games_that_show_it(tmp_path: Path) -> None:
+def test_network_for_the_movers_side_needs_a_game_that_encodes_it(tmp_path: Path) -> None:
     module = DenseNetwork(dicent.make("dice-nim").input_shape, hidden=8, seen_by_mover=True)
     with pytest.raises(dicent.DicentError, match="dice-nim does not encode states from the mover's side"):
         dicent.train(TINY, tmp_path / "run", module=module)
 
 
-def test_what_a_game_says_of_its_planes_must_make_sense(edited: Edit) -> None:
+def test_seen_by_mover_must_be_consistent(edited: Edit) -> None:
     name, shape = 'NAME = "dice-nim"', "(STONES + 8, 1, 1)"
     with pytest.raises(GameError, match="SEEN_BY_MOVER is 1, not True or False"):
         dicent.load(edited("dice_nim", (name, f"{name}\nSEEN_BY_MOVER = 1")))

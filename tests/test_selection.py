@@ -56,7 +56,7 @@ def test_six_actions_half_exploited() -> None:
 
 
 @given(n=counts, exploitation=shares)
-def test_ordinal_law_takes_its_share_of_what_better_actions_leave(n: int, exploitation: float) -> None:
+def test_ordinal_law_follows_its_recursion(n: int, exploitation: float) -> None:
     probabilities = one(ordinal_law, n, exploitation)
     assert is_distribution(probabilities)
     for i in range(n):
@@ -85,7 +85,7 @@ def test_limits_are_greedy_and_uniform(law: Law, greedy: float, uniform: float, 
 
 
 @given(n=counts, epsilon=shares)
-def test_epsilon_greedy_shares_epsilon_among_all(n: int, epsilon: float) -> None:
+def test_epsilon_greedy_spreads_epsilon_over_all_actions(n: int, epsilon: float) -> None:
     probabilities = one(epsilon_greedy, n, epsilon)
     assert is_distribution(probabilities)
     assert probabilities[0] == pytest.approx(1 - epsilon + epsilon / n)
@@ -102,7 +102,7 @@ def test_softmax_is_a_distribution_in_the_order_of_the_values(
 
 
 @given(values=values, temperature=temperatures, shift=st.floats(-1e3, 1e3))
-def test_softmax_sees_differences_only(values: list[float], temperature: float, shift: float) -> None:
+def test_softmax_depends_on_differences_only(values: list[float], temperature: float, shift: float) -> None:
     moved = [value + shift for value in values]
     assert soft(moved, temperature) == pytest.approx(soft(values, temperature), abs=1e-8)
 
@@ -125,7 +125,7 @@ def test_softmax_limits() -> None:
 
 @given(rows=rows)
 @pytest.mark.parametrize("law", [ordinal_law, epsilon_greedy])
-def test_each_row_is_what_its_move_would_get_alone(law: Law, rows: list[tuple[int, float]]) -> None:
+def test_rows_are_independent(law: Law, rows: list[tuple[int, float]]) -> None:
     n, share = [row[0] for row in rows], [row[1] for row in rows]
     together = law(n, share, 15)
     assert together.shape == (len(rows), 15)
@@ -136,7 +136,7 @@ def test_each_row_is_what_its_move_would_get_alone(law: Law, rows: list[tuple[in
 
 @given(rows=rows, data=st.data())
 @pytest.mark.parametrize("law", EVERY, ids=lambda law: type(law).__name__)
-def test_every_law_shares_among_the_actions_there_are(
+def test_laws_give_probability_to_legal_actions_only(
     law: Selection, rows: list[tuple[int, float]], data: st.DataObject
 ) -> None:
     """Beyond the counts stands what earlier moves have left, whatever that is."""
@@ -157,7 +157,7 @@ def test_every_law_shares_among_the_actions_there_are(
         assert (np.diff(row[:count]) <= 1e-12).all()  # the better, the likelier
 
 
-def test_full_exploitation_plays_the_best_and_none_plays_any() -> None:
+def test_exploitation_one_is_greedy_and_zero_uniform() -> None:
     given, visits = np.array([[0.5, 0.2, -1.0]]), np.zeros((1, 3))
     for law in (Ordinal(), EpsilonGreedy(), Softmax()):
         greedy = law.probabilities(given, visits, np.array([3]), np.ones(1))
@@ -178,7 +178,7 @@ def test_visits_to_the_power_of_the_inverse_temperature(temperature: float, weig
 
 
 @given(visits=st.lists(st.integers(0, 10_000), min_size=1, max_size=12))
-def test_one_visited_action_is_played_whatever_the_temperature(visits: list[int]) -> None:
+def test_only_visited_action_is_played_at_any_temperature(visits: list[int]) -> None:
     alone = np.array([[max(visits) + 1.0, *[0.0] * (len(visits) - 1)]])
     for temperature in (0.01, 1.0, 10.0):
         found = ByVisits(temperature).probabilities(0 * alone, alone, np.array([len(visits)]), np.ones(1))
@@ -193,7 +193,7 @@ def test_one_visited_action_is_played_whatever_the_temperature(visits: list[int]
     ("n", "share"),
     [(0, 0.5), (-1, 0.5), (3, -0.1), (3, 1.1), (3, float("nan")), ([2, 0], 0.5), ([2, 3], [0.5, 2.0])],
 )
-def test_laws_refuse_what_makes_no_distribution(law: Law, n: int, share: float) -> None:
+def test_laws_refuse_invalid_arguments(law: Law, n: int, share: float) -> None:
     with pytest.raises(DicentError):
         law(n, share)
 
@@ -210,8 +210,6 @@ def test_laws_refuse_what_makes_no_distribution(law: Law, n: int, share: float) 
         ([[1, 2]], 2, float("nan")),
     ],
 )
-def test_softmax_refuses_what_makes_no_distribution(
-    values: list[list[float]], count: int, temperature: float
-) -> None:
+def test_softmax_refuses_invalid_arguments(values: list[list[float]], count: int, temperature: float) -> None:
     with pytest.raises(DicentError):
         softmax(values, count, temperature)

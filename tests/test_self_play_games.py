@@ -51,7 +51,7 @@ SEARCHES: dict[str, Callable[[], TreeSearch]] = {
 
 @pytest.mark.usefixtures("uncompiled")
 @pytest.mark.parametrize("kind", [Descent, Unbounded, Expectiminimax])
-def test_a_proved_win_is_always_played(kind: type[TreeSearch]) -> None:
+def test_proved_win_is_always_played(kind: type[TreeSearch]) -> None:
     """Even where actions are drawn at random: progress 0 has no preference."""
     wins = 0
     for played in play_games(kind(RandomEvaluator(1)), EWN, 10, 4, annealed=True, progress=0.0):
@@ -75,7 +75,7 @@ r    max      0.0   bad=-1 worse=-1
 
 @pytest.mark.usefixtures("uncompiled")
 @pytest.mark.parametrize("kind", [Descent, Unbounded, Expectiminimax])
-def test_a_proved_loss_is_avoided(tmp_path: Path, kind: type[TreeSearch]) -> None:
+def test_proved_loss_is_avoided(tmp_path: Path, kind: type[TreeSearch]) -> None:
     """`mid` is lost as well once it is looked into, and a game that goes there anyway is lost."""
     game, judge = written_out(tmp_path, DANGER)
     played = play_games(kind(judge), game, 40, 8, Limit(evaluations=1), annealed=True, progress=0.0)
@@ -87,14 +87,14 @@ def test_a_proved_loss_is_avoided(tmp_path: Path, kind: type[TreeSearch]) -> Non
 
 
 @pytest.mark.usefixtures("uncompiled")
-def test_if_everything_loses_something_is_played(tmp_path: Path) -> None:
+def test_action_is_played_if_all_lose(tmp_path: Path) -> None:
     game, judge = written_out(tmp_path, LOST)
     played = play_games(Descent(judge), game, 20, 4, annealed=True, progress=0.0)
     assert {played.result for played in played} == {-1}
 
 
 @pytest.mark.usefixtures("uncompiled")
-def test_without_completion_anything_may_be_played(tmp_path: Path) -> None:
+def test_any_action_may_be_played_without_completion(tmp_path: Path) -> None:
     game, judge = written_out(tmp_path, DANGER)
     search = Descent(judge, completion=False)
     played = play_games(search, game, 60, 8, Limit(evaluations=1), annealed=True, progress=0.0)
@@ -121,7 +121,7 @@ def test_progress_anneals_from_any_move_to_the_best() -> None:
 
 
 @pytest.mark.usefixtures("uncompiled")
-def test_the_dice_of_a_match_are_fair() -> None:
+def test_dice_of_games_are_fair() -> None:
     played = play_games(Descent(RandomEvaluator(1)), NIM, 40, 8, Limit(evaluations=1))
     rolls = Counter(choice for m in played for state, choice in states_of(NIM, m) if state.is_chance)
     total = sum(rolls.values())
@@ -133,7 +133,7 @@ def test_the_dice_of_a_match_are_fair() -> None:
 
 
 @pytest.mark.parametrize("name", SEARCHES)
-def test_matches_do_not_depend_on_their_group_or_on_threads(name: str) -> None:
+def test_games_do_not_depend_on_groups_or_threads(name: str) -> None:
     alone = play_games(SEARCHES[name](), NIM, 7, 1, compiled=None, seed=3, **settings_of(name))
     for size, threads in ((3, 1), (8, 2)):
         together = play_games(
@@ -145,7 +145,7 @@ def test_matches_do_not_depend_on_their_group_or_on_threads(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SEARCHES)
-def test_native_code_plays_what_plain_python_plays(name: str) -> None:
+def test_compiled_and_plain_python_games_are_equal(name: str) -> None:
     native, plain = (
         play_games(SEARCHES[name](), NIM, 3, 2, compiled=compiled, seed=5, **settings_of(name))
         for compiled in (True, False)
@@ -155,9 +155,7 @@ def test_native_code_plays_what_plain_python_plays(name: str) -> None:
 
 @pytest.mark.usefixtures("uncompiled")
 @pytest.mark.parametrize("name", SEARCHES)
-def test_a_store_that_is_too_small_grows_and_changes_nothing(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_growing_a_full_tree_changes_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     roomy = play_games(SEARCHES[name](), NIM, 3, 2, **settings_of(name))
     made = cramp(monkeypatch)
     cramped = play_games(SEARCHES[name](), NIM, 3, 2, **settings_of(name))
@@ -179,7 +177,7 @@ def cramp(monkeypatch: pytest.MonkeyPatch) -> list[Group]:
 
 
 @pytest.mark.usefixtures("uncompiled")
-def test_links_without_room_make_a_store_grow() -> None:
+def test_full_edge_store_grows() -> None:
     """Between two searches chance is jumped, which takes links as well as nodes."""
     play = SelfPlay(
         SEARCHES["determinized"](), NIM, 1, Limit(evaluations=5), Ordinal(), itertools.count(), compiled=False
@@ -196,7 +194,7 @@ def test_links_without_room_make_a_store_grow() -> None:
 
 @pytest.mark.usefixtures("uncompiled")
 @pytest.mark.parametrize("name", SEARCHES)
-def test_matches_in_flight_are_saved_and_go_on_the_same(name: str) -> None:
+def test_games_in_flight_resume_unchanged(name: str) -> None:
     def new() -> SelfPlay:
         settings = {"selection": Ordinal(), **settings_of(name)}
         return SelfPlay(
@@ -231,7 +229,7 @@ def test_matches_in_flight_are_saved_and_go_on_the_same(name: str) -> None:
 
 
 @pytest.mark.usefixtures("uncompiled")
-def test_a_store_that_may_not_grow_ends_the_run_with_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tree_at_its_maximum_ends_the_run_with_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     cramp(monkeypatch)
     monkeypatch.setattr(self_play, "MAX_NODES", 32)
     with pytest.raises(DicentError, match="lower evaluations_per_move"):
@@ -248,7 +246,7 @@ b    min  -0.1   a
 
 @pytest.mark.usefixtures("uncompiled")
 @pytest.mark.parametrize("targets", ["tree", "root", "terminal"])
-def test_a_match_that_is_too_long_is_stopped_and_counts_as_drawn(tmp_path: Path, targets: str) -> None:
+def test_too_long_game_is_stopped_as_a_draw(tmp_path: Path, targets: str) -> None:
     game, judge = written_out(tmp_path, ENDLESS)
     first, second = play_games(Expectiminimax(judge), game, 2, 2, Limit(depth=1), targets=targets)
     for played in (first, second):
@@ -267,7 +265,7 @@ c    chance   0.2   y=-1:0.5 z=0:0.5
 
 @pytest.mark.usefixtures("uncompiled")
 @pytest.mark.parametrize("kind", [Descent, Unbounded, Expectiminimax])
-def test_chance_may_end_a_match(tmp_path: Path, kind: type[TreeSearch]) -> None:
+def test_chance_may_end_a_game(tmp_path: Path, kind: type[TreeSearch]) -> None:
     """At its start too, and then there is nothing to decide."""
     game, judge = written_out(tmp_path, CHANCE_DECIDES)
     everything = play_games(kind(judge), game, 20, 3, Limit(evaluations=1))
@@ -278,7 +276,7 @@ def test_chance_may_end_a_match(tmp_path: Path, kind: type[TreeSearch]) -> None:
         assert numbers(game, played.dataset)[end] == played.result
 
 
-def test_what_cannot_be_learned_is_refused() -> None:
+def test_unknown_targets_are_refused() -> None:
     def made(search: TreeSearch, targets: str) -> SelfPlay:
         return SelfPlay(search, NIM, 1, Limit(nodes=9), Ordinal(), itertools.count(), targets=targets)
 
@@ -290,6 +288,6 @@ def test_what_cannot_be_learned_is_refused() -> None:
         made(Puct(BytePolicy()), "tree")
 
 
-def test_kinds_of_states_are_told_apart() -> None:
+def test_idle_and_chance_codes_are_as_expected() -> None:
     assert CHANCE == 0  # IDLE, and the kind of chance nodes: what `waves` and tree data rely on
     assert TERMINAL not in (dicent.MAX, dicent.MIN, CHANCE)

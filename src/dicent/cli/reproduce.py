@@ -1,4 +1,4 @@
-"""Commands about the paper: reproduce."""
+"""The command `reproduce`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dicent.reproduction.result import ReproductionResult
 
 Folder = Annotated[
-    str, tyro.conf.Positional, tyro.conf.arg(metavar="FOLDER", help="Where everything is, or is to be.")
+    str, tyro.conf.Positional, tyro.conf.arg(metavar="FOLDER", help="Folder of the reproduction.")
 ]
 
 
@@ -33,18 +33,19 @@ def reproduce(
     minutes: float | None = None,
     json: Json = False,
 ) -> None:
-    """Run the experiments of the paper, and say which of its claims they confirm.
+    """Run the experiments of the paper, and report which of its claims they confirm.
 
-    The same command goes on after any stop. The report is FOLDER/report.html and FOLDER/report.md.
+    The same command resumes after any stop. The report is FOLDER/report.html and FOLDER/report.md.
 
     Args:
-        scale: smoke (a minute), small (two hours), gpu (half an hour on one), or paper (30 days a process).
-        seed: Another seed gives other runs and other games.
-        seconds: Of learning, for each process.
-        processes: Of learning, in each of the six arms.
-        alphazero_processes: Of learning, for AlphaZero.
-        games: Between two networks, an even number.
-        minutes: Work so long, then stop; the same command goes on.
+        scale: Size: smoke (a minute), small (two hours), gpu (half an hour on a GPU), or paper (30 days for
+            each process).
+        seed: Seed of all runs and games.
+        seconds: Seconds of learning for each process.
+        processes: Processes of learning for each of the six arms.
+        alphazero_processes: Processes of learning for AlphaZero.
+        games: Games between two networks, an even number.
+        minutes: Stop after this time; the same command resumes.
     """
     from dicent.reproduction.reproduce import reproduce as run_reproduction
 
@@ -68,14 +69,14 @@ def reproduce(
 
 
 class _Screen:
-    """A bar for each stage on the error stream; where that is no terminal, a line for each piece."""
+    """A progress bar for each stage on the error stream, or a line for each piece without a terminal."""
 
     def __init__(self) -> None:
         self.console = Console(stderr=True, highlight=False, soft_wrap=True)
         columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
         self.progress = Progress(*columns, console=self.console, disable=not self.console.is_terminal)
         self.tasks: dict[str, TaskID] = {}
-        self.told = ""
+        self.printed = ""
 
     def __enter__(self) -> _Screen:
         self.progress.start()
@@ -85,17 +86,17 @@ class _Screen:
         self.progress.stop()
 
     def watch(self, step: Step) -> None:
-        """Show how far it has come."""
+        """Show the progress."""
         text = escape(f"{step.stage}: {step.text}")
         if step.stage not in self.tasks:
             self.tasks[step.stage] = self.progress.add_task(text, total=step.pieces)
         self.progress.update(self.tasks[step.stage], description=text, completed=step.done)
-        if self.progress.disable and text != self.told:
-            self.told = text
-            self.console.print(f"{text} ({int(step.done)} of {step.pieces} are over)")
+        if self.progress.disable and text != self.printed:
+            self.printed = text
+            self.console.print(f"{text} ({int(step.done)} of {step.pieces} finished)")
 
     def warn(self, text: str) -> None:
-        """Tell of something that went wrong, but not so that the work must end."""
+        """Print a warning."""
         self.progress.console.print(f"[yellow]warning:[/] {escape(str(text))}")
 
 
@@ -106,6 +107,8 @@ def _print(result: ReproductionResult, folder: str) -> None:
     for claim in result.claims:
         console.print(escape(sentence(claim).replace("**", "")))
     if not result.finished:
-        console.print(f"Not finished: {len(result.learned)} of {len(result.runs)} processes have learned.")
-        console.print("[dim]Go on:[/] the same command")
-    console.print(f"[dim]The report:[/] {escape(folder)}/report.html")
+        console.print(
+            f"Not finished: {len(result.learned)} of {len(result.runs)} processes have finished learning."
+        )
+        console.print("[dim]Resume:[/] the same command")
+    console.print(f"[dim]Report:[/] {escape(folder)}/report.html")

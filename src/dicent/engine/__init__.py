@@ -1,4 +1,4 @@
-"""The engine: answers queries in JSON, many at the same time (docs/protocol.md)."""
+"""The engine: answers queries in JSON, many at the same time (docs/reference/protocol.md)."""
 
 from dicent.engine.engine import Engine as Engine
 from dicent.engine.workers import Workers as Workers

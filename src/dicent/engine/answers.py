@@ -37,7 +37,7 @@ class MoveJson(TypedDict):
 
 
 class AnalysisJson(TypedDict):
-    """An analysis as docs/protocol.md defines it."""
+    """An analysis as docs/reference/protocol.md defines it."""
 
     position: str
     value: float | None

@@ -1,4 +1,4 @@
-"""Engine: answer the queries of one client (docs/protocol.md)."""
+"""Engine: answer the queries of one client (docs/reference/protocol.md)."""
 
 from __future__ import annotations
 

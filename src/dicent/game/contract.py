@@ -1,7 +1,7 @@
 """The contract of a game module, and how such a module is loaded.
 
 A game is one module of short functions over a flat integer array `s`, changed in place. The dictionaries
-below are the whole contract; `docs/your-own-game.md` explains it with an example. Game modules
+below are the whole contract; `docs/tutorial/your-own-game.md` explains it with an example. Game modules
 import from here.
 """
 

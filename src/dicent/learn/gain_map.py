@@ -1,4 +1,4 @@
-"""The map from a network's values to expected results, where its values are no gains."""
+"""Fit the map from a network's values to expected results, for values that are not gains."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ POINTS = 33
 
 
 def fit_gain_map(results: list[tuple[float, int]]) -> GainMap | None:
-    """The monotone map that fits (value, result) pairs best in squares; None if there are too few.
+    """Return the monotone least-squares fit of (value, result) pairs; None if there are too few.
 
-    Pairs are pooled into equal shares by their values; neighbours that do not rise are merged until all do.
+    Pairs are sorted by value and pooled into blocks of equal size. Neighbouring blocks whose results do not
+    rise are merged until all do.
     """
     if len(results) < 2 * POINTS:
         return None

@@ -1,4 +1,4 @@
-"""The ladder: how strong a network is, estimated by a few games and exact positions during a run."""
+"""Measure a network during a run: games against fixed opponents, and positions with exact values."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from dicent.search.expectiminimax import Expectiminimax
 from dicent.search.limit import Limit
 from dicent.search.simple import Greedy
 
-SOLVABLE = 200_000  # states of a game that is solved to measure by
+SOLVABLE = 200_000  # most states of a game that is solved for measuring
 
 
 @lru_cache(maxsize=1)
 def opponents() -> dict[str, Player]:
-    """The fixed players, weakest first. Greedy looks one ply ahead, by 100 random games each."""
+    """Return the fixed opponents, weakest first; greedy searches one ply with 100 rollouts per state."""
     greedy = Player(Greedy(Rollout(100)), name="greedy")
     named = {name: parse_player(name) for name in ("random", "uct:100", "uct:1000")}
     return {"random": named["random"], "greedy": greedy, **named}
 
 
 def scores(network: Network, game: Game, games: int, seed: int, threads: int) -> dict[str, float]:
-    """The network's score against each player of the ladder, looking three plies ahead.
+    """Return the network's score against each fixed opponent, with a search of three plies.
 
-    Networks with a policy have learned decisions alone, so that they are not asked about chance states:
-    theirs are two plies, a move and a roll.
+    Networks with a policy learn decision states only. They search two plies, a move and a roll, so that they
+    evaluate no chance state.
     """
     depth = 2 if network.has_policy and game.num_outcomes > 0 else 3
     player = Player(Expectiminimax(network), Limit(depth=depth), "network")
@@ -56,9 +56,9 @@ def exact_positions(game: Game) -> list[Decision]:
 
 
 def exactness(network: Network, sample: Sequence[Decision]) -> dict[str, float]:
-    """How far the network is from the truth, in win probability; and its best moves.
+    """Return the mean error in win probability, the share of best moves, and the regret.
 
-    They are those that it plays one ply ahead, or by its policy where it has one.
+    Moves come from a search of one ply, or from the policy if the network has one.
     """
     if not sample or network.terminal.name != "gain":
         return {}

@@ -1,15 +1,15 @@
-"""The report of a run: one HTML page with its curves, made from the files of its folder."""
+"""The report of a run: an HTML page with its curves, drawn from the metrics."""
 
 from __future__ import annotations
 
 import html
-from typing import Any
 
 from dicent.draw.charts import Curve, chart, page, table
 from dicent.learn.config import Config
 from dicent.learn.run_folder import RunFolder
+from dicent.learn.run_reader import Row
 
-SMOOTH = 60  # points of a curve at the most; each is the mean of its neighbours
+SMOOTH = 60  # most points of a curve; each is a mean of neighbours
 
 
 def write_report(folder: RunFolder, config: Config) -> None:
@@ -17,8 +17,8 @@ def write_report(folder: RunFolder, config: Config) -> None:
     folder.write("report.html", report(folder.metrics(), config, folder.path.name).encode())
 
 
-def report(rows: list[dict[str, Any]], config: Config, name: str) -> str:
-    """The page that shows these metrics."""
+def report(rows: list[Row], config: Config, name: str) -> str:
+    """Return the page for these metrics."""
     phases = [row for row in rows if row["kind"] == "phase"]
     strength = [row for row in rows if row["kind"] == "strength"]
     last = rows[-1] if rows else {}
@@ -29,34 +29,34 @@ def report(rows: list[dict[str, Any]], config: Config, name: str) -> str:
         _strength(strength),
     ]
     if any(row["exact"] for row in strength):
-        body += ["<h2>Exactness</h2>", "<p>On positions with known values.</p>", _exactness(strength)]
+        body += ["<h2>Exactness</h2>", "<p>On positions with exact values.</p>", _exactness(strength)]
     body += ["<h2>Loss</h2>", _figure(phases, "loss", "mean squared error")]
-    body += ["<h2>Speed</h2>", _figure(phases, "evaluations_per_second", "evaluations a second, on average")]
+    body += ["<h2>Speed</h2>", _figure(phases, "evaluations_per_second", "evaluations per second, mean")]
     body += ["<h2>Settings</h2>", f"<pre>{html.escape(config.toml())}</pre>"]
     return page(f"{name}: {config.game}", "".join(body))
 
 
 def _about_scores(config: Config) -> str:
-    """What the scores are, and how far to trust them."""
+    """Explain the scores and their uncertainty."""
     games = max(2, config.run.ladder_games)
     plies = "two" if config.search.search == "puct" else "three"
     radius = 98 / games**0.5  # of a 95 % interval at a score of a half, in points
-    told = f"Score against fixed players, {plies} plies ahead."
-    return f"{told} {games} games each: give or take {radius:.0f} points."
+    about = f"Score against fixed players, searching {plies} plies."
+    return f"{about} {games} games each: plus or minus {radius:.0f} points."
 
 
-def _summary(config: Config, last: dict[str, Any]) -> str:
+def _summary(config: Config, last: Row) -> str:
     if not last:
-        return f"{config.game}: nothing was learned yet."
+        return f"{config.game}: no results yet."
     return (
         f"{config.game}, {config.search.search}: {last['games']:,} games, "
         f"{last['evaluations']:,} evaluations, {last['states']:,} states learned in {last['seconds']:,.0f} s."
     )
 
 
-def _strength(rows: list[dict[str, Any]]) -> str:
+def _strength(rows: list[Row]) -> str:
     if not rows:
-        return "<p>Nothing was measured yet.</p>"
+        return "<p>No measurements yet.</p>"
     names = list(rows[-1]["scores"])
     minutes = [row["seconds"] / 60 for row in rows]
     curves = [
@@ -70,7 +70,7 @@ def _strength(rows: list[dict[str, Any]]) -> str:
     return f"<figure>{drawn}</figure>" + table(["minutes", *names], lines)
 
 
-def _exactness(rows: list[dict[str, Any]]) -> str:
+def _exactness(rows: list[Row]) -> str:
     minutes = [row["seconds"] / 60 for row in rows]
     explained = {
         "error": "error of the win probability",
@@ -84,8 +84,8 @@ def _exactness(rows: list[dict[str, Any]]) -> str:
     return f"<figure>{chart(curves, 'minutes', 'exactness', percent=True)}</figure>"
 
 
-def _figure(rows: list[dict[str, Any]], key: str, label: str) -> str:
-    """A curve over time, smoothed to what can be seen."""
+def _figure(rows: list[Row], key: str, label: str) -> str:
+    """Draw a curve over time, smoothed."""
     size = max(1, -(-len(rows) // SMOOTH))
     parts = [rows[i : i + size] for i in range(0, len(rows), size)]
     x = [part[-1]["seconds"] / 60 for part in parts]

@@ -1,7 +1,7 @@
-"""Action selection while learning: how likely each action is, given their order or their values.
+"""Action selection in self-play: the probability of each action, from their order, values or visits.
 
-All laws work on many moves at once. Row i has `counts[i]` actions, best first; what is proved to win or
-to lose has been sorted out before.
+All laws work on many moves at once. Row i has `counts[i]` actions, best first. Actions proved to lose are
+removed before, and a proved win is the only action of its row.
 """
 
 from abc import ABC, abstractmethod
@@ -21,14 +21,14 @@ class Selection(ABC):
 
     @abstractmethod
     def probabilities(self, values: Array, visits: Array, counts: Counts, exploitation: Array) -> Array:
-        """Probabilities [n, A] of actions with these values and visits [n, A], best first.
+        """Return probabilities [n, A] for actions with these values and visits [n, A], best first.
 
-        Values are for the player to move. `exploitation` [n] is 0 to try anything, 1 to play the best.
+        Values are for the player to move. `exploitation` [n] is 0 for uniform play, 1 for the best action.
         """
 
 
 class Ordinal(Selection):
-    """By the order of the actions alone (the paper's law)."""
+    """Selects by the order of the actions alone (the paper's law)."""
 
     def probabilities(self, values: Array, visits: Array, counts: Counts, exploitation: Array) -> Array:
         """See `Selection.probabilities`."""
@@ -36,7 +36,7 @@ class Ordinal(Selection):
 
 
 class EpsilonGreedy(Selection):
-    """The best action, but with probability 1 - exploitation any."""
+    """Selects the best action, or with probability 1 - exploitation any action."""
 
     def probabilities(self, values: Array, visits: Array, counts: Counts, exploitation: Array) -> Array:
         """See `Selection.probabilities`."""
@@ -45,7 +45,7 @@ class EpsilonGreedy(Selection):
 
 @dataclass(frozen=True)
 class Softmax(Selection):
-    """In proportion to exp(value / temperature), which falls to 0 as exploitation rises to 1."""
+    """Selects in proportion to exp(value / temperature); the temperature falls to 0 with exploitation 1."""
 
     temperature: float = 1.0
 
@@ -56,7 +56,7 @@ class Softmax(Selection):
 
 @dataclass(frozen=True)
 class ByVisits(Selection):
-    """In proportion to visits to the power of 1 / temperature, as AlphaZero plays."""
+    """Selects in proportion to visits to the power of 1 / temperature, as AlphaZero does."""
 
     temperature: float = 1.0
 
@@ -67,7 +67,7 @@ class ByVisits(Selection):
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
-SELECTIONS: dict[str, Selection] = {
+SELECTIONS: dict[str, Selection] = {  # the registry, by the names in settings
     "ordinal": Ordinal(),
     "epsilon-greedy": EpsilonGreedy(),
     "softmax": Softmax(),
@@ -75,9 +75,9 @@ SELECTIONS: dict[str, Selection] = {
 
 
 def ordinal_law(counts: npt.ArrayLike, exploitation: npt.ArrayLike, width: int | None = None) -> Array:
-    """Probabilities by order: P(a_i) = (e + (1 - e) / (n - i)) (1 - P(a_0) - ... - P(a_{i-1})).
+    """Return probabilities by order: P(a_i) = (e + (1 - e) / (n - i)) (1 - P(a_0) - ... - P(a_{i-1})).
 
-    e = 1 plays the best action, e = 0 any.
+    e = 1 selects the best action, e = 0 is uniform.
     """
     n, e = _rows(counts, exploitation, "exploitation")
     probabilities = np.zeros((len(n), width or int(n.max())))
@@ -90,7 +90,7 @@ def ordinal_law(counts: npt.ArrayLike, exploitation: npt.ArrayLike, width: int |
 
 
 def epsilon_greedy(counts: npt.ArrayLike, epsilon: npt.ArrayLike, width: int | None = None) -> Array:
-    """The best action, but with probability epsilon any."""
+    """Return probabilities of the best action, or with probability epsilon any action."""
     n, e = _rows(counts, epsilon, "epsilon")
     probabilities = np.where(_is_action(n, width or int(n.max())), (e / n)[:, None], 0)
     probabilities[:, 0] += 1 - e
@@ -98,7 +98,7 @@ def epsilon_greedy(counts: npt.ArrayLike, epsilon: npt.ArrayLike, width: int | N
 
 
 def softmax(values: npt.ArrayLike, counts: npt.ArrayLike, temperature: npt.ArrayLike) -> Array:
-    """In proportion to exp(value / temperature)."""
+    """Return probabilities in proportion to exp(value / temperature)."""
     given = np.asarray(values, np.float64)
     n = np.atleast_1d(np.asarray(counts, np.int64))
     t = np.broadcast_to(np.asarray(temperature, np.float64), n.shape)

@@ -23,7 +23,7 @@ from dicent.kernels import targets as targets_kernels
 from dicent.kernels import tree as tree_kernels
 from dicent.kernels.constants import ONGOING
 from dicent.kernels.searches import DONE, IDLE, NO_ROOM, SEARCHING
-from dicent.kernels.tree import TERMINAL
+from dicent.kernels.tree import TERMINAL, Scratch
 from dicent.learn.dataset import (
     Dataset,
     FinishedGame,
@@ -38,6 +38,7 @@ from dicent.search.group import MAX_NODES, Group
 from dicent.search.limit import Limit
 from dicent.search.tree_search import TreeSearch
 
+Integers = npt.NDArray[np.int64]
 STEPS = 100_000  # of one kernel call, so that the clock does not matter
 SPARE = 64  # nodes and edges that a game may add between two searches
 
@@ -82,7 +83,7 @@ class SelfPlay:
         self.games = new_games(self.group.bound, size, policy=targets == "policy")
         self.layers: list[list[SearchedStates]] = [[] for _ in range(size)]  # of layered searches, by move
         self.evaluations = 0  # requested so far
-        self._asked: tuple[Future[Any], Any] | None = None  # answer to come, and the offsets of its states
+        self._asked: tuple[Future[Any], Integers] | None = None  # answer and offsets of its states
         width = game.num_actions
         self._edges = np.zeros((size, width), np.int64)
         self._values = np.zeros((size, width))
@@ -111,20 +112,20 @@ class SelfPlay:
         if len(members):
             self._deal(members)
 
-    def _deal(self, members: Any) -> None:
+    def _deal(self, members: Integers) -> None:
         group = self.group
         numbers = np.array([next(self.numbers) for _ in members])
         deal = group.bound.kernel(self_play_kernels.deal)
 
-        def part(first: int, last: int, work: Any) -> None:
+        def part(first: int, last: int, scratch: Scratch) -> None:
             some = members[first:last], numbers[first:last]
             settings = self.seed, self.random_starts, group.settings
-            deal(group.tree, group.searches, self.games, *some, *settings, work)
+            deal(group.tree, group.searches, self.games, *some, *settings, scratch)
 
         group.in_threads(part, len(members))
         self._search(members)
 
-    def _search(self, members: Any) -> None:
+    def _search(self, members: Integers) -> None:
         states, plies = self.games.state[members], self.games.ply[members]
         self.group.begin_many(members, states, plies, self.limit, keep=True)
 
@@ -188,17 +189,17 @@ class SelfPlay:
             self._deal(ended)
         return finished
 
-    def _play(self, members: Any, progress: float) -> Any:
+    def _play(self, members: Integers, progress: float) -> Integers:
         """Select and play an action for each of `members`; return the results, ONGOING for most."""
         group, n = self.group, len(members)
         if self.layered and self.targets == "tree":
-            group.in_threads(lambda first, last, work: self._store_layers(members[first:last], work), n)
+            group.in_threads(lambda first, last, scratch: self._store_layers(members[first:last], scratch), n)
         edges, values, visits = self._edges[:n], self._values[:n], self._visits[:n]
         counts, draws, results = self._counts[:n], self._draws[:n], self._results[:n]
         arrays = group.tree, group.searches, self.games
         order, play = group.bound.kernel(self_play_kernels.order), group.bound.kernel(self_play_kernels.play)
 
-        def sort(first: int, last: int, _: Any) -> None:
+        def sort(first: int, last: int, _: Scratch) -> None:
             rows = [a[first:last] for a in (edges, values, visits, counts, draws)]
             order(*arrays, members[first:last], self.by_visits, int(self.search.completion), *rows)
 
@@ -206,28 +207,28 @@ class SelfPlay:
         exploitation = np.full(n, min(1.0, progress)) if self.annealed else draws
         chosen = np.asarray(self.selection.probabilities(values, visits, counts, exploitation))
 
-        def move(first: int, last: int, work: Any) -> None:
+        def move(first: int, last: int, scratch: Scratch) -> None:
             rows = [a[first:last] for a in (members, edges, counts, chosen)]
-            play(*arrays, *rows, group.settings, work, results[first:last])
+            play(*arrays, *rows, group.settings, scratch, results[first:last])
 
         group.in_threads(move, n)
         return results.copy()
 
     # Training targets
 
-    def _finish_all(self, members: Any, results: Any) -> list[FinishedGame]:
+    def _finish_all(self, members: Integers, results: Integers) -> list[FinishedGame]:
         """Return the games that have ended, with their datasets."""
         if not len(members):
             return []
         finished: list[FinishedGame | None] = [None] * len(members)
 
-        def part(first: int, last: int, work: Any) -> None:
+        def part(first: int, last: int, scratch: Scratch) -> None:
             some = members[first:last]
             if self.targets == "tree" and not self.layered:
                 data = self._tree_data(some)
             else:
                 both = zip(some.tolist(), results[first:last].tolist(), strict=True)
-                data = [self._dataset(m, result, work) for m, result in both]
+                data = [self._dataset(m, result, scratch) for m, result in both]
             for i in range(first, last):
                 finished[i] = self._finish(int(members[i]), int(results[i]), data[i - first])
 
@@ -247,7 +248,7 @@ class SelfPlay:
             dataset=dataset,
         )
 
-    def _dataset(self, m: int, result: int, work: Any) -> Dataset:
+    def _dataset(self, m: int, result: int, scratch: Scratch) -> Dataset:
         games = self.games
         plies = int(games.ply[m])
         roots = games.root[m, :plies].copy()
@@ -262,9 +263,9 @@ class SelfPlay:
             return values_only(roots, np.full(plies, value, np.float32))
         layers, self.layers[m] = self.layers[m], []
         merged = deepest_values([*layers, self._end_data(m, plies)], self.group.bound)
-        return self._resolve_jumped(m, merged, work) if self.search.determinized else merged.dataset
+        return self._resolve_jumped(m, merged, scratch) if self.search.determinized else merged.dataset
 
-    def _tree_data(self, members: Any) -> list[Dataset]:
+    def _tree_data(self, members: Integers) -> list[Dataset]:
         """Return the datasets of whole trees."""
         tree = self.group.tree
         states = np.empty((int(tree.nodes[members].sum()), self.game.state_size), self.game.state_dtype)
@@ -283,7 +284,7 @@ class SelfPlay:
         each = np.full(len(states), plies * terminal.uses_ply)
         return SearchedStates(values_only(states, values), each, np.zeros_like(each))
 
-    def _resolve_jumped(self, m: int, merged: SearchedStates, work: Any) -> Dataset:
+    def _resolve_jumped(self, m: int, merged: SearchedStates, scratch: Scratch) -> Dataset:
         """Give each chance state the value of the state that d leads to, from the deepest search."""
         skip = self.group.bound.kernel(tree_kernels.skip_chance)
         d_seed = self.group.searches.d_seed[m]
@@ -292,7 +293,7 @@ class SelfPlay:
         values = merged.dataset.values.copy()
         for i, (row, (_, ply)) in enumerate(zip(merged.dataset.states, rows, strict=True)):
             after = row.copy()
-            skip(after, d_seed, work)
+            skip(after, d_seed, scratch)
             values[i] = known.get((bytes(after), ply), values[i])
         return values_only(merged.dataset.states, values)
 
@@ -306,7 +307,7 @@ class SelfPlay:
         data = values_only(start.cells[None].copy(), tree.value[m, root : root + 1])
         return [SearchedStates(data, np.zeros(1, np.int64), layers.depth[m : m + 1].copy())]
 
-    def _store_layers(self, members: Any, work: Any) -> None:
+    def _store_layers(self, members: Integers, scratch: Scratch) -> None:
         """Store the states that the searches of a move have valued."""
         tree, layers = self.group.tree, self.group.kernels.layers
         assert layers is not None
@@ -316,7 +317,7 @@ class SelfPlay:
         plies, depths = np.empty((2, most), np.int64)
         kernel = self.group.bound.kernel(targets_kernels.layer_data)
         kernel(
-            *(tree, layers.start, layers.depth, members, self.search.determinized, work),
+            *(tree, layers.start, layers.depth, members, self.search.determinized, scratch),
             *(states, values, plies, depths, ends),
         )
         n = int(ends[-1])

@@ -1,4 +1,4 @@
-"""A fully connected network: far cheaper than convolutions on small boards, and often enough there."""
+"""A fully connected network: much cheaper than convolutions, and strong enough on small boards."""
 
 from typing import Any
 
@@ -9,11 +9,11 @@ from dicent.nets.side import as_mover_sees
 
 
 class DenseNetwork(nn.Module):
-    """Input planes to a value for MAX, and optionally to a logit for each action.
+    """Maps input planes to a value for MAX, and optionally to a logit for each action.
 
-    The planes are one long vector here; `layers` hidden layers of `hidden` units with ReLU, each after
-    the first beside a shortcut. `bounded` ends in tanh, for values from -1 to 1. `seen_by_mover` is for
-    games that show their states so.
+    The planes are flattened. There are `layers` hidden layers of `hidden` units with ReLU; all but the first
+    have a residual connection. `bounded` ends in tanh, for values from -1 to 1. `seen_by_mover` is for games
+    that encode states from the mover's side.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class DenseNetwork(nn.Module):
         self.policy = nn.Linear(hidden, num_actions) if num_actions else None
 
     def forward(self, planes: Tensor) -> Tensor | tuple[Tensor, Tensor]:
-        """Values [B], and logits [B, A] where there is a policy, of planes [B, C, H, W]."""
+        """Return values [B], and logits [B, A] if there is a policy, for planes [B, C, H, W]."""
         side: Tensor | None = None
         if self.seen_by_mover:
             planes, side = as_mover_sees(planes)

@@ -1,4 +1,4 @@
-"""The paper's network: a residual tower with two hidden layers, and one value at the end."""
+"""The paper's network: a residual tower, two hidden layers, and one value."""
 
 from typing import Any
 
@@ -10,12 +10,12 @@ from dicent.nets.side import as_mover_sees
 
 
 class ResidualNetwork(nn.Module):
-    """Input planes to a value for MAX, and optionally to a logit for each action.
+    """Maps input planes to a value for MAX, and optionally to a logit for each action.
 
-    The paper's has 83 filters, 4 blocks, and two hidden layers of 425, with ReLU; `width` pads the
-    filters and `hidden_width` the hidden layers with zeros to numbers that suit the hardware (96 for 83 and
-    432 for 425 on tensor cores), which computes the same function. `bounded` ends in tanh, for values from
-    -1 to 1. `seen_by_mover` is for games that show their states so.
+    The paper's network has 83 filters, 4 blocks and two hidden layers of 425 units, with ReLU. `width` pads
+    the filters and `hidden_width` the hidden layers with zeros, which computes the same function: tensor
+    cores are faster with 96 filters and 432 units. `bounded` ends in tanh, for values from -1 to 1.
+    `seen_by_mover` is for games that encode states from the mover's side.
     """
 
     def __init__(
@@ -43,9 +43,9 @@ class ResidualNetwork(nn.Module):
             "seen_by_mover": seen_by_mover,
         }
         if width is not None and width < filters:
-            raise DicentError(f"width {width} is less than the {filters} filters")
+            raise DicentError(f"width must be at least filters, {filters} (got {width})")
         if hidden_width is not None and hidden_width < hidden:
-            raise DicentError(f"hidden_width {hidden_width} is less than the {hidden} hidden units")
+            raise DicentError(f"hidden_width must be at least hidden, {hidden} (got {hidden_width})")
         channels, height, rows = input_shape
         channels -= seen_by_mover
         wide, units = width or filters, hidden_width or hidden
@@ -59,7 +59,7 @@ class ResidualNetwork(nn.Module):
         self._silence(filters, hidden, height * rows)
 
     def forward(self, planes: Tensor) -> Tensor | tuple[Tensor, Tensor]:
-        """Values [B], and logits [B, A] where there is a policy, of planes [B, C, H, W]."""
+        """Return values [B], and logits [B, A] if there is a policy, for planes [B, C, H, W]."""
         side: Tensor | None = None
         if self.seen_by_mover:
             planes, side = as_mover_sees(planes)
@@ -90,7 +90,7 @@ class ResidualNetwork(nn.Module):
 
 
 class _Block(nn.Module):
-    """Two convolutions beside a shortcut."""
+    """Two convolutions with a residual connection."""
 
     def __init__(self, filters: int) -> None:
         super().__init__()
@@ -106,7 +106,7 @@ def _convolution(inputs: int, outputs: int) -> nn.Conv2d:
 
 
 def _silence_beyond(layer: nn.Conv2d | nn.Linear, outputs: int, inputs: int) -> None:
-    """Set all weights beyond so many outputs and inputs to zero."""
+    """Set the weights of all further outputs and inputs to zero."""
     assert layer.bias is not None
     layer.bias[outputs:] = 0
     layer.weight[outputs:] = 0

@@ -1,4 +1,4 @@
-"""Process: another program as a player, over JSON or another protocol (docs/protocol.md)."""
+"""Process: another program as a player, over JSON or another protocol (docs/reference/protocol.md)."""
 
 from __future__ import annotations
 

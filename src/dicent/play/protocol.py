@@ -11,7 +11,7 @@ from dicent.errors import DicentError
 from dicent.game.extras import all_extras
 from dicent.game.game import State
 
-JSON = "json"  # the protocol of docs/protocol.md, which suits every game
+JSON = "json"  # the protocol of docs/reference/protocol.md, which suits every game
 Exchange = Callable[[str], str]  # sends a line to a program and returns the line that it answers
 Ask = Callable[[State], str]  # returns the text of the action that a program chooses, legal or not
 

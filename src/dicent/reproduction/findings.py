@@ -1,8 +1,8 @@
-"""Findings: what the scores of networks say of the ways they have learned by.
+"""Findings: compare ways of learning by the scores of their networks.
 
-Every number here is a sum of means over networks, and is told with two intervals. The first is over
-networks: what other processes of learning with the same settings would come to. The second is over games:
-what these very networks would come to in other games; the paper's confidence radii are of this kind.
+Every number is a sum of means over networks, and has two intervals. The interval over networks covers other
+processes of learning with the same settings. The interval over games covers other games between the same
+networks; the paper's confidence radii are of this kind.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ Coefficients = Mapping[Arm, float]
 
 @dataclass(frozen=True)
 class Share:
-    """A share of the points, or a difference of two, from 0 to 1 for every point."""
+    """A share of the points from 0 to 1, or a difference of two shares."""
 
-    value: float  # without luck
-    plain: float
+    value: float  # luck-adjusted
+    plain: float  # as played
     interval: Interval  # over networks
     games_interval: Interval
 
     def to_dict(self) -> dict[str, object]:
-        """Everything for programs; an interval that is not known is None."""
+        """Return everything as JSON types; an unknown interval is None."""
         known = math.isfinite(self.interval[0])
         return {
             "score": self.plain,
@@ -44,20 +44,20 @@ class Share:
 
 @dataclass(frozen=True)
 class Scores:
-    """What each network scored against each opponent."""
+    """The score of each network against each opponent."""
 
-    arms: tuple[Arm, ...]  # [N] of the networks
-    adjusted: Floats  # [N, M] without luck
+    arms: tuple[Arm, ...]  # [N] arm of each network
+    adjusted: Floats  # [N, M] luck-adjusted
     plain: Floats  # [N, M]
-    errors: Floats  # [N, M] standard errors, from the games
+    errors: Floats  # [N, M] standard errors over games
 
     def weights(self, coefficients: Coefficients) -> Floats:
-        """What each network counts, where the mean of each arm counts its coefficient."""
+        """Return the weight of each network, so that the mean of each arm has its coefficient."""
         counts = {arm: self.arms.count(arm) for arm in coefficients}
         return np.array([coefficients.get(arm, 0.0) / max(1, counts.get(arm, 0)) for arm in self.arms])
 
     def parts(self, coefficients: Coefficients, of_networks: Floats) -> list[Part]:
-        """A part for each arm, of numbers [N] that its networks have."""
+        """Return a part for each arm, of one number [N] per network."""
         return [
             Part(c, [x for a, x in zip(self.arms, of_networks.tolist(), strict=True) if a == arm])
             for arm, c in coefficients.items()
@@ -65,29 +65,29 @@ class Scores:
 
 
 class RoundRobin(Scores):
-    """Every network against every other: M = N, and nothing on the diagonal counts.
+    """Every network against every other: M = N, and the diagonal is ignored.
 
-    Let a network's score be its mean over all others. The errors of two such scores have the same
-    covariance whichever two they are, since everybody meets everybody. So it cancels in differences between
-    arms, the spread of scores within an arm is all that is needed, and Welch's interval holds.
+    A network's score is its mean over all others. Every network meets every other, so the errors of any two
+    scores have the same covariance, which cancels in differences between arms. Only the spread of scores
+    within an arm is needed, and Welch's interval holds.
     """
 
     def share(self, arms: Sequence[Arm]) -> Share:
-        """The mean score of the networks of some arms, against all networks."""
+        """Return the mean score of the networks of some arms against all networks."""
         coefficients = {arm: (arm in arms) / len(arms) - 1 / len(ARMS) for arm in ARMS}
         return self._sum(coefficients, 0.5)
 
     def difference(self, first: Sequence[Arm], second: Sequence[Arm]) -> Share:
-        """How much more the first arms scored than the second."""
+        """Return how much more the first arms scored than the second."""
         return self._sum({a: (a in first) / len(first) - (a in second) / len(second) for a in ARMS}, 0.0)
 
     def network(self, i: int) -> Share:
-        """The mean score of one network against all others, as it is: both intervals are over games."""
+        """Return the mean score of one fixed network against all others; both intervals are over games."""
         means, plain_means = self._means()
         return _share(float(means[i]), float(plain_means[i]), [], self.errors[i] / (len(self.arms) - 1))
 
     def _means(self) -> tuple[Floats, Floats]:
-        """What each network scored against all others, without luck and plain."""
+        """Return the mean score of each network against all others, luck-adjusted and plain."""
         here, others = np.eye(len(self.arms), dtype=bool), len(self.arms) - 1
         adjusted, plain = (np.where(here, 0.0, x).sum(axis=1) / others for x in (self.adjusted, self.plain))
         return adjusted, plain
@@ -103,14 +103,14 @@ class RoundRobin(Scores):
 
 
 class AgainstAlphaZero(Scores):
-    """Every network against the M networks of AlphaZero, which vary too."""
+    """Every network against the M networks of AlphaZero, which are samples too."""
 
     def share(self, arms: Sequence[Arm], opponent: int | None = None) -> Share:
-        """The mean score of some arms against all of AlphaZero's networks, or against one as it is."""
+        """Return the mean score of some arms against all networks of AlphaZero, or against a fixed one."""
         return self._sum({arm: 1 / len(arms) for arm in arms}, opponent)
 
     def difference(self, first: Sequence[Arm], second: Sequence[Arm]) -> Share:
-        """How much more the first arms scored than the second."""
+        """Return how much more the first arms scored than the second."""
         both = {arm: 1 / len(first) for arm in first} | {arm: -1 / len(second) for arm in second}
         return self._sum(both, None)
 
@@ -120,7 +120,7 @@ class AgainstAlphaZero(Scores):
         columns = weights @ adjusted
         parts = self.parts(coefficients, adjusted.mean(axis=1))
         if opponent is None:
-            # What is left to chance in a match is counted on both sides: rather too wide than too narrow.
+            # The noise of a match counts on both sides, which makes the interval too wide, never too narrow.
             parts.append(Part(1.0, columns.tolist()))
         errors = weights[:, None] * self.errors[:, chosen] / len(columns)
         plain = float((weights @ self.plain[:, chosen]).mean())
@@ -128,7 +128,7 @@ class AgainstAlphaZero(Scores):
 
 
 def _share(value: float, plain: float, parts: list[Part], errors: Floats) -> Share:
-    """A share with both intervals. That over networks is never the narrower one: games vary it too."""
+    """Return a share with both intervals; the one over networks includes the one over games."""
     half = quantile(0.95) * float(np.sqrt((errors**2).sum()))
     games = value - half, value + half
     low, high = welch_interval(value, parts)
@@ -137,33 +137,33 @@ def _share(value: float, plain: float, parts: list[Part], errors: Floats) -> Sha
 
 @dataclass(frozen=True)
 class Claim:
-    """Something that the paper says, and what ours says to it."""
+    """A claim of the paper, with our measurement."""
 
     text: str
-    paper: str  # their numbers
+    paper: str  # the paper's numbers
     share: Share
     threshold: float  # the claim is that the share is above it
 
     @property
     def verdict(self) -> str:
-        """Confirmed, not confirmed, or undecided at this scale, by the interval over networks."""
+        """Return confirmed, not confirmed, or undecided at this scale, by the interval over networks."""
         low, high = self.share.interval
         if low > self.threshold:
             return "confirmed"
         return "not confirmed" if high < self.threshold else "undecided at this scale"
 
     def to_dict(self) -> dict[str, object]:
-        """Everything for programs."""
+        """Return everything as JSON types."""
         return {"claim": self.text, "paper": self.paper, "verdict": self.verdict, **self.share.to_dict()}
 
 
 def arms_of(search: str | None = None, terminal: str | None = None) -> tuple[Arm, ...]:
-    """The arms with that search, or that terminal value, or both."""
+    """Return the arms with this search, this terminal value, or both."""
     return tuple(arm for arm in ARMS if search in (None, arm.search) and terminal in (None, arm.terminal))
 
 
 def claims(scores: RoundRobin | None, alphazero: AgainstAlphaZero | None) -> list[Claim]:
-    """The claims of the paper, with ours as far as it was played."""
+    """Return the claims of the paper whose matches have been played, with our measurements."""
     found = []
     if scores is not None:
         for first, second, paper in (

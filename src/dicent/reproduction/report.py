@@ -1,4 +1,4 @@
-"""The report of a reproduction: one text, written as a page and as Markdown."""
+"""The report of a reproduction, as a page and as Markdown."""
 
 from __future__ import annotations
 
@@ -29,20 +29,19 @@ PAPER_2 = {
 }
 WITH = {"depth": "with depth", "gain": "without depth"}
 INTERVALS = (
-    'Scores are shares of the points. "Without luck" is the same with the luck of the dice taken out, which '
-    "moves no expectation; it is what intervals and verdicts are about. All intervals are for 95 %. The "
-    "interval over networks says what other processes of learning with the same settings would come to. "
-    "Games between the same two networks do not tell that, however many they are, so it comes from the "
-    "spread between the networks of an arm, each arm with a variance of its own, by Welch's method with "
-    "Student's distribution. "
-    "The interval over games says what these very networks would come to in other games. The paper's "
-    "confidence radii (0.7 in Table 1, 0.1 to 0.2 in Table 2, 0.5 for depth) seem to be of the second kind."
+    "Scores are shares of the points. Luck-adjusted scores remove the luck of the dice. That leaves the "
+    "expectation unchanged; intervals and verdicts refer to them. All intervals are 95 % intervals. The "
+    "interval over networks covers other processes of learning with the same settings. More games between "
+    "the same networks do not narrow it: it comes from the spread between the networks of an arm, with a "
+    "separate variance for each arm, by Welch's method with Student's distribution. "
+    "The interval over games covers other games between the same networks. The paper's confidence radii "
+    "(0.7 in Table 1, 0.1 to 0.2 in Table 2, 0.5 for depth) seem to be of the second kind."
 )
 
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the report."""
+    """A section of the report."""
 
     title: str
     text: Sequence[str] = ()  # paragraphs
@@ -60,7 +59,7 @@ def write_report(folder: Path, result: ReproductionResult) -> None:
 
 
 def sections(result: ReproductionResult) -> list[Section]:
-    """The whole report."""
+    """Return all sections."""
     return [
         _opening(result),
         _claims(result),
@@ -83,7 +82,7 @@ def _opening(result: ReproductionResult) -> Section:
         else f"{scale.self_play_games:,} self-play games"
     )
     text = [
-        f"{PAPER} (Cohen-Solal, Cazenave), its experiments repeated at scale `{scale.name}`. {GAME}: the "
+        f"{PAPER} (Cohen-Solal, Cazenave), experiments repeated at scale `{scale.name}`. {GAME}: the "
         "paper's rules and its mirrored set-up.",
         f"{len(ARMS)} arms (three searches for learning, with and without the depth heuristic) with "
         f"{scale.processes} {_processes(scale.processes)} each, and AlphaZero with "
@@ -94,13 +93,13 @@ def _opening(result: ReproductionResult) -> Section:
         f"Python {platform.python_version()}.",
     ]
     if not result.finished:
-        done = f"{len(result.learned)} of {len(result.runs)} processes have learned"
-        text.append(f"This report is not finished: {done}. The same command goes on.")
+        done = f"{len(result.learned)} of {len(result.runs)} processes have finished learning"
+        text.append(f"This report is not finished: {done}. The same command resumes.")
     return Section("Reproduction", text)
 
 
 def _gpu(result: ReproductionResult) -> str:
-    """The GPU of this machine, where networks were to use one."""
+    """Return the name of the GPU if networks use one."""
     import torch
 
     wanted = any(result.scale.config(run).run.device != "cpu" for run in result.runs)
@@ -117,11 +116,11 @@ def _processes(count: int) -> str:
 
 def _claims(result: ReproductionResult) -> Section:
     text = [sentence(claim) for claim in result.claims]
-    return Section("The paper's claims", text or ["Nothing is known yet."])
+    return Section("The paper's claims", text or ["No results yet."])
 
 
 def sentence(claim: Claim) -> str:
-    """A claim of the paper, and what ours says to it."""
+    """Return a claim of the paper with our verdict."""
     points = 100 * claim.share.value
     ours = f"{points:+z.1f} points" if claim.threshold == 0 else f"{points:.1f} %"
     return (
@@ -133,13 +132,13 @@ def sentence(claim: Claim) -> str:
 def _table_1(result: ReproductionResult) -> Section:
     found = result.table_1()
     rows = [[SEARCHES[search], PAPER_1[search], *_cells(share)] for search, share in found.items()]
-    text = "The mean score of each search's networks, against all networks of the round robin."
+    text = "The mean score of the networks of each search against all networks of the round robin."
     return Section("Table 1: searches for learning", [text], ["search for learning", *HEAD], rows)
 
 
 def _depth(result: ReproductionResult) -> Section:
     rows = [[WITH[key], PAPER_DEPTH[key], *_cells(share)] for key, share in result.depth_table().items()]
-    text = "The same round robin, by what a finished game is worth in learning."
+    text = "The same round robin, by the value of a finished game in learning."
     return Section("The depth heuristic", [text], ["terminal value", *HEAD], rows)
 
 
@@ -155,9 +154,9 @@ def _networks(result: ReproductionResult) -> list[Section]:
         list(found),
         [100 * share.value for share in found.values()],
         [(100 * share.games_interval[0], 100 * share.games_interval[1]) for share in found.values()],
-        "score without luck, %",
+        "luck-adjusted score, %",
     )
-    text = "The same round robin, network by network: how far those of an arm are apart."
+    text = "The same round robin by network, to show the spread within each arm."
     return [Section("All networks", [text], ["network", *HEAD[1:3], "interval over games"], rows, figure)]
 
 
@@ -176,10 +175,10 @@ def _table_2(result: ReproductionResult) -> list[Section]:
         text = [f"Networks learned by {SEARCHES[search]}, against AlphaZero's."]
         if search == "descent":
             text.append(
-                "A row is about one network of AlphaZero's, which all networks of the arm have met. The "
-                "paper's AlphaZero is Polygames; its networks and ours of the same number have nothing in "
-                "common. In a row for one network the interval is about that network as it is; in the "
-                "mean, AlphaZero's processes vary like ours."
+                "A row shows one network of AlphaZero, which all networks of the arm have met. The "
+                "paper's AlphaZero is Polygames; its networks are unrelated to ours of the same number. In "
+                "a row for one network that network is fixed; in the mean, AlphaZero's processes are "
+                "samples like ours."
             )
         title = f"{SEARCHES[search]} against AlphaZero"
         parts.append(
@@ -193,7 +192,7 @@ def _table_2(result: ReproductionResult) -> list[Section]:
     return parts
 
 
-HEAD = ["paper", "score", "without luck", "interval over networks", "over games"]
+HEAD = ["paper", "score", "luck-adjusted", "interval over networks", "over games"]
 
 
 def _cells(share: Share) -> list[str]:
@@ -226,11 +225,11 @@ def _budgets(result: ReproductionResult) -> Section:
     equal = "wall time" if result.scale.seconds else "self-play games"
     text = (
         f"Budgets are equal in {equal}; the numbers are means over the processes of an arm. Evaluations are "
-        "those of self-play: an arm may have more of them in the same time."
+        "those of self-play, which may differ between arms in the same time."
     )
     if any(one.strength for one in result.learned):
         text += " The learning curves below also compare the arms after equal evaluations."
-    return Section("What learning had", [text], head, rows)
+    return Section("Spent on learning", [text], head, rows)
 
 
 def _by_arm(result: ReproductionResult) -> dict[Arm, list[Learned]]:
@@ -239,10 +238,10 @@ def _by_arm(result: ReproductionResult) -> dict[Arm, list[Learned]]:
 
 
 def _curves(result: ReproductionResult) -> Section:
-    """How strong each arm became, over time and over evaluations."""
+    """Show the strength of each arm, over time and over evaluations."""
     arms = {arm: some for arm, some in _by_arm(result).items() if all(one.strength for one in some)}
     if not arms:
-        return Section("Learning curves", ["Nothing was measured during learning."])
+        return Section("Learning curves", ["No measurements were made during learning."])
     opponent = result.learned[0].strength[-1].opponent
     equal = min(float(np.mean([one.evaluations for one in some])) for some in arms.values())
     most = max(len(_means(some)[0]) for some in arms.values())
@@ -258,8 +257,8 @@ def _curves(result: ReproductionResult) -> Section:
         ]
         rows.append([arm.title, *("" if np.isnan(score) else f"{100 * score:.1f} %" for score in measured)])
     text = (
-        f"Scores against `{opponent}` during learning, means over the processes of an arm; networks look "
-        "three plies ahead here, AlphaZero's two. Each run has a report of its own in `runs/`."
+        f"Scores against `{opponent}` during learning, means over the processes of an arm; networks search "
+        "three plies here, those of AlphaZero two. Each run has its own report in `runs/`."
     )
     figures = [
         chart(by_minutes, "minutes", f"score against {opponent}", percent=True),
@@ -270,7 +269,7 @@ def _curves(result: ReproductionResult) -> Section:
 
 
 def _means(some: Sequence[Learned]) -> tuple[list[float], list[float], list[float]]:
-    """Seconds, evaluations and scores at each measurement, as means over processes."""
+    """Return seconds, evaluations and scores at each measurement, as means over processes."""
     count = min(len(one.strength) for one in some)
     rows = [[list(one.strength[k][:3]) for one in some] for k in range(count)]
     seconds, evaluations, scores = np.array(rows, float).mean(axis=1).T.tolist()
@@ -280,10 +279,10 @@ def _means(some: Sequence[Learned]) -> tuple[list[float], list[float], list[floa
 def _settings(result: ReproductionResult) -> list[Section]:
     first = {arm: next(run for run in result.runs if run.arm == arm) for arm in (ARMS[0], ALPHAZERO)}
     rows = [[run.name, str(run.seed)] for run in result.runs]
-    shared = "The other arms have another search and another terminal value; every run has another seed."
+    shared = "The other arms differ in search and terminal value; every run has its own seed."
     puct = (
-        "PUCT has no completion and no descents. It learns results and how often moves were visited, and "
-        "plays by that, whatever `targets`, `selection` and `schedule` say."
+        "PUCT learns results and visit counts, and selects actions by visits. Settings that it ignores are "
+        "not listed."
     )
     return [
         Section("Seeds", [], ["run", "seed"], rows),
@@ -295,7 +294,7 @@ def _settings(result: ReproductionResult) -> list[Section]:
 
 
 def as_markdown(parts: Sequence[Section]) -> str:
-    """The report as Markdown."""
+    """Return the report as Markdown."""
     lines = []
     for i, part in enumerate(parts):
         lines += [f"{'#' if i == 0 else '##'} {part.title}", ""]
@@ -313,7 +312,7 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def as_page(parts: Sequence[Section]) -> str:
-    """The report as a page."""
+    """Return the report as an HTML page."""
     body = []
     for i, part in enumerate(parts):
         level = "h1" if i == 0 else "h2"
@@ -329,7 +328,7 @@ def as_page(parts: Sequence[Section]) -> str:
 
 
 def _inline(text: str) -> str:
-    """Bold text and code of a paragraph, as HTML."""
+    """Convert bold text and code of a paragraph to HTML."""
     for mark, tag in (("**", "strong"), ("`", "code")):
         pieces = (text if tag == "code" else html.escape(text)).split(mark)
         text = "".join(f"<{tag}>{p}</{tag}>" if i % 2 else p for i, p in enumerate(pieces))

@@ -1,10 +1,10 @@
-"""reproduce: the experiments of the paper in one folder, from which they go on after any stop.
+"""reproduce: run the experiments of the paper in one folder, and resume them after any stop.
 
-reproduction.json   scale and seed: the same command goes on with them
+reproduction.json   scale and seed, which a resume must repeat
 runs/NAME/          a run folder for each process of learning
 round-robin/        the tournament between all networks but AlphaZero's
 alphazero/NUMBER/   the matches of all those networks against AlphaZero's network NUMBER
-report.html, .md    what came out, beside what the paper says
+report.html, .md    the results beside the paper's
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ from dicent.search.puct import Puct
 
 FORMAT = 3
 OLD_FORMAT = 2  # of version 0.1, with other names of settings
-JUDGE = Arm("descent", "gain")  # whose first network says what rolls were worth
+JUDGE = Arm("descent", "gain")  # its first network is the judge of luck
 LEARNING, ROUND_ROBIN, AGAINST = "learning", "round robin", "against AlphaZero"
 UNFINISHED = 0.99  # most of a process that has not saved its result
 
 
 @dataclass(frozen=True)
 class Step:
-    """How far a reproduction has come, for whoever watches it."""
+    """The progress of a reproduction, for observers."""
 
     stage: str  # learning, round robin, against AlphaZero
-    done: float  # pieces of this stage: processes or matches
+    done: float  # finished pieces of this stage: processes or matches
     pieces: int
-    text: str  # what is under way
+    text: str  # the piece in progress
 
 
 def reproduce(
@@ -71,12 +71,12 @@ def reproduce(
     watch: Callable[[Step], object] = lambda step: None,
     warn: Callable[[str], object] = print,
 ) -> ReproductionResult:
-    """Run the experiments of the paper in `folder`, or go on with them, and write the report.
+    """Run the experiments of the paper in `folder`, or resume them, and write the report.
 
-    `scale` is smoke, small, gpu, paper, or one of your own. `seconds` of learning for each process,
-    `processes` to an arm, `alphazero_processes` and `games` between two networks change it. After `minutes`
-    the work stops, with everything kept; the same call goes on. `watch` is told how far it has come, `warn`
-    what went wrong.
+    `scale` is smoke, small, gpu, paper, or a `Scale`. Four arguments change it: `seconds` of learning for
+    each process, `processes` for each arm, `alphazero_processes`, and `games` between two networks. After
+    `minutes` the work stops and everything is saved; the same call resumes. `watch` receives the progress,
+    `warn` warnings.
     """
     chosen = scale_of(scale) if isinstance(scale, str) else scale
     chosen = chosen.replace(
@@ -86,7 +86,7 @@ def reproduce(
     end = math.inf if minutes is None else time.monotonic() + 60 * minutes
     with _locked(folder):
         _settle(folder, chosen, seed)
-        work = _Work(folder, chosen, seed, lambda: end - time.monotonic(), watch, warn)
+        work = _Reproduction(folder, chosen, seed, lambda: end - time.monotonic(), watch, warn)
         try:
             work.do()
         except KeyboardInterrupt as stop:
@@ -98,11 +98,11 @@ def reproduce(
 
 
 class _Over(KeyboardInterrupt):
-    """The time is up."""
+    """The time is spent."""
 
 
-class _Work:
-    """A reproduction while it is under way."""
+class _Reproduction:
+    """A reproduction in progress."""
 
     def __init__(
         self,
@@ -115,21 +115,21 @@ class _Work:
     ) -> None:
         self.folder, self.scale, self.seed = folder, scale, seed
         self.seconds_left, self.watch, self.warn = seconds_left, watch, warn
-        self.extra = -math.inf  # seconds that a process takes beside learning; not known before the first
+        self.extra = -math.inf  # seconds of a process beside learning; unknown before the first
         self.runs = scale.runs(seed)
         self.round_robin: TournamentResult | None = None
         self.against: list[TournamentResult] = []
 
     def do(self) -> None:
-        """Everything that is left to do."""
-        # The first of every arm, then the second: a machine that is slow for a while is so for all arms.
+        """Do everything that remains."""
+        # The first process of every arm, then the second: a slow phase of the machine affects all arms.
         for i, run in enumerate(sorted(self.runs, key=lambda run: run.number)):
             self._stop_when_over()
             self._learn(i, run)
         self._play_all({run: self._network(run) for run in self.runs})
 
     def _play_all(self, networks: dict[Run, Network]) -> None:
-        """The matches that are left to play."""
+        """Play the remaining matches."""
         ours = [run for run in self.runs if run.arm != ALPHAZERO]
         searches = {run: Expectiminimax(networks[run], completion=False) for run in ours}
         players = [Player(search, self.scale.play, run.name) for run, search in searches.items()]
@@ -146,7 +146,7 @@ class _Work:
             )
 
     def is_over(self) -> bool:
-        """Is the time up?"""
+        """Is the time spent?"""
         return self.seconds_left() <= 0
 
     def _stop_when_over(self) -> None:
@@ -154,10 +154,10 @@ class _Work:
             raise _Over
 
     def _learn(self, i: int, run: Run) -> None:
-        """Let a process learn to its end; then it needs its replay no more.
+        """Let a process learn to its end, then delete its replay buffer.
 
-        One that could not end in the time that is left waits for the next call, unless it is the first of
-        this one: whatever is broken off loses something.
+        A process that cannot finish in the remaining time waits for the next call, unless it is the first of
+        this call: an interrupted process loses work.
         """
         path = self._path(run)
         state = RunReader(path).state()
@@ -190,7 +190,7 @@ class _Work:
         judge: Network,
         before: int,  # tournaments of the same stage
     ) -> TournamentResult:
-        """A tournament, or what is left of it."""
+        """Play a tournament, or the rest of it."""
         stage = ROUND_ROBIN if gauntlet is None else AGAINST
         tournaments = 1 if gauntlet is None else self.scale.alphazero_processes
 
@@ -210,7 +210,7 @@ class _Work:
         return result
 
     def result(self) -> ReproductionResult:
-        """What is known so far."""
+        """Return the results so far."""
         learned = []
         for run in self.runs:
             state = RunReader(self._path(run)).state()
@@ -239,14 +239,14 @@ def _learned(run: Run, path: Path, state: RunState) -> Learned:
 
 
 def _check_device(scale: Scale, run: Run) -> None:
-    """Equal seconds are no equal chance where one process has a GPU and another has none."""
+    """Raise an error without the GPU of the scale: equal seconds need equal devices."""
     _, wrong = choose_device(scale.config(run).run.device)
     if wrong:
-        raise DicentError(f"{wrong}: the scale {scale.name} learns on a GPU; choose another one")
+        raise DicentError(f"{wrong}: the scale {scale.name} needs a GPU; choose another scale")
 
 
 def _settle(folder: Path, scale: Scale, seed: int) -> None:
-    """Write down what is done here, if it can be done; or see that it is what the folder says."""
+    """Write `reproduction.json`, or check that it has the same settings."""
     ours = json.loads(json.dumps({"format": FORMAT, "seed": seed, "scale": dataclasses.asdict(scale)}))
     path = folder / "reproduction.json"
     try:
@@ -262,8 +262,8 @@ def _settle(folder: Path, scale: Scale, seed: int) -> None:
         changed = [key for key in ours["scale"] if ours["scale"][key] != theirs.get("scale", {}).get(key)]
         changed += [key for key in ("format", "seed") if ours[key] != theirs.get(key)]
         raise DicentError(
-            f"{folder} holds a reproduction with other settings ({', '.join(changed)}): go on with those, by "
-            "the version of Dicent that has them, or name another folder"
+            f"{folder} holds a reproduction with other settings ({', '.join(changed)}): resume it with its "
+            "own settings and version of Dicent, or choose another folder"
         )
 
 
@@ -277,10 +277,10 @@ def _translated(old: dict[str, Any]) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Only one process works in a folder."""
+    """Lock the folder, so that only one process works in it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with lock(folder / ".lock", f"another process works in {folder}: wait for it, or stop it"):
+        with lock(folder / ".lock", f"another process uses {folder}: wait for it, or stop it"):
             yield
     except OSError as error:
         raise DicentError(f"{folder} cannot hold a reproduction: {error}") from error

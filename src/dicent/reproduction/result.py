@@ -1,11 +1,11 @@
-"""ReproductionResult: what a reproduction came to, as far as it was done."""
+"""ReproductionResult: the results of a reproduction, as far as it has run."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,98 +16,98 @@ from dicent.stats.intervals import quantile
 
 
 class Strength(NamedTuple):
-    """How strong a network was at some time of its learning."""
+    """The strength of a network at one moment of its learning."""
 
     seconds: float
     evaluations: int
-    score: float  # against the strongest of the fixed players
+    score: float  # against the strongest fixed opponent
     opponent: str
 
 
 @dataclass(frozen=True)
 class Learned:
-    """What a process of learning has spent, and how strong it became meanwhile."""
+    """What a process of learning has spent, and its strength over time."""
 
     run: Run
     seconds: float
     games: int
     evaluations: int
-    states: int  # learned, each as often as it was used
-    strength: tuple[Strength, ...]  # as it was measured meanwhile
+    states: int  # learned, each counted as often as it was used
+    strength: tuple[Strength, ...]
 
 
 @dataclass(frozen=True)
 class ReproductionResult:
-    """What came out. Tables are there as soon as their matches are over."""
+    """All results. A table is available once its matches are over."""
 
     scale: Scale
     seed: int
     runs: tuple[Run, ...]
-    learned: tuple[Learned, ...]  # processes that are over
-    tournament: TournamentResult | None  # the round robin, once it is over
-    against: tuple[TournamentResult, ...]  # a gauntlet for each network of AlphaZero
+    learned: tuple[Learned, ...]  # finished processes
+    tournament: TournamentResult | None  # the round robin, once it is finished
+    against: tuple[TournamentResult, ...]  # one gauntlet for each network of AlphaZero
 
     @property
     def finished(self) -> bool:
-        """Is everything done?"""
+        """Are all matches over?"""
         return self.alphazero is not None
 
     @property
     def arms(self) -> tuple[Arm, ...]:
-        """The arm of each network of the round robin."""
+        """Return the arm of each network of the round robin."""
         return tuple(run.arm for run in self.runs if run.arm != ALPHAZERO)
 
     @cached_property
     def round_robin(self) -> RoundRobin | None:
-        """The scores of all networks against each other."""
+        """Return the scores of all networks against each other."""
         if self.tournament is None:
             return None
         n = len(self.arms)
         adjusted, plain, errors = np.full((n, n), 0.5), np.full((n, n), 0.5), np.zeros((n, n))
         for encounter in self.tournament.encounters:
             i, j = encounter.first, encounter.second
-            adjusted[i, j], plain[i, j], errors[i, j] = _told(encounter)
+            adjusted[i, j], plain[i, j], errors[i, j] = _scores(encounter)
             adjusted[j, i], plain[j, i], errors[j, i] = 1 - adjusted[i, j], 1 - plain[i, j], errors[i, j]
         return RoundRobin(self.arms, adjusted, plain, errors)
 
     @cached_property
     def alphazero(self) -> AgainstAlphaZero | None:
-        """The scores of the same networks against AlphaZero's."""
+        """Return the scores of the same networks against those of AlphaZero."""
         rivals = [run for run in self.runs if run.arm == ALPHAZERO]
         if len(self.against) < len(rivals):
             return None
         shape = len(self.arms), len(rivals)
         adjusted, plain, errors = np.zeros(shape), np.zeros(shape), np.zeros(shape)
         for k, tournament in enumerate(self.against):
-            for encounter in tournament.encounters:  # told for AlphaZero, which is player 0
-                i, (without_luck, score, error) = encounter.second - 1, _told(encounter)
+            for encounter in tournament.encounters:  # player 0 is AlphaZero
+                i, (without_luck, score, error) = encounter.second - 1, _scores(encounter)
                 adjusted[i, k], plain[i, k], errors[i, k] = 1 - without_luck, 1 - score, error
         return AgainstAlphaZero(self.arms, adjusted, plain, errors)
 
     @property
     def claims(self) -> list[Claim]:
-        """What the paper says, and what ours says to it."""
+        """Return the claims of the paper with our measurements."""
         return claims(self.round_robin, self.alphazero)
 
     def table_1(self) -> dict[str, Share]:
-        """The score of each search in the round robin."""
+        """Return the score of each search in the round robin."""
         found = self.round_robin
         return {} if found is None else {search: found.share(arms_of(search)) for search in SEARCHES}
 
     def depth_table(self) -> dict[str, Share]:
-        """The score with and without the depth heuristic in the round robin."""
+        """Return the scores with and without the depth heuristic in the round robin."""
         found = self.round_robin
         if found is None:
             return {}
         return {terminal: found.share(arms_of(terminal=terminal)) for terminal in reversed(TERMINALS)}
 
     def networks(self) -> dict[str, Share]:
-        """The score of each network in the round robin."""
+        """Return the score of each network in the round robin."""
         found, names = self.round_robin, [run.name for run in self.runs if run.arm != ALPHAZERO]
         return {} if found is None else {name: found.network(i) for i, name in enumerate(names)}
 
     def table_2(self, search: str = "descent") -> dict[str, list[Share]]:
-        """The scores with and without depth against each network of AlphaZero, and against all."""
+        """Return the scores with and without depth against each network of AlphaZero, then against all."""
         found = self.alphazero
         if found is None:
             return {}
@@ -117,8 +117,8 @@ class ReproductionResult:
             for terminal in reversed(TERMINALS)
         }
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything for programs."""
+    def to_dict(self) -> dict[str, object]:
+        """Return everything as JSON types."""
         against = {
             search: {key: [s.to_dict() for s in row] for key, row in self.table_2(search).items()}
             for search in reversed(SEARCHES)
@@ -147,7 +147,7 @@ class ReproductionResult:
         }
 
 
-def _told(encounter: Encounter) -> tuple[float, float, float]:
-    """The score of a match without luck, the plain one, and the standard error of the first."""
+def _scores(encounter: Encounter) -> tuple[float, float, float]:
+    """Return the luck-adjusted score of a match, the plain score, and the standard error of the first."""
     low, high = encounter.summary["adjusted_interval"]
     return encounter.summary["adjusted"], encounter.summary["score"], (high - low) / 2 / quantile(0.95)

@@ -1,4 +1,4 @@
-"""Serve the engine's protocol over a WebSocket, one JSON object per message (docs/protocol.md)."""
+"""Serve the engine's protocol over a WebSocket, one JSON object per message (docs/reference/protocol.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs and tournaments: what is found in one folder, by the names that its listing shows."""
+"""Requests about runs and tournaments: those in one folder, by name."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from fastapi import APIRouter
 
@@ -16,9 +15,9 @@ from dicent.learn.run_reader import MOST_BYTES, Row, RunReader
 from dicent.web.problems import DECLARED
 from dicent.web.schemas import RunDetails, RunSummary, TournamentDetails, TournamentSummary
 
-MOST = 1000  # runs and tournaments of a folder
-POINTS = 120  # of a curve; each is the mean of its neighbours
-GAMES = 20  # latest ones
+MOST = 1000  # listed runs and tournaments
+POINTS = 120  # of a curve; each is a mean of neighbours
+GAMES = 20  # latest records of a run
 TAIL = 1 << 16  # bytes at the end of a file that hold its latest lines
 
 
@@ -31,13 +30,13 @@ def _is_tournament(path: Path) -> bool:
 
 
 class Runs:
-    """The runs and tournaments in a folder. Nothing is ever written there."""
+    """The runs and tournaments in a folder, which is only read."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def _found(self, kind: Callable[[Path], bool]) -> dict[str, Path]:
-        """What is there, by name; a name from outside only picks one of these."""
+        """List the folders of a kind by name; a name in a request only selects one of these."""
         try:
             paths = sorted(self.folder.iterdir())
             return {path.name: path for path in paths if not path.name.startswith(".") and kind(path)}
@@ -50,12 +49,12 @@ class Runs:
             raise MissingError(f"there is no {what} {name!r}")
         return found[name]
 
-    def runs(self) -> list[dict[str, Any]]:
-        """All runs, in short."""
+    def runs(self) -> list[Row]:
+        """Summarise all runs."""
         return [_run_summary(name, path) for name, path in list(self._found(_is_run).items())[:MOST]]
 
-    def run(self, name: str) -> dict[str, Any]:
-        """How a run stands, its curves and latest games."""
+    def run(self, name: str) -> Row:
+        """Return the summary, curves and latest records of a run."""
         path = self._named(name, _is_run, "run")
         run = RunReader(path)
         return {
@@ -65,13 +64,13 @@ class Runs:
             "records": run.records(TAIL)[-GAMES:][::-1],
         }
 
-    def tournaments(self) -> list[dict[str, Any]]:
-        """All tournaments, in short."""
+    def tournaments(self) -> list[Row]:
+        """Summarise all tournaments."""
         found = list(self._found(_is_tournament).items())[:MOST]
         return [_tournament_summary(name, path) for name, path in found]
 
-    def tournament(self, name: str) -> dict[str, Any]:
-        """Ratings and cross table of a tournament."""
+    def tournament(self, name: str) -> Row:
+        """Return the ratings and the cross table of a tournament."""
         path = self._named(name, _is_tournament, "tournament")
         results = _json(path / "results.json")
         ratings = results.get("ratings", [])
@@ -84,7 +83,7 @@ class Runs:
         }
 
 
-def _run_summary(name: str, path: Path) -> dict[str, Any]:
+def _run_summary(name: str, path: Path) -> Row:
     rows, settings = RunReader(path).metrics(TAIL), _settings(path)
     last = rows[-1] if rows else {}
     losses = [row["loss"] for row in rows if "loss" in row]
@@ -103,8 +102,8 @@ def _run_summary(name: str, path: Path) -> dict[str, Any]:
     }
 
 
-def _curves(rows: list[Row]) -> list[dict[str, Any]]:
-    """What was measured, over minutes: scores, exactness, loss and speed."""
+def _curves(rows: list[Row]) -> list[Row]:
+    """Return the curves over minutes: scores, exactness, loss and speed."""
     phases = [row for row in rows if row.get("kind") == "phase"]
     strength = [row for row in rows if row.get("kind") == "strength"]
     curves = []
@@ -118,9 +117,7 @@ def _curves(rows: list[Row]) -> list[dict[str, Any]]:
     return curves
 
 
-def _curve(
-    group: str, name: str, label: str, percent: bool, points: list[tuple[float, float | None]]
-) -> dict[str, Any]:
+def _curve(group: str, name: str, label: str, percent: bool, points: list[tuple[float, float | None]]) -> Row:
     known = _known(points)
     series = {"x": [x for x, _ in known], "y": [y for _, y in known]}
     return {"group": group, "name": name, "label": label, "percent": percent, **series}
@@ -137,7 +134,7 @@ def _thinned(points: list[tuple[float, float | None]]) -> list[tuple[float, floa
     return [(part[-1][0], sum(y for _, y in part) / len(part)) for part in parts]
 
 
-def _tournament_summary(name: str, path: Path) -> dict[str, Any]:
+def _tournament_summary(name: str, path: Path) -> Row:
     about, results = _json(path / "tournament.json"), _json(path / "results.json")
     return {
         "name": name,
@@ -148,8 +145,8 @@ def _tournament_summary(name: str, path: Path) -> dict[str, Any]:
     }
 
 
-def _cross(players: list[str], matches: list[dict[str, Any]]) -> list[list[float | None]]:
-    """The share that each player had against each other, in the order of their ranks."""
+def _cross(players: list[str], matches: list[Row]) -> list[list[float | None]]:
+    """Return the score of each player against each other, in the order of the ranking."""
     shares: dict[tuple[str, str], float] = {}
     for match in matches:
         first, second = match["players"]
@@ -165,8 +162,8 @@ def _settings(path: Path) -> dict[str, Setting]:
         return {}
 
 
-def _json(path: Path) -> dict[str, Any]:
-    """A file that may not be there yet, or be half written."""
+def _json(path: Path) -> Row:
+    """Read a file that may be missing or incomplete."""
     try:
         content = json.loads(path.read_bytes()) if path.stat().st_size <= MOST_BYTES else {}
     except (OSError, ValueError):
@@ -174,12 +171,12 @@ def _json(path: Path) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def _finite(value: Any) -> float | None:
+def _finite(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
 
 def routes(runs: Runs) -> APIRouter:
-    """The requests about runs and tournaments."""
+    """Return the routes for runs and tournaments."""
     router = APIRouter(prefix="/api", responses=DECLARED)
 
     @router.get("/runs")
