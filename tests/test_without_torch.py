@@ -59,9 +59,14 @@ def test_import_of_every_public_name_but_networks() -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("name", ["ResidualNetwork", "DenseNetwork", "register_network", "train"])
+@pytest.mark.parametrize("name", ["register_network", "train"])
 def test_names_that_need_torch_say_what_to_install(name: str) -> None:
     assert NEEDED in run("-c", f"import dicent; dicent.{name}").stderr
+
+
+@pytest.mark.parametrize("module", ["residual", "dense"])
+def test_modules_of_networks_say_what_to_install(module: str) -> None:
+    assert NEEDED in run("-c", f"import dicent.nets.{module}").stderr
 
 
 @pytest.mark.parametrize(
