@@ -124,7 +124,8 @@ def config_page() -> str:
     parts = [
         "# Settings of a run",
         "This page is written from the dataclasses in {py:mod}`dicent.learn.config_sections` and from "
-        "{py:class}`dicent.learn.config.Config`, which joins them. On the command line a setting is a flag with dashes, `--games-at-once`. In Python it is a keyword, "
+        "{py:class}`dicent.learn.config.Config`, which joins them. On the command line a "
+        "setting is a flag with dashes, `--games-at-once`. In Python it is a keyword, "
         '`dicent.config("laptop", games_at_once=64)`.',
     ]
     parts += config_sections(Config, "General")
