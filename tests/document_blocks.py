@@ -6,6 +6,7 @@ import ast
 import contextlib
 import doctest
 import io
+import os
 import re
 import shlex
 import subprocess
@@ -13,6 +14,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import dicent
 from dicent.cli import main
 
 ROOT = Path(__file__).parent.parent
@@ -128,7 +130,11 @@ def run_command(command: str) -> str:
 
 def _run_in_shell(command: str) -> str:
     command = re.sub(r"\| dicent ", f"| {Path(sys.executable).as_posix()} -m dicent.cli ", command)
-    done = subprocess.run(command, shell=True, capture_output=True, text=True, encoding="utf-8")
+    # a shell must find the package under test, also after a change of folder
+    environment = {**os.environ, "PYTHONPATH": str(Path(dicent.__file__).parents[1])}
+    done = subprocess.run(
+        command, shell=True, capture_output=True, text=True, encoding="utf-8", env=environment
+    )
     if done.returncode:
         raise AssertionError(f"{command}\nends with status {done.returncode}:\n{done.stdout}{done.stderr}")
     return done.stdout

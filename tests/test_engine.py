@@ -87,7 +87,7 @@ def talk(workers: Workers) -> Iterator[Talk]:
 
 
 def test_the_question_of_the_process_protocol_is_answered_as_documented(talk: Talk) -> None:
-    text = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "reference" / "protocol.md").read_text(encoding="utf-8")
     question = json.loads(re.findall(r"```json\n(.*?)```", text, re.S)[0])
     talk.engine.ask(json.dumps({**question, "player": "random"}))
     answer = talk.last(question["id"])
@@ -519,6 +519,6 @@ def test_errors_inside_a_search_are_reported(talk: Talk, monkeypatch: pytest.Mon
 
 
 def test_limits_are_documented() -> None:
-    text = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "reference" / "protocol.md").read_text(encoding="utf-8")
     assert f"{LONGEST_LINE:,} bytes" in text
-    assert f"{LONGEST['position']:,} letters" in text
+    assert f"{LONGEST['position']:,} characters" in text

@@ -48,7 +48,8 @@ def test_the_example_plays_and_a_seed_gives_the_same_match() -> None:
 
 def test_the_protocol_is_as_documented(program: object, tmp_path: Path) -> None:
     """Questions have the fields of the document's table, and its example is one."""
-    text = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8").split("## Another program")[1]
+    page = (ROOT / "docs" / "reference" / "protocol.md").read_text(encoding="utf-8")
+    text = page.split("## Another program")[1]
     question, answer = (json.loads(block) for block in re.findall(r"```json\n(.*?)```", text, re.S))
     assert re.findall(r"^\| `(\w+)` \|", text, re.M) == list(question)
     state = dicent.make("ewn").parse(question["position"])

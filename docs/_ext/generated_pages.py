@@ -31,9 +31,9 @@ DOOR_TOPICS = {
     ),
     "Evaluators": (
         *("Evaluator", "RandomEvaluator", "Rollout", "Function", "Network", "load_network", "Cached"),
-        *("Symmetric", "WithTablebase", "WithTables"),
+        *("Symmetric", "WithTablebase"),
     ),
-    "Exact values": ("solve", "open_tablebase", "open_tables", "accuracy"),
+    "Exact values": ("solve", "open_tablebase", "accuracy"),
     "Learning": ("config", "Config", "preset", "train", "register_network"),
     "Playing": ("Player", "parse_player", "play_match", "play_tournament", "read_records", "review_game"),
     "Errors": ("DicentError",),
@@ -123,7 +123,8 @@ def config_page() -> str:
 
     parts = [
         "# Settings of a run",
-        "This page is written from the dataclasses in {py:mod}`dicent.learn.config`. On the command line a "
+        "This page is written from the dataclasses in {py:mod}`dicent.learn.config_sections` and from "
+        "{py:class}`dicent.learn.config.Config`, which joins them. On the command line a "
         "setting is a flag with dashes, `--games-at-once`. In Python it is a keyword, "
         '`dicent.config("laptop", games_at_once=64)`.',
     ]
