@@ -66,7 +66,15 @@ def add_train(arguments: list[str]) -> None:
         for section in (run, search, self_play, replay, network, learner):
             given |= vars(section)
         before = base.flat()
-        _train(folder, base.replace(**{k: v for k, v in given.items() if v != before[k]}), json)
+        flags = _flags(arguments)
+        changes = {name: v for name, v in given.items() if v != before[name] or name in flags}
+        _train(folder, base.replace(**changes), json)
+
+
+def _flags(arguments: list[str]) -> set[str]:
+    """Return the settings whose flags are given, also those that repeat a default."""
+    flags = {argument.partition("=")[0] for argument in arguments if argument.startswith("--")}
+    return {flag[2:].replace("-", "_").removeprefix("no_") for flag in flags}
 
 
 def _base(arguments: list[str]) -> Config:
