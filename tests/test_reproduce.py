@@ -92,7 +92,7 @@ def test_every_table_is_in_both_reports(whole: tuple[Path, ReproductionResult]) 
             "Table 1",
             "The depth heuristic",
             "Table 2",
-            "Spent on learning",
+            "Training cost",
             "Learning curves",
             "Seeds",
         ):
