@@ -92,6 +92,22 @@ def test_positions_and_games_in_the_notation_of_a_game(game: dicent.Game) -> Non
         write_game(record, "pgn")
 
 
+def test_notation_of_a_game_file_is_used_if_the_user_names_the_game(site: Path) -> None:
+    (site / "takeaway-1.0.dist-info" / "entry_points.txt").unlink()
+    forget()
+    game = dicent.make(str(site / "takeaway" / "rules.py"))
+    text = f"heap 3 {game.name}: 1 2\n"
+    with pytest.raises(RecordError, match="the format of this text is not known"):
+        read_games(text)
+    [record] = read_games(text, game)
+    assert (record.game, record.steps) == (game.name, ("1", "2"))
+    with pytest.raises(GameError, match="names the game file"):
+        write_game(record, "heap")
+    assert write_game(record, "heap", game) == text
+    with pytest.raises(RecordError, match=r"the record is of .*rules\.py, not of dice-nim"):
+        write_game(record, "heap", dicent.make("dice-nim"))
+
+
 def test_commands_read_the_notation_of_a_game(answer: Callable[..., Any]) -> None:
     found = answer("analyse", "takeaway", "heap4", "--player", "descent:random=1", "--nodes", "50")
     assert found["position"] == "4 1"

@@ -1,6 +1,7 @@
 """The settings of a run: nested, saved, checked, and named in errors."""
 
 import dataclasses
+import inspect
 import json
 import re
 from pathlib import Path
@@ -11,14 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dicent
-from dicent import DicentError, nets
+from dicent import DicentError, load_network, nets
 from dicent.cli import main
 from dicent.evaluate.native import ConstantEvaluator
-from dicent.evaluate.terminal_value import TerminalValue
+from dicent.evaluate.terminal_value import TERMINAL_VALUES, TerminalKind, TerminalValue
+from dicent.learn.choices import NETWORK_SETTINGS
 from dicent.learn.components import CustomComponents, make_module, make_search, make_self_play
 from dicent.learn.config import PRESETS, Config, config, config_from, preset, read_config
-from dicent.learn.config_sections import CHOICES, SECTION_OF, SECTIONS
+from dicent.learn.config_sections import SECTION_OF, SECTIONS
+from dicent.learn.selection import SELECTIONS, EpsilonGreedy
 from dicent.learn.train import train
+from dicent.nets.dense import DenseNetwork
+from dicent.search.registry import SEARCHES, SearchKind
 
 from .running import TINY, quiet, run_to
 
@@ -123,7 +128,7 @@ def test_preset_paper_has_the_settings_of_the_paper() -> None:
         (
             "search",
             "alphabeta",
-            "search must be one of descent, unbounded, expectiminimax, determinized, puct (got 'alphabeta')",
+            "search must be one of expectiminimax, descent, unbounded, puct, determinized (got 'alphabeta')",
         ),
         ("targets", "leaves", "targets must be one of tree, root, terminal (got 'leaves')"),
         ("selection", "best", "selection must be one of ordinal, epsilon-greedy, softmax (got 'best')"),
@@ -199,8 +204,38 @@ def test_settings_that_would_be_ignored_are_errors(
     assert complaint in " ".join(capsys.readouterr().err.split())
 
 
-def test_default_values_of_unused_settings_are_accepted() -> None:
-    assert config("laptop", filters=32, noise=0.25) == config()
+@pytest.mark.parametrize(
+    ("given", "flags"),
+    [
+        ({"filters": 32}, ["--filters", "32"]),
+        ({"noise": 0.25}, ["--noise=0.25"]),
+        ({"search": "puct", "completion": True}, ["--search", "puct", "--completion"]),
+        ({"search": "puct", "schedule": "drawn"}, ["--search", "puct", "--schedule", "drawn"]),
+    ],
+)
+def test_explicit_setting_that_would_be_ignored_is_an_error_even_as_default(
+    given: dict[str, Any], flags: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = list(given)[-1]
+    complaint = rf"{name} is {given[name]!r}, but \w+ '\w+' ignores it"
+    with pytest.raises(DicentError, match=complaint):
+        config("laptop", **given)
+    assert main(["train", str(tmp_path / "run"), "--games", "1", *flags]) == 1
+    assert re.search(complaint, " ".join(capsys.readouterr().err.split()))
+
+
+def test_unused_defaults_in_files_and_unset_settings_are_accepted() -> None:
+    assert config_from({"search": {"noise": 0.25}, "network": {"filters": 32}}, "here") == config()
+    assert config("laptop", horizon=None, width=None) == config()
+
+
+def test_policy_search_with_another_terminal_value_is_refused_before_the_run(tmp_path: Path) -> None:
+    with pytest.raises(DicentError, match=r"terminal must be gain \(got 'depth'\)"):
+        config("alphazero", terminal="depth")
+    assert (
+        main(["train", str(tmp_path / "run"), "--search", "puct", "--terminal", "mix", "--games", "1"]) == 1
+    )
+    assert not (tmp_path / "run").exists()
 
 
 def test_changes_reset_settings_that_no_longer_apply() -> None:
@@ -236,8 +271,57 @@ def test_flat_names_are_unique_and_sections_take_sections() -> None:
         Config(search="puct")
 
 
-def test_settings_name_the_built_in_networks() -> None:
-    assert set(CHOICES["network"]) == set(nets.BUILT_IN)
+def test_settings_name_the_built_in_networks_and_their_arguments() -> None:
+    assert set(NETWORK_SETTINGS) == set(nets.BUILT_IN)
+    for name, kind in nets.BUILT_IN.items():
+        assert set(NETWORK_SETTINGS[name]) == set(inspect.signature(kind).parameters)
+
+
+class Shallow(DenseNetwork):
+    """A network without a choice of layers."""
+
+    def __init__(self, input_shape: tuple[int, int, int], hidden: int) -> None:
+        super().__init__(input_shape, hidden, layers=1)
+        self.settings = {"input_shape": tuple(input_shape), "hidden": hidden}
+
+
+@pytest.fixture
+def registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Register a search, a selection law, a terminal value and a network for one test."""
+    monkeypatch.setattr(nets, "NETWORKS", dict(nets.NETWORKS))
+    dicent.register_network("mine", Shallow)
+    kind = SearchKind(dicent.Unbounded, {"completion": bool}, evaluator=True)
+    halves = TerminalKind(lambda result, ply, horizon, weight: result / 2)
+    for registry, value in ((SEARCHES, kind), (SELECTIONS, EpsilonGreedy()), (TERMINAL_VALUES, halves)):
+        monkeypatch.setitem(registry, "mine", value)
+
+
+@pytest.mark.usefixtures("registered")
+def test_registered_components_can_be_named_by_settings(tmp_path: Path) -> None:
+    names = dict.fromkeys(("search", "selection", "terminal", "network"), "mine")
+    own = config("laptop", game="dice-nim", games=4, measurements=0, games_at_once=2, hidden=8, **names)
+    path = quiet(own, tmp_path)
+    assert read_config(tmp_path / "config.toml") == own
+    network = load_network(path)
+    assert isinstance(network.module, Shallow)
+    assert network.terminal.name == "mine"
+    assert isinstance(make_search(own, network, CustomComponents()), dicent.Unbounded)
+    with pytest.raises(DicentError, match=r"layers is 2, but network 'mine' ignores it: .* network to dense"):
+        own.replace(layers=2)
+    with pytest.raises(DicentError, match="whole_descents is True, but search 'mine' ignores it"):
+        own.replace(whole_descents=True)
+    with pytest.raises(DicentError, match=r"must be one of .*mine"):
+        own.replace(search="yours")
+    with pytest.raises(
+        DicentError, match="puct needs a network with a policy, but mine takes no num_actions"
+    ):
+        train(config("alphazero", game="dice-nim", games=4, network="mine"), tmp_path / "puct")
+
+
+@pytest.mark.parametrize("name", ["random", "uct", "greedy"])
+def test_searches_without_training_targets_are_no_choice(name: str) -> None:
+    with pytest.raises(DicentError, match="search must be one of"):
+        config(search=name)
 
 
 def test_help_has_a_group_for_each_section(capsys: pytest.CaptureFixture[str]) -> None:

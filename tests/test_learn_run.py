@@ -429,6 +429,32 @@ def test_command_needs_a_budget_and_a_known_preset(command: Callable[..., str], 
     assert "The network is in" in command(str(tmp_path / "run"), *FLAGS)  # nothing was left of the first
 
 
+def test_command_names_the_spent_budget_and_a_larger_one(
+    command: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for said in (command("run", *FLAGS, "--minutes", "600"), command("run")):  # finished now, or before
+        assert "The budget is spent: 6 games." in said
+        [hint] = [line for line in said.splitlines() if line.startswith("Resume:")]
+        assert hint == "Resume: dicent train run --minutes 1200 --games 12"
+    assert "The budget is spent: 12 games." in command(*hint.split()[3:])
+    assert rows(tmp_path / "run")[-1]["games"] >= 12
+
+
+def test_hint_after_a_stop_names_the_game_file(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def stopped(*arguments: object, **settings: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(train_module, "train", stopped)
+    monkeypatch.chdir(tmp_path)
+    assert main(["train", "run", "--game", "mine.py:size=3", "--games", "6"]) == 130
+    assert "Resume: dicent train run --game mine.py:size=3" in capsys.readouterr().out
+
+
 class FakeTime:
     """A clock that advances a little whenever it is read."""
 

@@ -44,8 +44,9 @@ TINY = Scale(
 OFTEN = {"checkpoint_seconds": 0.1, "keep_checkpoints": 1}
 SLOW = TINY.replace(descent={**TINY.descent, **OFTEN}, alphazero={**QUICK, **OFTEN})
 KILLED = """
-import os, signal, sys, dicent
+import os, signal, sys
 from dicent.learn import preflight
+from dicent.reproduction.reproduce import reproduce
 sys.path.insert(0, {tests!r})
 from test_reproduce import SLOW
 preflight.SECONDS = 0.01
@@ -92,7 +93,7 @@ def test_every_table_is_in_both_reports(whole: tuple[Path, ReproductionResult]) 
             "Table 1",
             "The depth heuristic",
             "Table 2",
-            "Spent on learning",
+            "Training cost",
             "Learning curves",
             "Seeds",
         ):

@@ -54,7 +54,7 @@ def test_luck_and_losses_explain_the_result(reviewer: Reviewer, seed: int) -> No
     review = review_game(random_game("F4/1A3/5/3b1/5 1 -", seed), reviewer)
     net = review.luck["MAX"] - review.luck["MIN"] - review.loss["MAX"] + review.loss["MIN"]
     assert review.start_win == pytest.approx(5 / 6)
-    assert review.start_win + net == pytest.approx(review.final, abs=1e-6)  # tables have three bytes
+    assert review.start_win + net == pytest.approx(review.final, abs=1e-6)  # values have three bytes
     wins = [review.start_win, *(moment.win for moment in review.moments)]
     for before, after, moment in zip(wins, wins[1:], review.moments, strict=False):
         cost = moment.loss if moment.player == "MAX" else -(moment.loss or 0)
@@ -85,12 +85,12 @@ def test_positions_that_are_too_large_to_solve_are_searched(reviewer: Reviewer) 
 
 
 @pytest.mark.usefixtures("uncompiled")
-def test_tables_are_used_and_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tablebase_is_used_and_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     game = dicent.make("ewn:size=3,pieces=1")
     monkeypatch.setenv("DICENT_HOME", str(tmp_path))
     build_tablebase(game, 2)
     reviewer = reviewer_for(game, solved=0)
-    assert reviewer.tables is not None
+    assert reviewer.tablebase is not None
     record = Record(game.name, ("", ""), "1a1/1A1/3 1 -", ("1", "b2c2", "1", "b3a3"), -1)
     review = review_game(record, reviewer, game)
     assert (review.mistakes, review.moments[1].loss, review.moments[1].proved) == ([1], 1, True)

@@ -216,10 +216,10 @@ def test_probe_says_where_it_looked(tmp_path: Path, tables: Open) -> None:
     solved = probe(state, tmp_path)
     assert solved.source == "solver"
     build_tablebase(make("ewn"), 3, tmp_path)
-    looked_up = dicent.probe(state, tmp_path)
+    looked_up = probe(state, tmp_path)
     assert looked_up.source == "tablebase"
     assert looked_up.value == pytest.approx(solved.value, abs=1e-5)
     assert looked_up.best == solved.best
-    assert dicent.probe(make("ewn").parse("A4/1B3/5/2ab1/5 1 3"), tmp_path).source == "solver"
+    assert probe(make("ewn").parse("A4/1B3/5/2ab1/5 1 3"), tmp_path).source == "solver"
     with pytest.raises(TypeError, match="ask the tablebase"):
         looked_up.value_of(state)

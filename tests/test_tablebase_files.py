@@ -68,14 +68,14 @@ def test_a_truncated_file(game: dicent.Game, file: Path) -> None:
     file.write_bytes(content + b"\0")
     assert "is too long" in refused(game, file)
     file.write_bytes(content[:10])
-    assert "is no endgame table" in refused(game, file)
+    assert "is not a tablebase" in refused(game, file)
     file.write_bytes(b"")
-    assert "is no endgame table" in refused(game, file)
+    assert "is not a tablebase" in refused(game, file)
 
 
 def test_a_foreign_file(game: dicent.Game, file: Path, tmp_path: Path) -> None:
     file.write_bytes(b"something else" * 1000)
-    assert "is no endgame table" in refused(game, file)
+    assert "is not a tablebase" in refused(game, file)
     other = dicent.make("ewn:size=3,pieces=3,rules=paper")
     build_tablebase(other, 2, tmp_path / "paper")
     [paper] = (tmp_path / "paper").glob("*.table")

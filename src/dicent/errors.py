@@ -45,7 +45,7 @@ class RecordError(DicentError):
 
 
 class TablebaseFileError(DicentError):
-    """A file is no endgame table, or a damaged or foreign one."""
+    """A file is not a tablebase, or it is damaged or made for another game."""
 
 
 class LibraryError(DicentError):

@@ -36,7 +36,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> None:
     learn.add_train(arguments)
-    app.cli(args=arguments, prog="dicent", config=(tyro.conf.FlagCreatePairsOff,))
+    # The default of a flag of `train` depends on preset and run, so `train` accepts both forms of each flag.
+    is_train = arguments[:1] == ["train"]
+    app.cli(args=arguments, prog="dicent", config=() if is_train else (tyro.conf.FlagCreatePairsOff,))
 
 
 def _guarded(command: Callable[[], object]) -> int:

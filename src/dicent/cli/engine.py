@@ -15,7 +15,7 @@ def engine(
     threads: int = 2,
     game_files: bool = False,
 ) -> None:
-    """Answer queries on standard input with JSON lines on standard output (see docs/reference/protocol.md).
+    """Answer queries on standard input with lines of JSON (see docs/reference/protocol.md).
 
     Args:
         player: The default player for queries that name none: uct:1000, expectiminimax:NET,depth=3, ...

@@ -66,7 +66,15 @@ def add_train(arguments: list[str]) -> None:
         for section in (run, search, self_play, replay, network, learner):
             given |= vars(section)
         before = base.flat()
-        _train(folder, base.replace(**{k: v for k, v in given.items() if v != before[k]}), json)
+        flags = _flags(arguments)
+        changes = {name: v for name, v in given.items() if v != before[name] or name in flags}
+        _train(folder, base.replace(**changes), json)
+
+
+def _flags(arguments: list[str]) -> set[str]:
+    """Return the settings whose flags are given, also those that repeat a default."""
+    flags = {argument.partition("=")[0] for argument in arguments if argument.startswith("--")}
+    return {flag[2:].replace("-", "_").removeprefix("no_") for flag in flags}
 
 
 def _base(arguments: list[str]) -> Config:
@@ -95,7 +103,8 @@ def _train(folder: str, config: Config, json: bool) -> None:
     console = Console(highlight=False, stderr=json)
     console.print(f"[bold]{escape(config.game)}[/] in {escape(folder)}; preparing")
     screen = _Screen(console)
-    with screen, _stopped(console, folder):
+    game = f" --game {config.game}" if is_game_file(config.game) else ""  # commands run only files they name
+    with screen, _stopped(console, folder + game):
         network = train(
             config,
             folder,
@@ -107,23 +116,40 @@ def _train(folder: str, config: Config, json: bool) -> None:
         counters = {name: None if v != v else v for name, v in vars(screen.status).items()}
         print_json({"network": str(network), **counters})
         return
+    console.print(f"The budget is spent: {_spent(config, folder)}.")
     console.print(f"The network is in {escape(str(network))}.", soft_wrap=True)
     console.print(f"[dim]Curves:[/] {escape(folder)}/report.html", soft_wrap=True)
     player = f"puct:{folder}" if config.search.search == "puct" else folder
-    game = f" --game {config.game}" if is_game_file(config.game) else ""  # commands run only files they name
     console.print(
         f"[dim]Play it:[/] dicent match {escape(player + game)} uct:1000 --games 200", soft_wrap=True
     )
-    console.print(f"[dim]Resume:[/] dicent train {escape(folder + game)} --minutes 60", soft_wrap=True)
+    more = " ".join(f"--{name} {_amount(2 * limit)}" for name, limit in config.budget.items())
+    console.print(f"[dim]Resume:[/] dicent train {escape(folder + game)} {more}", soft_wrap=True)
+
+
+def _spent(config: Config, folder: str) -> str:
+    """Return the budget that has ended a run, such as "20 games"."""
+    from dicent.learn.run_reader import RunReader
+
+    state = RunReader(folder).state()
+    if state is None:
+        return ", ".join(f"{_amount(limit)} {name}" for name, limit in config.budget.items())
+    name = max(config.budget, key=lambda name: state.progress({name: config.budget[name]}))
+    return f"{_amount(config.budget[name])} {name}"
+
+
+def _amount(limit: float) -> str:
+    """Return a budget as a flag takes it."""
+    return str(limit) if isinstance(limit, int) else f"{limit:.6g}"
 
 
 @contextlib.contextmanager
-def _stopped(console: Console, folder: str) -> Iterator[None]:
-    """Print how to resume a run that was stopped."""
+def _stopped(console: Console, run: str) -> Iterator[None]:
+    """Print how to resume a run that was stopped; `run` is its folder, and its game if that is a file."""
     try:
         yield
     except KeyboardInterrupt:
-        console.print(f"Stopped; everything is saved. Resume: dicent train {escape(folder)}", soft_wrap=True)
+        console.print(f"Stopped; everything is saved. Resume: dicent train {escape(run)}", soft_wrap=True)
         raise
 
 

@@ -41,11 +41,11 @@ def reproduce(
         scale: Size: smoke (a minute), small (two hours), gpu (half an hour on a GPU), or paper (30 days for
             each process).
         seed: Seed of all runs and games.
-        seconds: Seconds of learning for each process.
-        processes: Processes of learning for each of the six arms.
-        alphazero_processes: Processes of learning for AlphaZero.
+        seconds: Seconds of training for each process.
+        processes: Training processes for each of the six arms.
+        alphazero_processes: Training processes for AlphaZero.
         games: Games between two networks, an even number.
-        minutes: Stop after this time; the same command resumes.
+        minutes: Stop after this many minutes; the same command resumes.
     """
     from dicent.reproduction.reproduce import reproduce as run_reproduction
 
@@ -69,7 +69,7 @@ def reproduce(
 
 
 class _Screen:
-    """A progress bar for each stage on the error stream, or a line for each piece without a terminal."""
+    """Progress on the error stream: a bar for each stage on a terminal, else a line for each step."""
 
     def __init__(self) -> None:
         self.console = Console(stderr=True, highlight=False, soft_wrap=True)

@@ -17,7 +17,7 @@ PositionText = Annotated[
     tyro.conf.Positional,
     tyro.conf.arg(metavar="POSITION", help="A position; by default the start position."),
 ]
-Json = Annotated[bool, tyro.conf.arg(help="Print one line of JSON.")]
+Json = Annotated[bool, tyro.conf.FlagCreatePairsOff, tyro.conf.arg(help="Print one line of JSON.")]
 app = tyro.extras.SubcommandApp()
 
 

@@ -1,6 +1,6 @@
 """Self-play: many games at once; a game continues whenever its search has ended.
 
-A game is dealt, searched, and played move by move. Chance rolls the dice, or the d of a determinization does.
+A game is dealt, searched, and played move by move. Outcomes are sampled, or fixed by the determinization d.
 Each game has its own random streams, by its number, so that nothing depends on how games are grouped.
 """
 
@@ -14,7 +14,7 @@ from .constants import CHANCE, CHOICE, DEAL, DICE, NONE, ONGOING, SEARCH
 from .generator import bits, draw, open_stream, uniform
 from .jit import copy, i64, jit, u64
 from .rollout import rollout, sample_outcome
-from .tree import find_or_add, jump, plant, resolve, terminal_value, tree_of
+from .tree import determinized_outcome, find_or_add, jump, plant, terminal_value, tree_of
 
 WALK = 20  # the most random actions before a random start
 
@@ -93,7 +93,7 @@ def roll(tree, searches, games, row, settings, scratch):
         rules.result(s) == ONGOING and rules.to_play(s) == CHANCE and games.steps[row] < games.chosen.shape[1]
     ):
         if settings.determinized:
-            outcome = resolve(s, searches.d_seed[row], scratch)
+            outcome = determinized_outcome(s, searches.d_seed[row], scratch)
             node = find_or_add(tree, s, ply, 0, settings)
             if node >= 0:
                 jump(tree, node, searches.d_seed[row], settings, scratch)

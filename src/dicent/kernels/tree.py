@@ -201,7 +201,7 @@ def write_edge(tree, node, i, settings, d_seed, scratch):
         tree.choice[edge] = scratch.actions[i]
         tree.p[edge] = 0.0
     elif settings.determinized:
-        tree.choice[edge] = resolve(tree.state[node], d_seed, scratch)
+        tree.choice[edge] = determinized_outcome(tree.state[node], d_seed, scratch)
         tree.p[edge] = 1.0
     else:
         tree.choice[edge] = i
@@ -273,8 +273,8 @@ def jump(tree, node, d_seed, settings, scratch):
 
 
 @jit
-def resolve(s, d_seed, scratch):
-    """Return d(s), the outcome of a determinization at chance state `s`, by the game's probability."""
+def determinized_outcome(s, d_seed, scratch):
+    """Return d(s), the outcome of a determinization at chance state `s`, drawn by its probability."""
     open_stream(scratch.rng[0], d_seed, hash_state(s, 0), RESOLVE)
     return sample_outcome(s, scratch.p, scratch.rng[0])
 
@@ -284,7 +284,7 @@ def skip_chance(s, d_seed, scratch):
     """Apply the outcomes of d to the chance states from `s` on."""
     for _ in range(MAX_JUMPS):
         if rules.result(s) == ONGOING and rules.to_play(s) == CHANCE:
-            rules.apply_outcome(s, resolve(s, d_seed, scratch))
+            rules.apply_outcome(s, determinized_outcome(s, d_seed, scratch))
 
 
 @jit

@@ -15,6 +15,7 @@ from dicent.evaluate.base import Evaluator
 from dicent.evaluate.terminal_value import TerminalValue, terminal_value
 from dicent.game import Game
 from dicent.game.registry import make
+from dicent.learn import choices
 from dicent.learn.config import Config
 from dicent.learn.learner import Learner
 from dicent.learn.replay import PlainReplayBuffer, ReplayBuffer, SmoothReplayBuffer
@@ -22,8 +23,7 @@ from dicent.learn.selection import SELECTIONS, ByVisits, Selection
 from dicent.learn.self_play import SelfPlay
 from dicent.nets import build, check_saveable, input_shape_of
 from dicent.search.limit import Limit
-from dicent.search.registry import Setting, find_kind
-from dicent.search.registry import make_search as registered_search
+from dicent.search.registry import Setting
 from dicent.search.tree_search import Search, TreeSearch
 
 MakeSearch = Callable[[Evaluator], Search]
@@ -45,10 +45,6 @@ def make_game(config: Config) -> Game:
     game = make(config.game)
     if config.search.search == "determinized" and game.num_outcomes == 0:
         raise DicentError(f"{game.name} has no chance to determinize: set search to descent")
-    if config.search.search == "puct" and config.search.terminal != "gain":
-        raise DicentError(
-            f"puct learns the results of games: terminal must be gain (got {config.search.terminal!r})"
-        )
     return game
 
 
@@ -63,21 +59,23 @@ def make_module(config: Config, game: Game, terminal: TerminalValue, custom: Cus
     if custom.module is not None:
         _check_module(custom.module, game)
         return custom.module
-    network = config.network
-    torch.manual_seed(config.seed)
-    settings: dict[str, Any] = {
+    name = config.network.network
+    learns_policy = choices.learns_policy(config.search.search)
+    if learns_policy and not choices.network_takes(name, "num_actions"):
+        raise DicentError(
+            f"{config.search.search} needs a network with a policy, but {name} takes no num_actions"
+        )
+    offered: dict[str, Any] = {
         "input_shape": game.input_shape,
-        "hidden": network.hidden,
-        "num_actions": game.num_actions if config.search.search == "puct" else 0,
+        "num_actions": game.num_actions if learns_policy else 0,
         "bounded": terminal.is_bounded,
         "seen_by_mover": game.seen_by_mover,
+        **{key: value for key, value in vars(config.network).items() if key != "network"},
     }
-    if network.network == "residual":
-        settings |= {"filters": network.filters, "blocks": network.blocks}
-        settings |= {"width": network.width, "hidden_width": network.hidden_width}
-    else:
-        settings |= {"layers": network.layers}
-    return build(network.network, settings)
+    torch.manual_seed(config.seed)
+    module = build(name, {key: v for key, v in offered.items() if choices.network_takes(name, key)})
+    _check_module(module, game)
+    return module
 
 
 def _check_module(module: nn.Module, game: Game) -> None:
@@ -104,8 +102,8 @@ def make_search(config: Config, evaluator: Evaluator, custom: CustomComponents) 
     if custom.search is not None:
         search: Search = custom.search(evaluator)
     else:
-        determinized = chosen.search == "determinized"
-        name = "descent" if determinized else chosen.search
+        determinized = chosen.search == choices.DETERMINIZED
+        kind = choices.search_kind(chosen.search)
         settings: dict[str, Setting] = {
             "completion": chosen.completion,
             "whole": chosen.whole_descents,
@@ -113,10 +111,10 @@ def make_search(config: Config, evaluator: Evaluator, custom: CustomComponents) 
             "noise": chosen.noise,
             "alpha": chosen.alpha,
         }
-        known = {key: value for key, value in settings.items() if key in find_kind(name).settings}
-        search = registered_search(name, evaluator, **known, determinized=determinized)
+        known = {key: value for key, value in settings.items() if key in kind.settings}
+        search = kind.build(chosen.search, evaluator, **known, determinized=determinized)
     batched = search.batched
-    if batched is None or not batched.targets:
+    if batched is None or not search.targets:
         raise DicentError(f"{type(search).__name__} grows no tree to learn from")
     return batched
 
@@ -141,8 +139,8 @@ def make_self_play(
 ) -> list[SelfPlay]:
     """Make the groups of self-play games; `numbers` has the game numbers of each group."""
     play = config.self_play
-    is_puct = config.search.search == "puct"
-    selection = ByVisits(play.temperature) if is_puct else SELECTIONS[play.selection]
+    learns_policy = choices.learns_policy(config.search.search)
+    selection = ByVisits(play.temperature) if learns_policy else SELECTIONS[play.selection]
     sizes = [len(range(i, play.games_at_once, play.groups)) for i in range(len(numbers))]
     return [
         SelfPlay(
@@ -154,7 +152,7 @@ def make_self_play(
             numbers[i],
             config.seed,
             annealed=play.schedule == "annealed",
-            targets="policy" if is_puct else play.targets,
+            targets="policy" if learns_policy else play.targets,
             waves=play.waves,
             random_starts=play.random_starts,
             threads=threads,

@@ -10,13 +10,14 @@ import dataclasses
 import difflib
 import json
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from dicent.errors import DicentError
-from dicent.learn import old_names
+from dicent.learn import choices, old_names
 from dicent.learn.config_sections import (
     SECTION_OF,
     SECTIONS,
@@ -57,8 +58,15 @@ class Config:
                     f"{section} must be a {kind.__name__} (got {getattr(self, section)!r}); "
                     "dicent.config takes single settings"
                 )
-        for name in _ignored(self.flat()):
-            raise DicentError(_why_ignored(name, self.flat()))
+        flat = self.flat()
+        for name in USED_IF:
+            if flat[name] != DEFAULTS[name] and not _applies(name, flat):
+                raise DicentError(_why_ignored(name, flat))
+        search, terminal = self.search.search, self.search.terminal
+        if choices.learns_policy(search) and terminal != "gain":
+            raise DicentError(
+                f"{search} learns the results of games: terminal must be gain (got {terminal!r})"
+            )
 
     @property
     def budget(self) -> dict[str, float]:
@@ -80,10 +88,11 @@ class Config:
     def replace(self, **changes: Setting) -> Config:
         """Return a copy with some flat settings changed.
 
-        Settings that the changes make irrelevant return to their defaults.
+        Settings that the changes make irrelevant return to their defaults. A change that would be ignored is
+        an error, even if it is the default; None counts as not given.
         """
         _check_names(changes)
-        return _build(self.flat() | changes, changes)
+        return _build(self.flat() | changes, changes, strict=True)
 
     def toml(self) -> str:
         """Return the text of `config.toml`, one table per section, without unused settings."""
@@ -100,18 +109,23 @@ DEFAULTS: dict[str, Setting] = {"game": Config.game, "seed": Config.seed}
 for _kind in SECTIONS.values():
     DEFAULTS |= vars(_kind())
 
-PROVING = ("descent", "unbounded", "expectiminimax", "determinized")  # searches but puct
 # Settings that count only under some choices: the setting that decides, and its values.
-USED_IF: dict[str, tuple[str, tuple[str, ...]]] = {
-    **dict.fromkeys(("completion", "targets", "selection", "schedule"), ("search", PROVING)),
-    **dict.fromkeys(("exploration", "noise", "alpha", "temperature"), ("search", ("puct",))),
-    "whole_descents": ("search", ("descent", "determinized")),
-    "horizon": ("terminal", ("depth", "mix")),
-    "mix_weight": ("terminal", ("mix",)),
-    "replay_games": ("replay", ("smooth",)),
-    "replay_states": ("replay", ("plain",)),
-    **dict.fromkeys(("filters", "blocks", "width", "hidden_width"), ("network", ("residual",))),
-    "layers": ("network", ("dense",)),
+USED_IF: dict[str, tuple[str, Callable[[], tuple[str, ...]]]] = {
+    **dict.fromkeys(("targets", "selection", "schedule"), ("search", choices.value_searches)),
+    "temperature": ("search", choices.policy_searches),
+    **{
+        name: ("search", partial(choices.searches_with, name))
+        for name in ("completion", "exploration", "noise", "alpha")
+    },
+    "whole_descents": ("search", partial(choices.searches_with, "whole")),
+    "horizon": ("terminal", choices.terminals_with_ply),
+    "mix_weight": ("terminal", choices.terminals_with_weight),
+    "replay_games": ("replay", lambda: ("smooth",)),
+    "replay_states": ("replay", lambda: ("plain",)),
+    **{
+        name: ("network", partial(choices.networks_with, name))
+        for name in ("hidden", "layers", "filters", "blocks", "width", "hidden_width")
+    },
 }
 
 PRESETS: dict[str, dict[str, Setting]] = {
@@ -173,7 +187,10 @@ def preset(name: str) -> Config:
 
 
 def config(name: str = "laptop", /, **settings: Setting) -> Config:
-    """Return a preset with some settings changed, such as `config("laptop", games=500, hidden=64)`."""
+    """Return a preset with some settings changed, such as `config("laptop", games=500, hidden=64)`.
+
+    A setting that the chosen search, terminal value, replay buffer or network ignores is an error.
+    """
     return preset(name).replace(**settings)
 
 
@@ -215,13 +232,18 @@ def _beside(given: Mapping[str, object]) -> list[tuple[str, object]]:
     return [(name, value) for name, value in given.items() if name not in ("game", "seed")]
 
 
-def _build(flat: Mapping[str, object], explicit: Collection[str]) -> Config:
-    """Build a config from flat settings; unused settings that are not explicit return to their defaults."""
+def _build(flat: Mapping[str, object], explicit: Collection[str], strict: bool = False) -> Config:
+    """Build a config from flat settings; unused settings that are not explicit return to their defaults.
+
+    An unused explicit setting is an error if it differs from its default, or if `strict` and it is not None.
+    """
     for name, value in flat.items():  # first, so that a wrong choice is not blamed on another setting
         check_range(name, value)
     settings = dict(flat)
-    for name in _ignored(flat):
-        if name in explicit:
+    for name in USED_IF:
+        if _applies(name, flat):
+            continue
+        if name in explicit and (flat[name] is not None if strict else flat[name] != DEFAULTS[name]):
             raise DicentError(_why_ignored(name, flat))
         settings[name] = DEFAULTS[name]
     sections: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}
@@ -233,20 +255,17 @@ def _build(flat: Mapping[str, object], explicit: Collection[str]) -> Config:
 
 
 def _applies(name: str, flat: Mapping[str, object]) -> bool:
-    deciding, values = USED_IF.get(name, ("game", None))
-    return values is None or flat[deciding] in values
-
-
-def _ignored(flat: Mapping[str, object]) -> list[str]:
-    """The settings with another value than the default that the other settings make irrelevant."""
-    return [name for name in USED_IF if flat[name] != DEFAULTS[name] and not _applies(name, flat)]
+    if name not in USED_IF:
+        return True
+    deciding, values = USED_IF[name]
+    return flat[deciding] in values()
 
 
 def _why_ignored(name: str, flat: Mapping[str, object]) -> str:
     deciding, values = USED_IF[name]
     return (
         f"{name} is {flat[name]!r}, but {deciding} {flat[deciding]!r} ignores it: leave {name} out, or set "
-        f"{deciding} to {' or '.join(values)}"
+        f"{deciding} to {' or '.join(values())}"
     )
 
 

@@ -8,19 +8,9 @@ from types import NoneType
 from typing import get_args, get_type_hints
 
 from dicent.errors import DicentError
-from dicent.learn.selection import SELECTIONS
+from dicent.learn.choices import CHOICES
 
 Setting = str | int | float | bool | None
-CHOICES = {
-    "search": ("descent", "unbounded", "expectiminimax", "determinized", "puct"),
-    "targets": ("tree", "root", "terminal"),
-    "selection": tuple(SELECTIONS),
-    "schedule": ("annealed", "drawn"),
-    "terminal": ("gain", "depth", "mix", "score"),
-    "replay": ("smooth", "plain"),
-    "network": ("residual", "dense"),
-    "device": ("auto", "cpu", "cuda"),
-}
 MAY_BE_ZERO = (
     *("seed", "random_starts", "weight_decay", "pretraining", "noise", "exploration", "mix_weight"),
     *("measurements", "ladder_games", "blocks"),
@@ -40,8 +30,8 @@ def check_type(name: str, value: object, hint: object) -> None:
 
 def check_range(name: str, value: object) -> None:
     """Raise an error unless a setting is one of its choices or within its range."""
-    if name in CHOICES and value not in CHOICES[name]:
-        raise DicentError(f"{name} must be one of {', '.join(CHOICES[name])} (got {value!r})")
+    if name in CHOICES and value not in (choices := CHOICES[name]()):
+        raise DicentError(f"{name} must be one of {', '.join(choices)} (got {value!r})")
     if type(value) not in (int, float):
         return
     assert isinstance(value, int | float)
@@ -69,7 +59,8 @@ class SearchConfig(Section):
     """How self-play searches a move, and what a finished game is worth."""
 
     search: str = "descent"
-    """Search algorithm: descent, unbounded, expectiminimax, determinized or puct (AlphaZero)."""
+    """Search algorithm: descent, unbounded, expectiminimax, determinized, puct (AlphaZero) or a registered
+    one."""
     evaluations_per_move: int = 60
     """Network evaluations of each search; simulations with puct."""
     completion: bool = True
@@ -77,7 +68,7 @@ class SearchConfig(Section):
     whole_descents: bool = False
     """Finish the last descent of a move even if it exceeds evaluations_per_move."""
     terminal: str = "gain"
-    """Value of a finished game: gain, depth, mix or score."""
+    """Value of a finished game: gain, depth, mix, score or a registered one."""
     horizon: int | None = None
     """Usual maximum length of a game in plies, for depth and mix; by default the game's own."""
     mix_weight: float = 0.1
@@ -132,7 +123,7 @@ class NetworkConfig(Section):
     """The network and its size."""
 
     network: str = "dense"
-    """Architecture: residual (the paper's) or dense."""
+    """Architecture: residual (the paper's), dense or a registered one."""
     hidden: int = 128
     """Units in each hidden layer."""
     layers: int = 4

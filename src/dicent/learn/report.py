@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 
 from dicent.draw.charts import Curve, chart, page, table
+from dicent.learn.choices import learns_policy
 from dicent.learn.config import Config
 from dicent.learn.run_folder import RunFolder
 from dicent.learn.run_reader import Row
@@ -39,7 +40,7 @@ def report(rows: list[Row], config: Config, name: str) -> str:
 def _about_scores(config: Config) -> str:
     """Explain the scores and their uncertainty."""
     games = max(2, config.run.ladder_games)
-    plies = "two" if config.search.search == "puct" else "three"
+    plies = "two" if learns_policy(config.search.search) else "three"
     radius = 98 / games**0.5  # of a 95 % interval at a score of a half, in points
     about = f"Score against fixed players, searching {plies} plies."
     return f"{about} {games} games each: plus or minus {radius:.0f} points."

@@ -1,7 +1,7 @@
 """Action selection in self-play: the probability of each action, from their order, values or visits.
 
-All laws work on many moves at once. Row i has `counts[i]` actions, best first. Actions proved to lose are
-removed before, and a proved win is the only action of its row.
+All laws work on many moves at once. Row i has `counts[i]` actions, best first. The caller has already
+removed actions that proofs exclude.
 """
 
 from abc import ABC, abstractmethod

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -50,8 +51,9 @@ def parse_position(game: Game, text: str) -> State:
 def read_games(text: str, game: Game | None = None) -> list[Record]:
     """Return the games of a text in any known format; the format is detected.
 
-    Every game is replayed, so the returned records are legal. Records may name built-in and installed games
-    only, and `game`: a record must not choose a Python file to run.
+    `game` is a game that the user named; it may be a game file, and its notations come first. Every game is
+    replayed, so the returned records are legal. Records may name built-in and installed games only, and
+    `game`: a record must not choose a Python file to run.
     """
     text = text.lstrip("\ufeff")
     if not text.strip():
@@ -59,7 +61,9 @@ def read_games(text: str, game: Game | None = None) -> list[Record]:
     if text.lstrip().startswith("{"):
         return _read_records(text, game)
     text = _tidy(text)
-    offered = [notation for notation in all_extras("notations", Notation) if notation.read is not None]
+    named = () if game is None else notations(game)
+    every = itertools.chain(named, all_extras("notations", Notation))
+    offered = [notation for notation in every if notation.read is not None]
     for notation in offered:
         if notation.read is not None and notation.detect is not None and notation.detect(text):
             return notation.read(text)
@@ -67,11 +71,17 @@ def read_games(text: str, game: Game | None = None) -> list[Record]:
     raise RecordError(f"the format of this text is not known; known formats: lines of JSON, {known}")
 
 
-def write_game(record: Record, format: str = RECORD) -> str:
-    """Return a game as text, in our own format or in one that its game offers."""
+def write_game(record: Record, format: str = RECORD, game: Game | None = None) -> str:
+    """Return a game as text, in our own format or in one that its game offers.
+
+    `game` is needed for records of game files only: a record must not choose a Python file to run.
+    """
     if format == RECORD:
         return record.to_json() + "\n"
-    game = make_installed(record.game, "the record")
+    if game is None:
+        game = make_installed(record.game, "the record")
+    elif not names_game(record.game, game):
+        raise RecordError(f"the record is of {record.game}, not of {game.name}")
     for notation in notations(game):
         if notation.name == format and notation.write is not None:
             return notation.write(record)

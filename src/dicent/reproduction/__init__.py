@@ -1,1 +1,1 @@
-"""The experiments of the paper, end to end: learning, round robin, matches against AlphaZero, report."""
+"""The experiments of the paper, end to end: training, round robin, matches against AlphaZero, report."""

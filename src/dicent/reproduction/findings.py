@@ -1,8 +1,8 @@
-"""Findings: compare ways of learning by the scores of their networks.
+"""Compare the arms of a reproduction by the scores of their networks.
 
-Every number is a sum of means over networks, and has two intervals. The interval over networks covers other
-processes of learning with the same settings. The interval over games covers other games between the same
-networks; the paper's confidence radii are of this kind.
+Every figure is a weighted sum of arm means and has two 95 % intervals. The interval over networks estimates
+how the figure would vary with newly trained networks. The interval over games estimates how it would vary
+with new games between the same networks; the paper's confidence radii are of this kind.
 """
 
 from __future__ import annotations

@@ -29,12 +29,12 @@ PAPER_2 = {
 }
 WITH = {"depth": "with depth", "gain": "without depth"}
 INTERVALS = (
-    "Scores are shares of the points. Luck-adjusted scores remove the luck of the dice. That leaves the "
-    "expectation unchanged; intervals and verdicts refer to them. All intervals are 95 % intervals. The "
-    "interval over networks covers other processes of learning with the same settings. More games between "
-    "the same networks do not narrow it: it comes from the spread between the networks of an arm, with a "
-    "separate variance for each arm, by Welch's method with Student's distribution. "
-    "The interval over games covers other games between the same networks. The paper's confidence radii "
+    "Scores are shares of the points. Luck adjustment removes the luck of the dice and leaves the expected "
+    "score unchanged. Intervals and verdicts refer to luck-adjusted scores. All intervals are 95 % "
+    "intervals. The interval over networks estimates how a score varies with newly trained networks. It is "
+    "Welch's interval from the spread between the networks of an arm, with a separate variance for each "
+    "arm; more games between the same networks do not narrow it. The interval over games estimates how a "
+    "score varies with new games between the same networks. The paper's confidence radii "
     "(0.7 in Table 1, 0.1 to 0.2 in Table 2, 0.5 for depth) seem to be of the second kind."
 )
 
@@ -63,7 +63,7 @@ def sections(result: ReproductionResult) -> list[Section]:
     return [
         _opening(result),
         _claims(result),
-        Section("How sure this is", [INTERVALS]),
+        Section("Confidence intervals", [INTERVALS]),
         _table_1(result),
         _depth(result),
         *_networks(result),
@@ -94,7 +94,7 @@ def _opening(result: ReproductionResult) -> Section:
     ]
     if not result.finished:
         done = f"{len(result.learned)} of {len(result.runs)} processes have finished learning"
-        text.append(f"This report is not finished: {done}. The same command resumes.")
+        text.append(f"This report is not finished: {done}. Repeat the command to resume.")
     return Section("Reproduction", text)
 
 
@@ -138,7 +138,7 @@ def _table_1(result: ReproductionResult) -> Section:
 
 def _depth(result: ReproductionResult) -> Section:
     rows = [[WITH[key], PAPER_DEPTH[key], *_cells(share)] for key, share in result.depth_table().items()]
-    text = "The same round robin, by the value of a finished game in learning."
+    text = "The same round robin, grouped by the terminal value used in training."
     return Section("The depth heuristic", [text], ["terminal value", *HEAD], rows)
 
 
@@ -156,7 +156,7 @@ def _networks(result: ReproductionResult) -> list[Section]:
         [(100 * share.games_interval[0], 100 * share.games_interval[1]) for share in found.values()],
         "luck-adjusted score, %",
     )
-    text = "The same round robin by network, to show the spread within each arm."
+    text = "The same round robin, network by network; it shows the spread within each arm."
     return [Section("All networks", [text], ["network", *HEAD[1:3], "interval over games"], rows, figure)]
 
 
@@ -175,10 +175,10 @@ def _table_2(result: ReproductionResult) -> list[Section]:
         text = [f"Networks learned by {SEARCHES[search]}, against AlphaZero's."]
         if search == "descent":
             text.append(
-                "A row shows one network of AlphaZero, which all networks of the arm have met. The "
-                "paper's AlphaZero is Polygames; its networks are unrelated to ours of the same number. In "
-                "a row for one network that network is fixed; in the mean, AlphaZero's processes are "
-                "samples like ours."
+                "A row is the score of all networks of the arm against one network of AlphaZero. The paper's "
+                "AlphaZero is Polygames; its networks are unrelated to ours of the same number. Rows treat "
+                "the network of AlphaZero as fixed; the mean treats AlphaZero's networks as samples, like "
+                "ours."
             )
         title = f"{SEARCHES[search]} against AlphaZero"
         parts.append(
@@ -229,7 +229,7 @@ def _budgets(result: ReproductionResult) -> Section:
     )
     if any(one.strength for one in result.learned):
         text += " The learning curves below also compare the arms after equal evaluations."
-    return Section("Spent on learning", [text], head, rows)
+    return Section("Training cost", [text], head, rows)
 
 
 def _by_arm(result: ReproductionResult) -> dict[Arm, list[Learned]]:

@@ -1,8 +1,8 @@
 """reproduce: run the experiments of the paper in one folder, and resume them after any stop.
 
 reproduction.json   scale and seed, which a resume must repeat
-runs/NAME/          a run folder for each process of learning
-round-robin/        the tournament between all networks but AlphaZero's
+runs/NAME/          a run folder for each training process
+round-robin/        a tournament between all networks except AlphaZero's
 alphazero/NUMBER/   the matches of all those networks against AlphaZero's network NUMBER
 report.html, .md    the results beside the paper's
 """
@@ -45,7 +45,7 @@ FORMAT = 3
 OLD_FORMAT = 2  # of version 0.1, with other names of settings
 JUDGE = Arm("descent", "gain")  # its first network is the judge of luck
 LEARNING, ROUND_ROBIN, AGAINST = "learning", "round robin", "against AlphaZero"
-UNFINISHED = 0.99  # most of a process that has not saved its result
+UNFINISHED = 0.99  # highest progress of a process that has not saved its result
 
 
 @dataclass(frozen=True)
@@ -73,9 +73,9 @@ def reproduce(
 ) -> ReproductionResult:
     """Run the experiments of the paper in `folder`, or resume them, and write the report.
 
-    `scale` is smoke, small, gpu, paper, or a `Scale`. Four arguments change it: `seconds` of learning for
-    each process, `processes` for each arm, `alphazero_processes`, and `games` between two networks. After
-    `minutes` the work stops and everything is saved; the same call resumes. `watch` receives the progress,
+    `scale` is smoke, small, gpu, paper, or a `Scale`. Four arguments override it: `seconds` of training per
+    process, `processes` per arm, `alphazero_processes`, and `games` between two networks. After `minutes`
+    the reproduction saves everything and stops; the same call resumes it. `watch` receives the progress,
     `warn` warnings.
     """
     chosen = scale_of(scale) if isinstance(scale, str) else scale
@@ -98,7 +98,7 @@ def reproduce(
 
 
 class _Over(KeyboardInterrupt):
-    """The time is spent."""
+    """Raised when the time of this call is spent."""
 
 
 class _Reproduction:
@@ -115,14 +115,14 @@ class _Reproduction:
     ) -> None:
         self.folder, self.scale, self.seed = folder, scale, seed
         self.seconds_left, self.watch, self.warn = seconds_left, watch, warn
-        self.extra = -math.inf  # seconds of a process beside learning; unknown before the first
+        self.extra = -math.inf  # overhead of a process in seconds; unknown before the first
         self.runs = scale.runs(seed)
         self.round_robin: TournamentResult | None = None
         self.against: list[TournamentResult] = []
 
     def do(self) -> None:
-        """Do everything that remains."""
-        # The first process of every arm, then the second: a slow phase of the machine affects all arms.
+        """Train the remaining networks and play the remaining matches."""
+        # All first processes, then all second ones, so that a slow phase of the machine affects every arm.
         for i, run in enumerate(sorted(self.runs, key=lambda run: run.number)):
             self._stop_when_over()
             self._learn(i, run)
@@ -154,10 +154,10 @@ class _Reproduction:
             raise _Over
 
     def _learn(self, i: int, run: Run) -> None:
-        """Let a process learn to its end, then delete its replay buffer.
+        """Train a process until its budget is spent, then delete its replay buffer.
 
-        A process that cannot finish in the remaining time waits for the next call, unless it is the first of
-        this call: an interrupted process loses work.
+        A process that cannot finish in the remaining time is left to the next call, since an interrupted
+        process loses work. The first process of a call always starts.
         """
         path = self._path(run)
         state = RunReader(path).state()
@@ -190,7 +190,7 @@ class _Reproduction:
         judge: Network,
         before: int,  # tournaments of the same stage
     ) -> TournamentResult:
-        """Play a tournament, or the rest of it."""
+        """Play a tournament, or resume it."""
         stage = ROUND_ROBIN if gauntlet is None else AGAINST
         tournaments = 1 if gauntlet is None else self.scale.alphazero_processes
 
@@ -239,7 +239,7 @@ def _learned(run: Run, path: Path, state: RunState) -> Learned:
 
 
 def _check_device(scale: Scale, run: Run) -> None:
-    """Raise an error without the GPU of the scale: equal seconds need equal devices."""
+    """Raise if the scale needs a GPU and there is none: equal seconds need equal devices."""
     _, wrong = choose_device(scale.config(run).run.device)
     if wrong:
         raise DicentError(f"{wrong}: the scale {scale.name} needs a GPU; choose another scale")

@@ -1,4 +1,4 @@
-"""ReproductionResult: the results of a reproduction, as far as it has run."""
+"""ReproductionResult: the scores, tables and claims of a finished or partial reproduction."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dicent.stats.intervals import quantile
 
 
 class Strength(NamedTuple):
-    """The strength of a network at one moment of its learning."""
+    """The strength of a network at one moment of its training."""
 
     seconds: float
     evaluations: int
@@ -26,7 +26,7 @@ class Strength(NamedTuple):
 
 @dataclass(frozen=True)
 class Learned:
-    """What a process of learning has spent, and its strength over time."""
+    """The cost of one training process, and its strength over time."""
 
     run: Run
     seconds: float

@@ -1,4 +1,4 @@
-"""Scale: the sizes and budgets of a reproduction of the paper; Arm: one way of learning."""
+"""Scale: the sizes and budgets of a reproduction; Arm: a search and a terminal value to train with."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TERMINALS = ("gain", "depth")
 
 @dataclass(frozen=True)
 class Arm:
-    """A way of learning; every process of the arm is one sample of it."""
+    """A search and a terminal value to train with; each training process is one sample of its arm."""
 
     search: str
     terminal: str = "gain"
@@ -46,7 +46,7 @@ ALPHAZERO = Arm("puct")
 
 @dataclass(frozen=True)
 class Run:
-    """One process of learning."""
+    """One training process."""
 
     arm: Arm
     number: int  # in its arm, from 1
@@ -63,12 +63,12 @@ class Scale:
     """The sizes and budgets of a reproduction; all other settings are the paper's."""
 
     name: str
-    processes: int  # of learning, for each of the six arms
+    processes: int  # training processes for each of the six arms
     alphazero_processes: int
     games: int  # of each match between two networks
     play: Limit  # of Expectiminimax, for a move in a match
     simulations: int  # of AlphaZero, for a move in a match
-    seconds: float | None = None  # of learning, for each process
+    seconds: float | None = None  # of training, for each process
     self_play_games: int | None = None  # of each process; a budget that does not depend on the machine
     network: dict[str, Setting] = field(default_factory=dict)  # of all arms
     descent: dict[str, Setting] = field(default_factory=dict)  # settings beyond the preset `paper`
@@ -86,13 +86,13 @@ class Scale:
             )
 
     def runs(self, seed: int) -> list[Run]:
-        """Return all processes of learning, each with its own seed."""
+        """Return all training processes, each with its own seed."""
         counts = {**dict.fromkeys(ARMS, self.processes), ALPHAZERO: self.alphazero_processes}
         each = [(arm, number) for arm, count in counts.items() for number in range(1, count + 1)]
         return [Run(arm, number, 1000 * seed + i) for i, (arm, number) in enumerate(each)]
 
     def config(self, run: Run) -> Config:
-        """Return the settings of a process of learning."""
+        """Return the settings of a training process."""
         minutes = None if self.seconds is None else self.seconds / 60
         budget: dict[str, Setting] = {"minutes": minutes, "games": self.self_play_games}
         base = config("paper", search=run.arm.search, terminal=run.arm.terminal, **self.network)
@@ -102,13 +102,13 @@ class Scale:
         return base.replace(**more, **budget, game=GAME, seed=run.seed)
 
     def replace(self, **changes: Any) -> Scale:
-        """Return a copy with some sizes changed; None leaves a size unchanged."""
+        """Return a copy with other sizes; None leaves a size unchanged."""
         return dataclasses.replace(self, **{k: v for k, v in changes.items() if v is not None})
 
 
 FEW_FILES: dict[str, Setting] = {"keep_checkpoints": 1, "record_every": 1000}  # there are many runs
 CONCURRENT: dict[str, Setting] = {"waves": False, "overlap": True}  # self-play does not wait for learning
-# All seconds of the budget go to learning.
+# The whole time budget goes to training.
 UNDISTURBED: dict[str, Setting] = {"measurements": 0, "save_games_in_flight": False}
 SMALL: dict[str, Setting] = {"network": "residual", "filters": 16, "blocks": 2, "hidden": 128}
 FULL: dict[str, Setting] = {"network": "residual", "filters": 83, "blocks": 4, "hidden": 425}

@@ -46,20 +46,20 @@ class Reviewer:
         search: Search,
         name: str,
         evaluator: Evaluator,
-        tables: Tablebase | None = None,
+        tablebase: Tablebase | None = None,
         solved: int = SOLVED,
     ) -> None:
         self.game = game
         self.search = search
         self.name = name
         self.evaluator = evaluator
-        self.tables = tables
+        self.tablebase = tablebase
         self.solver = Solver(game, solved) if solved else None
 
     def exact(self, state: State) -> Evaluation | None:
         """Return the exact evaluation, or None if it takes too long."""
-        if self.tables is not None and self.tables.covers(state):
-            solution = self.tables.probe(state)
+        if self.tablebase is not None and self.tablebase.covers(state):
+            solution = self.tablebase.probe(state)
         elif self.solver is not None:
             try:
                 solution = self.solver.solve(state)
@@ -94,18 +94,18 @@ def reviewer_for(game: Game, network: str | None = None, solved: int = SOLVED) -
     It solves endgames of up to `solved` states, none with 0.
     """
     try:
-        tables = open_tablebase(game)
+        tablebase = open_tablebase(game)
     except DicentError:
-        tables = None
+        tablebase = None
     chosen = network or usable_shipped(game)
     if chosen is None:
         uct = Uct(seed=1)
-        return Reviewer(game, uct, f"{SIMULATIONS:,} random games a move", uct.evaluator, tables, solved)
+        return Reviewer(game, uct, f"{SIMULATIONS:,} random games a move", uct.evaluator, tablebase, solved)
     evaluator: Evaluator = load_network(chosen)
-    if tables is not None and evaluator.terminal.name == "gain" and evaluator.gain_map is None:
-        evaluator = WithTablebase(evaluator, tables)
+    if tablebase is not None and evaluator.terminal.name == "gain" and evaluator.gain_map is None:
+        evaluator = WithTablebase(evaluator, tablebase)
     search = Expectiminimax(evaluator)
-    return Reviewer(game, search, f"{chosen}, {DEPTH} plies ahead", evaluator, tables, solved)
+    return Reviewer(game, search, f"{chosen}, {DEPTH} plies ahead", evaluator, tablebase, solved)
 
 
 def _evaluation(

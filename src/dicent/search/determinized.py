@@ -64,4 +64,4 @@ class Determinized(Search):
 
     def outcome(self, state: State) -> int:
         """Return d(state), the outcome that chance has at a chance state."""
-        return self.inner.resolve(state)
+        return self.inner.determinized_outcome(state)

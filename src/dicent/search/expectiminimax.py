@@ -136,7 +136,7 @@ class Expectiminimax(TreeSearch):
     def unobserved(self, limit: Limit) -> TreeSearch:
         """Return a search that evaluates its last layer only, where the depth alone ends the search.
 
-        Exact values would spare it the layers below, so an evaluator with exact values is asked for all.
+        An evaluator with exact values gets all layers: a proved state makes the layers below it unnecessary.
         """
         if not limit.is_depth_only or self.evaluator.marks:
             return self

@@ -218,9 +218,9 @@ class TreeSearch(Search):
             group.step()
         yield group, time.perf_counter() - begin, interrupted
 
-    def resolve(self, state: State) -> int:
+    def determinized_outcome(self, state: State) -> int:
         """Return the outcome that the determinization has for a chance state."""
         state.require_outcome(state.outcomes[0][0] if state.outcomes else 0)
         bound = bind(state.game)
-        resolve = bound.kernel(tree_kernels.resolve)
-        return int(resolve(state.cells.copy(), self.determinization_seed, new_scratch(bound)))
+        outcome = bound.kernel(tree_kernels.determinized_outcome)
+        return int(outcome(state.cells.copy(), self.determinization_seed, new_scratch(bound)))

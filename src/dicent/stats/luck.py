@@ -30,7 +30,9 @@ def _coefficient(shares: Floats, luck: Floats) -> float:
 
 
 def mean_interval(values: Floats, confidence: float = 0.95) -> Interval:
-    """Return the interval of the mean of adjusted shares, which may lie outside 0 to 1.
+    """Return a confidence interval of the mean of luck-adjusted shares.
+
+    Single adjusted shares may lie outside 0 to 1; the interval is clipped to that range.
 
     `PRIOR` increases the variance of few pairs, as in `pair_interval`.
     """

@@ -73,7 +73,7 @@ def read_header(path: Path) -> tuple[Contents, str]:
     except OSError as error:
         raise TablebaseFileError(f"{path} cannot be read: {error}") from error
     if not start.startswith(MAGIC):
-        raise TablebaseFileError(f"{path} is no endgame table")
+        raise TablebaseFileError(f"{path} is not a tablebase")
     try:
         said = json.loads(start[len(MAGIC) :])
         found, summed = said.pop("format"), said.pop("checksum")
