@@ -13,7 +13,7 @@ from dicent.search.limit import Limit
 Id = str | int
 
 LONGEST_LINE = 1 << 16  # bytes
-LONGEST = {"game": 1000, "position": 4000, "player": 1000, "id": 200}  # letters
+LONGEST = {"game": 1000, "position": 4000, "player": 1000, "id": 200}  # characters
 SEARCH_FIELDS = ("id", "query", "game", "position", "player", "limit", "ply", "seed", "priority")
 FIELDS = {
     "move": (*SEARCH_FIELDS, "actions"),
@@ -161,9 +161,9 @@ def _text(data: Mapping[str, object], name: str) -> str:
         missing = "is missing" if value is None else f"is a text, not {_shown(value)}"
         raise QueryError(f"{name} {missing}", name)
     if len(value) > LONGEST[name]:
-        raise QueryError(f"{name} is too long: at most {LONGEST[name]:,} letters", name)
+        raise QueryError(f"{name} is too long: at most {LONGEST[name]:,} characters", name)
     if not value.isprintable():
-        raise QueryError(f"{name} has letters that cannot be printed", name)
+        raise QueryError(f"{name} has characters that cannot be printed", name)
     return value
 
 
