@@ -8,7 +8,8 @@ import pytest
 
 import dicent
 from dicent import DicentError
-from dicent.exact.solver import SolveProgress, Solver, start_states
+from dicent.exact.progress import SolveProgress
+from dicent.exact.solver import Solver, start_states
 
 from .endgames import random_endgames, small_game, start_with
 from .exact import Exact, written_out
@@ -134,10 +135,18 @@ def test_compiled_equals_uncompiled(text: str) -> None:
     assert native.states == plain.states > 0
 
 
-def test_cycles_are_refused(tmp_path: Path) -> None:
+def test_endless_play_that_a_player_can_force_is_refused(tmp_path: Path) -> None:
     game, _ = written_out(tmp_path, "a max 0 b\nb chance 0 c:0.5 d:0.5\nc min 0 d\nd min 0 b e=1")
-    with pytest.raises(DicentError, match=r"has cycles.* b recurs after 3 plies \(3 states"):
+    with pytest.raises(DicentError, match="a player can repeat moves forever"):
         dicent.solve(game, compiled=False)
+
+
+def test_cycle_that_chance_breaks_is_solved(tmp_path: Path) -> None:
+    """From b, MAX wins with 1/4 and MIN with 1/2 each time round: 1/3 and 2/3 in all."""
+    game, _ = written_out(tmp_path, "a max 0 b\nb chance 0 win=1:0.25 loss=-1:0.5 c:0.25\nc min 0 b")
+    solution = dicent.solve(game, compiled=False)
+    assert solution.value == pytest.approx(-1 / 3, abs=1e-10)
+    assert 0 < solution.bound <= 1e-10
 
 
 def test_large_games_are_refused_with_a_count() -> None:

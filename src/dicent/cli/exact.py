@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -18,8 +19,8 @@ from dicent.game.registry import DEFAULT_GAME, make_installed
 if TYPE_CHECKING:
     from dicent.evaluate.base import Evaluator
     from dicent.exact.accuracy import AccuracyRow, Estimate
+    from dicent.exact.progress import SolveProgress
     from dicent.exact.solution import Solution
-    from dicent.exact.solver import SolveProgress
 
 
 @app.command
@@ -184,7 +185,8 @@ def _measured(
 
 
 def _describe(progress: SolveProgress) -> str:
-    return f"{progress.states:,} states, about {progress.share:.0%} of the lines"
+    share = "" if math.isnan(progress.share) else f", about {progress.share:.0%} of the {progress.stage}"
+    return f"{progress.states:,} states{share}"
 
 
 def _print_solution(solution: Solution, seconds: float, json: bool) -> None:
@@ -205,6 +207,12 @@ def _print_solution(solution: Solution, seconds: float, json: bool) -> None:
         console.print(table)
     stored = f", {solution.states:,} states" if solution.states else ""
     console.print(f"[dim]from the {solution.source}{stored}, {seconds:.2f} s[/]")
+    report = None if solution.solver is None else solution.solver.report
+    if report is not None:
+        console.print(
+            f"[dim]the game has cycles: {report.components:,} components, the largest of {report.largest:,} "
+            f"states; {report.sweeps:,} sweeps; all bounds within {report.bound:.0e}[/]"
+        )
 
 
 def _print_accuracy(title: str, rows: list[AccuracyRow]) -> None:

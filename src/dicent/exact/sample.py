@@ -9,7 +9,8 @@ from itertools import islice
 import numpy as np
 
 from dicent.errors import DicentError
-from dicent.exact.solver import MAX_STATES, Report, Solver, start_states
+from dicent.exact.progress import Report
+from dicent.exact.solver import MAX_STATES, Solver, start_states
 from dicent.exact.tablebase import Tablebase
 from dicent.game import Cells, Game, State
 from dicent.game.extras import extra

@@ -36,6 +36,12 @@ class Solution:
         """A best action."""
         return self.moves[0].action
 
+    @property
+    def bound(self) -> float:
+        """How far apart the bounds of a value can be: 0 unless the game has cycles."""
+        report = None if self.solver is None else self.solver.report
+        return 0.0 if report is None else report.bound
+
     def value_of(self, state: State) -> float:
         """Return the value of another state for MAX; fast if the solver has visited it."""
         if self.solver is None:
@@ -48,6 +54,7 @@ class Solution:
             "value": self.value,
             "win": self.win,
             "exact": True,
+            "bound": self.bound,
             "moves": [{"move": move.text, "value": move.value} for move in self.moves],
             "outcomes": [{"outcome": o.text, "p": o.p, "value": o.value} for o in self.outcomes],
             "source": self.source,

@@ -1,14 +1,17 @@
-"""Solver: exact values of any small game without cycles."""
+"""Solver: exact values of any finite game that is small enough.
+
+A game without cycles is solved by a depth-first walk, which needs the least memory. At the first cycle that
+the walk meets, a `GraphSolver` takes over.
+"""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from dicent.errors import DicentError
+from dicent.exact.graph_solver import GraphReport, GraphSolver
+from dicent.exact.progress import Report, SolveProgress
 from dicent.exact.solution import Solution, describe, describe_deals
 from dicent.game import Cells, Game, State
 from dicent.game.binding import bind
@@ -24,17 +27,6 @@ FIRST_SLOTS, FIRST_DEPTH = 1 << 12, 64  # of the hash table and of the path
 LOAD = 0.7  # how full a hash table may be
 
 
-@dataclass(frozen=True)
-class SolveProgress:
-    """The progress of a solver."""
-
-    states: int
-    share: float  # of the work that is done, an estimate
-
-
-Report = Callable[[SolveProgress], object]
-
-
 class Solver:
     """Exact values of the states of one game, computed on demand and then stored."""
 
@@ -46,33 +38,53 @@ class Solver:
         self.bound = bind(game, compiled)
         self._stored = self._new_table(FIRST_SLOTS)
         self._path = self._new_path()
+        self._graph: GraphSolver | None = None  # solves a game with cycles
 
     @property
     def states(self) -> int:
         """The number of stored states; decisions that follow a chance state are not stored."""
-        return int(self._stored.filled[0])
+        return int(self._stored.filled[0]) if self._graph is None else self._graph.states
+
+    @property
+    def report(self) -> GraphReport | None:
+        """How a game with cycles was solved; None for a game without."""
+        return None if self._graph is None else self._graph.report
 
     def stored(self) -> tuple[Cells, npt.NDArray[np.float64]]:
         """Return the stored states [N, S] and their values [N]."""
+        if self._graph is not None:
+            return self._graph.stored()
         there = ~np.isnan(self._stored.value)
         return self._stored.state[there], self._stored.value[there]
 
     def value_of(self, state: State, progress: Report | None = None) -> float:
-        """Return the exact value of a state for MAX."""
+        """Return the value of a state for MAX: exact, or within 1e-10 if the game has cycles."""
         if not state.game.is_like(self.game):
             raise DicentError(f"this solver is for {self.game.name}, not for {state.game.name}")
-        try:
-            return self._walk(state, progress)
-        except BaseException:  # an abandoned search leaves states without a value
-            self._forget()
-            raise
+        if self._graph is None:
+            value = self._walk_or_forget(state, progress)
+            if value is not None:
+                return value
+            self._graph = GraphSolver(self.game, self.max_states, compiled=self.bound.compiled)
+        return self._graph.value_of(state, progress)
 
     def solve(self, state: State, progress: Report | None = None) -> Solution:
         """Return the exact value of a state, its moves and its outcomes."""
         self.value_of(state, progress)
         return describe(state, self.value_of, "solver", self.states, self)
 
-    def _walk(self, state: State, progress: Report | None) -> float:
+    def _walk_or_forget(self, state: State, progress: Report | None) -> float | None:
+        """Walk, and drop all values if the walk is abandoned: some states on its path would have none."""
+        value = None
+        try:
+            value = self._walk(state, progress)
+        finally:
+            if value is None:
+                self._forget()
+        return value
+
+    def _walk(self, state: State, progress: Report | None) -> float | None:
+        """Return the value of a state, or None if the walk meets a cycle."""
         kernel = self.bound.kernel(solve_kernels.solve)
         self._path.state[0] = state.cells
         self._path.width[0] = -1
@@ -83,12 +95,7 @@ class Solver:
                 self._stored, self._path, level, min(self.max_states, int(LOAD * size)), STEPS
             )
             if why == CYCLE:
-                again = self.game.state(self._path.state[level])
-                raise DicentError(
-                    f"{self.game.name} has cycles, and the solver accepts only games without them: "
-                    f"{again} recurs after {_cycle_length(self._path.state, level)} plies "
-                    f"({self.states:,} states were found)"
-                )
+                return None
             if why == FULL:
                 self._grow(state)
             elif why == DEEP:
@@ -178,8 +185,3 @@ def _share(path: solve_kernels.Line, level: int) -> float:
         part /= max(1, int(path.width[i]))
         share += part * (int(path.child[i]) - 1)
     return share if level >= 0 else 1.0
-
-
-def _cycle_length(states: Cells, level: int) -> int:
-    same = (states[:level] == states[level]).all(axis=1)
-    return int(level - np.flatnonzero(same)[-1])

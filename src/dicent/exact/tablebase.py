@@ -15,8 +15,9 @@ import numpy as np
 
 from dicent.errors import DicentError
 from dicent.evaluate.base import Values
+from dicent.exact.progress import Report
 from dicent.exact.solution import Solution, describe
-from dicent.exact.solver import Report, Solver
+from dicent.exact.solver import Solver
 from dicent.files import data_folder
 from dicent.game import Cells, Game, State
 from dicent.game.extras import extra, known_games

@@ -1,0 +1,86 @@
+"""Strongly connected components of a graph, each after those that it leads to (Tarjan 1972).
+
+The recursion is a path in arrays, so that it can pause.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .graph import DONE, PAUSED
+from .jit import i64, jit
+
+
+class Walk(NamedTuple):
+    """Tarjan's walk over the n nodes from number `base` on; earlier ones are solved."""
+
+    number: np.ndarray  # [n]  when a node was met, from 1; 0 before
+    low: np.ndarray  # [n]  the earliest node of its component that it leads to; 0 once that is complete
+    cursor: np.ndarray  # [n]  the next link to follow, of nodes on the path
+    path: np.ndarray  # [n]
+    waiting: np.ndarray  # [n]  nodes whose component is not complete
+    order: np.ndarray  # [n]  nodes by component; the last of a component as -1 - node
+    counts: np.ndarray  # [5]  MET, PATH, WAITING, ORDERED, NEXT_ROOT
+    base: int
+
+
+MET, PATH, WAITING, ORDERED, NEXT_ROOT = 0, 1, 2, 3, 4
+
+
+@jit
+def components(graph, walk, steps):
+    """Find the strongly connected components, each after those that it leads to (Tarjan 1972)."""
+    counts = walk.counts
+    for _ in range(steps):
+        if counts[PATH] == 0:
+            while counts[NEXT_ROOT] < len(walk.number) and walk.number[counts[NEXT_ROOT]] != 0:
+                counts[NEXT_ROOT] += 1
+            if counts[NEXT_ROOT] == len(walk.number):
+                return DONE
+            meet(graph, walk, counts[NEXT_ROOT])
+        i = walk.path[counts[PATH] - 1]
+        at = walk.cursor[i]
+        if at == graph.head[walk.base + i + 1]:
+            leave(walk, i)
+            continue
+        walk.cursor[i] = at + 1
+        child = (i64(graph.links[at]) >> 1) - walk.base  # negative for ends, headers and solved nodes
+        if child >= 0:
+            if walk.number[child] == 0:
+                meet(graph, walk, child)
+            elif walk.low[child] != 0:
+                walk.low[i] = min(walk.low[i], walk.number[child])
+    return PAUSED
+
+
+@jit
+def meet(graph, walk, i):
+    counts = walk.counts
+    counts[MET] += 1
+    walk.number[i] = counts[MET]
+    walk.low[i] = counts[MET]
+    walk.cursor[i] = graph.head[walk.base + i]
+    walk.path[counts[PATH]] = i
+    counts[PATH] += 1
+    walk.waiting[counts[WAITING]] = i
+    counts[WAITING] += 1
+
+
+@jit
+def leave(walk, i):
+    """Go back from a node; if it was the first of its component, the component is complete."""
+    counts = walk.counts
+    counts[PATH] -= 1
+    low = walk.low[i]
+    if low == walk.number[i]:
+        while True:
+            counts[WAITING] -= 1
+            other = walk.waiting[counts[WAITING]]
+            walk.low[other] = 0
+            node = walk.base + other
+            walk.order[counts[ORDERED]] = node if other != i else -1 - node
+            counts[ORDERED] += 1
+            if other == i:
+                return
+    parent = walk.path[counts[PATH] - 1]
+    walk.low[parent] = min(walk.low[parent], low)

@@ -1,0 +1,141 @@
+"""Interval iteration: certified bounds of the values of a graph's nodes, cycles or not.
+
+Every node has a lower and an upper bound. A sweep replaces both by what the children's bounds imply:
+the maximum, the minimum, or the mean by probability. The bounds stay valid in any order of updates,
+and with cycles. Where they meet, the value is proved (Haddad and Monmege 2018). Components are solved
+after those that they lead to, so that everything outside a component is known.
+
+Threads share a large component by blocks. A block sees its own new bounds and the others' old ones,
+so the result does not depend on which thread is faster.
+"""
+
+from .constants import NONE
+from .graph import END, HEADER, SINGLE
+from .jit import i64, inline, jit
+
+
+@jit
+def sweep(graph, order, first, last, backwards):
+    """Update the bounds of nodes `first` to `last`; returns the widest gap and the largest change."""
+    gap = 0.0
+    change = 0.0
+    for i in range(first, last):
+        node = node_at(order, last - 1 - (i - first) if backwards else i)
+        low, high = bounds(graph, node, graph.low, graph.high, NONE)
+        change = max(change, low - graph.low[node], graph.high[node] - high)
+        graph.low[node] = max(graph.low[node], low)
+        graph.high[node] = min(graph.high[node], high)
+        gap = max(gap, graph.high[node] - graph.low[node])
+    return gap, change
+
+
+@jit
+def mark_block(graph, low, high, order, first, last, mine):
+    """Make nodes `first` to `last` a block, or NONE, and copy their bounds."""
+    for i in range(first, last):
+        node = node_at(order, i)
+        graph.block[node] = mine
+        low[node] = graph.low[node]
+        high[node] = graph.high[node]
+
+
+@jit
+def sweep_block(graph, low, high, order, first, last, backwards, mine):
+    """Update a block's new bounds, in `low` and `high`, from themselves and the others' old bounds."""
+    for i in range(first, last):
+        node = node_at(order, last - 1 - (i - first) if backwards else i)
+        new_low, new_high = bounds(graph, node, low, high, mine)
+        low[node] = max(low[node], new_low)
+        high[node] = min(high[node], new_high)
+
+
+@jit
+def take_block(graph, low, high, order, first, last):
+    """Make a block's new bounds the old ones; returns the widest gap and the largest change."""
+    gap = 0.0
+    change = 0.0
+    for i in range(first, last):
+        node = node_at(order, i)
+        change = max(change, low[node] - graph.low[node], graph.high[node] - high[node])
+        graph.low[node] = low[node]
+        graph.high[node] = high[node]
+        gap = max(gap, graph.high[node] - graph.low[node])
+    return gap, change
+
+
+@inline
+def node_at(order, i):
+    node = i64(order[i])
+    return -1 - node if node < 0 else node
+
+
+@jit
+def bounds(graph, node, low_here, high_here, mine):
+    """Return what the bounds of its children imply for a node; those of block `mine` are `here`."""
+    at = graph.head[node]
+    groups = 1
+    vector = NONE
+    if graph.links[at] != SINGLE:
+        groups = (HEADER - i64(graph.links[at])) >> 2
+        vector = (HEADER - i64(graph.links[at + 1])) >> 2
+        at += 1
+    at += 1
+    low, high = 0.0, 0.0
+    first_low, first_high = 0.0, 0.0
+    for g in range(groups):
+        header = HEADER - i64(graph.links[at])
+        player, n = (header & 3) - 1, header >> 2
+        at += 1
+        its_low, its_high = 0.0, 0.0
+        for j in range(n):
+            link = i64(graph.links[at + j])
+            child = link >> 1
+            if link < 0:
+                a = b = graph.ends[END - link]
+            elif graph.block[child] == mine:
+                a, b = low_here[child], high_here[child]
+            else:
+                a, b = graph.low[child], graph.high[child]
+            if link & 1 and link >= 0:
+                a, b = -b, -a
+            if j == 0:
+                its_low, its_high = a, b
+            elif player > 0:
+                its_low, its_high = max(its_low, a), max(its_high, b)
+            else:
+                its_low, its_high = min(its_low, a), min(its_high, b)
+        at += n
+        # A mean from the first value on, so that outcomes which are all worth the same give just that.
+        if g == 0:
+            first_low, first_high, low, high = its_low, its_high, its_low, its_high
+        else:
+            p = graph.chances[vector, g]
+            low += p * (its_low - first_low)
+            high += p * (its_high - first_high)
+    return low, high
+
+
+@jit
+def solve_small(graph, order, position, size, tolerance, most, steps):
+    """Solve components of up to `size` nodes from a position of the order on.
+
+    Returns the position reached; the end of the component there if it is larger, or its bounds do not
+    meet in `most` sweeps (else the position again); and how many nodes were updated.
+    """
+    made = 0
+    while position < len(order) and made < steps:
+        end = position
+        while order[end] >= 0:
+            end += 1
+        end += 1
+        if end - position > size:
+            return position, end, made
+        gap, change, tries = 2.0 * tolerance, 1.0, 0
+        while gap > tolerance and tries < most and change > 0.0:
+            gap, change = sweep(graph, order, position, end, tries & 1)
+            tries += 1
+            made += end - position
+        if gap > tolerance:
+            return position, end, made
+        position = end
+    return position, position, made

@@ -1,0 +1,96 @@
+"""Pig and the Royal Game of Ur: games with cycles whose values are known from independent programs."""
+
+import numpy as np
+import pytest
+
+import dicent
+from dicent import CHANCE, MAX
+from dicent.exact.graph_solver import TOLERANCE, GraphSolver
+from dicent.game.check import check_game
+
+# First player's win probability. Pig: independent value iteration, holding with nothing is not allowed.
+# Ur: an independent program, Finkel's rules, with the number of states that it counted.
+PIG = {10: 0.709424322598, 20: 0.615558549805, 40: 0.54469}
+UR = {1: (0.530049839525, 217), 2: (0.518572907496, 12_869)}
+
+
+@pytest.mark.parametrize(("target", "win"), PIG.items())
+def test_value_of_pig_is_the_known_one(target: int, win: float) -> None:
+    solution = dicent.solve(dicent.make("pig", target=target))
+    assert solution.win == pytest.approx(win, abs=5e-6 if target == 40 else 1e-10)
+    assert 0 < solution.bound <= TOLERANCE
+
+
+@pytest.mark.parametrize(("pieces", "known"), UR.items())
+def test_value_of_ur_and_its_states_are_the_known_ones(pieces: int, known: tuple[float, int]) -> None:
+    solution = dicent.solve(dicent.make("ur", pieces=pieces))
+    assert solution.win == pytest.approx(known[0], abs=1e-10)
+    assert solution.states == known[1]
+
+
+@pytest.mark.parametrize(
+    "name", ["pig", "pig:target=17,sides=4", "ur", "ur:pieces=2", "ur-blitz", "ur-masters"]
+)
+def test_contract_holds(name: str) -> None:
+    check_game(dicent.make(name), positions=300)
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_bounds_hold_in_every_state_and_satisfy_the_equations() -> None:
+    """The value of each state lies within its own bounds and is what its children's values imply."""
+    game = dicent.make("pig:target=8,sides=3")
+    solver = GraphSolver(game, 10_000, compiled=False)
+    start = game.initial_state()
+    low, high = solver.bounds_of(start)
+    assert low <= high <= low + TOLERANCE
+    seen, waiting = {start}, [start]
+    while waiting:
+        state = waiting.pop()
+        values = [solver.value_of(child) for child in children(state)]
+        if state.to_play == CHANCE:
+            implied = sum(p * v for (_, p), v in zip(state.outcomes, values, strict=True))
+        else:
+            implied = max(values) if state.to_play == MAX else min(values)
+        assert solver.value_of(state) == pytest.approx(implied, abs=2 * TOLERANCE)
+        new = {child for child in children(state) if child.result is None} - seen
+        seen |= new
+        waiting += new
+    assert len(seen) > 100
+
+
+def children(state: dicent.State) -> list[dicent.State]:
+    if state.to_play == CHANCE:
+        return [state.apply_outcome(outcome) for outcome, _ in state.outcomes]
+    return [state.apply(action) for action in state.legal_actions]
+
+
+def test_native_and_plain_solvers_agree() -> None:
+    game = dicent.make("ur:pieces=1")
+    native, plain = (GraphSolver(game, 10_000, compiled=compiled) for compiled in (True, False))
+    assert native.bounds_of(game.initial_state()) == plain.bounds_of(game.initial_state())
+    assert native.report == plain.report
+
+
+def test_blocks_of_a_large_component_give_the_same_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    game = dicent.make("pig:target=20")
+    alone = GraphSolver(game, 10_000).bounds_of(game.initial_state())
+    monkeypatch.setattr("dicent.exact.graph_solver.SMALL", 2)
+    solver = GraphSolver(game, 10_000)
+    assert solver.bounds_of(game.initial_state()) == pytest.approx(alone, abs=TOLERANCE)
+    assert solver.report.sweeps > 0
+
+
+def test_too_many_states_are_refused_with_a_count() -> None:
+    with pytest.raises(dicent.DicentError, match="more than 1,000 states follow"):
+        dicent.solve(dicent.make("pig"), max_states=1000)
+
+
+def test_states_asked_for_later_are_added() -> None:
+    game = dicent.make("pig:target=12")
+    solver = GraphSolver(game, 10_000)
+    late, start = game.parse("10 9 0 1 -"), game.initial_state()
+    first, before = solver.value_of(late), solver.states
+    solver.value_of(start)
+    assert solver.states > before
+    assert solver.value_of(late) == first
+    assert np.isfinite(solver.stored()[1]).all()
