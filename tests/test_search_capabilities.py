@@ -31,7 +31,7 @@ from dicent.engine import Engine, Workers
 from dicent.play.chooser import GroupChooser, SingleChooser, chooser_of
 from dicent.play.strengths import strength_player
 from dicent.search.registry import SEARCHES, SearchKind, find_kind, make_search, register
-from dicent.search.tree_search import TreeSearch, core
+from dicent.search.tree_search import TreeSearch, inner_search
 
 from .golden_trees import BytePolicy
 
@@ -83,7 +83,7 @@ def test_a_determinized_search_has_the_capabilities_of_the_inner_one(
     for name in [*names, "targets", "replaces_evaluator", "batchable"]:
         assert getattr(outer, name) == getattr(inner, name), name
     assert outer.determinization_seed == 7
-    assert outer.batched is outer.inner is core(outer)
+    assert outer.batched is outer.inner is inner_search(outer)
 
 
 def test_seeds_are_changed_in_a_copy() -> None:
