@@ -188,12 +188,13 @@ class GraphSolver:
     def _iterate(self, order: npt.NDArray[np.int32]) -> Iterator[float]:
         """Solve the components in their order."""
         solve_small = self.bound.kernel(intervals_kernels.solve_small)
-        self._components += int((order < 0).sum())
+        ends = np.flatnonzero(order < 0)
+        self._components += len(ends)
+        self._largest = max(self._largest, int(np.diff(ends, prepend=-1).max()))
         position = 0
         while position < len(order):
             position, end, _ = solve_small(self._graph, order, position, SMALL, TOLERANCE, MOST_SWEEPS, SWEPT)
             if end > position:
-                self._largest = max(self._largest, end - position)
                 for _ in self._solve_component(order, position, end):
                     yield position / len(order)
                 position = end

@@ -16,7 +16,7 @@ RULES = option(
     ("finkel", "blitz", "masters"),
     "the short track with a safe rosette (finkel), or the long one; in blitz captures grant a roll, too",
 )
-PIECES = option("pieces", 5 if RULES == "blitz" else 7, (1, 2, 3, 4, 5, 6, 7), "pieces of each player")
+PIECES = option("pieces", 7, (1, 2, 3, 4, 5, 6, 7), "pieces of each player")
 PRESETS = {"ur-blitz": {"rules": "blitz", "pieces": 5}, "ur-masters": {"rules": "masters"}}
 
 # The board has three rows of eight cells, four of which are missing; MAX starts in the top row.
