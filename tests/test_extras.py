@@ -88,7 +88,7 @@ def test_positions_and_games_in_the_notation_of_a_game(game: dicent.Game) -> Non
     assert (record.game, record.steps, record.result) == ("takeaway", ("1", "2"), -1)
     assert write_game(record, "heap") == "heap 3 takeaway: 1 2\n"
     assert read_games(write_game(record)) == [record]
-    with pytest.raises(RecordError, match="takeaway has no format 'pgn'; formats: record, heap"):
+    with pytest.raises(RecordError, match="no format 'pgn' for takeaway; formats: record, heap"):
         write_game(record, "pgn")
 
 

@@ -213,11 +213,11 @@ def test_games_of_other_rules() -> None:
     assert paper.steps[6:] == again.steps  # without the placements
     assert read_games(write_game(paper, "wtn"))[0].steps == again.steps
     assert read_games(write_game(paper, "record")) == [paper]
-    with pytest.raises(dicent.DicentError, match="dice-nim has no format 'wtn'; formats: record"):
+    with pytest.raises(dicent.DicentError, match="no format 'wtn' for dice-nim; formats: record"):
         write_game(random_game(dicent.make("dice-nim"), 1), "wtn")
     with pytest.raises(dicent.DicentError, match="5x5"):
         write_game(random_game(dicent.make("ewn:size=4,pieces=3"), 1), "wtn")
-    with pytest.raises(RecordError, match="ewn-paper has no format 'sgf'; formats: record, wtn, pgn"):
+    with pytest.raises(RecordError, match="no format 'sgf' for ewn-paper; formats: record, wtn, pgn"):
         write_game(paper, "sgf")
     placing = dataclasses.replace(paper, steps=paper.steps[:3], result=None)
     with pytest.raises(RecordError, match="before its pieces stood"):

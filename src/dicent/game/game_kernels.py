@@ -1,6 +1,6 @@
 """Game kernels: native code of a game, added to its instance of the kernel package.
 
-A game lists modules in `KERNELS = ("my_game.kernel",)`. Each is importable as it stands, with absolute
+A game lists modules in `KERNELS = ("my_game.kernel",)`. Each can be imported directly, with absolute
 imports, so that its functions serve as templates for `Bound.kernel`. Binding copies the text into the game's
 own instance of `dicent.kernels` and makes those imports relative, so that `rules` is the game there:
 

@@ -85,7 +85,7 @@ def write_game(record: Record, format: str = RECORD, game: Game | None = None) -
     for notation in notations(game):
         if notation.name == format and notation.write is not None:
             return notation.write(record)
-    raise RecordError(f"{game.name} has no format {format!r}; formats: {', '.join(formats(game))}")
+    raise RecordError(f"there is no format {format!r} for {game.name}; formats: {', '.join(formats(game))}")
 
 
 def decode(data: bytes) -> str:
