@@ -50,7 +50,8 @@ def assert_reported(message: str, function: str, problem: str) -> None:
 def test_every_game_keeps_the_contract(name: str) -> None:
     report = dicent.check_game(dicent.make(name), positions=300)
     assert report.game == name
-    assert 100 < report.positions <= 300
+    assert report.positions > 100
+    assert report.positions <= 300 or report.games == 1  # a game is always checked to its end
     assert report.checks == CHECKS
 
 

@@ -390,11 +390,11 @@ def test_padding_changes_nothing_and_learns_nothing() -> None:
 
 @pytest.mark.parametrize("width", [0, 50, 82])
 def test_padding_is_no_smaller_than_the_filters(width: int) -> None:
-    with pytest.raises(DicentError, match="less than the 83 filters"):
+    with pytest.raises(DicentError, match="width must be at least filters, 83"):
         ResidualNetwork(EWN, width=width)
 
 
 @pytest.mark.parametrize("width", [0, 424])
 def test_padding_is_no_smaller_than_the_hidden_layers(width: int) -> None:
-    with pytest.raises(DicentError, match="less than the 425 hidden units"):
+    with pytest.raises(DicentError, match="hidden_width must be at least hidden, 425"):
         ResidualNetwork(EWN, hidden_width=width)
