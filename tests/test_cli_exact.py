@@ -42,7 +42,7 @@ def complaint(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
 
 def test_solve_for_programs(answer: Callable[..., Any]) -> None:
     before = answer("solve", "ewn", f"{ENDGAME} 2 -")
-    assert list(before) == ["value", "win", "exact", "moves", "outcomes", "source"]
+    assert list(before) == ["value", "win", "exact", "bound", "moves", "outcomes", "source"]
     assert (before["value"], before["win"], before["exact"], before["source"]) == (1.0, 0.0, True, "solver")
     assert before["moves"] == []
     assert before["outcomes"][3] == {"outcome": "4", "p": pytest.approx(1 / 6), "value": 1.0}
@@ -83,7 +83,7 @@ def test_tablebase_commands_and_probes(
     [listed] = answer("tablebase", "list")
     assert (listed["pieces"], listed["rules"], listed["file"]) == (3, "official", built["file"])
     probed = answer("probe", game, "A2/3/1ab 1 2")
-    assert list(probed) == ["value", "win", "exact", "moves", "outcomes", "source"]
+    assert list(probed) == ["value", "win", "exact", "bound", "moves", "outcomes", "source"]
     assert probed["source"] == "tablebase"
     solved = answer("solve", game, "A2/3/1ab 1 2")
     assert probed["value"] == pytest.approx(solved["value"], abs=1e-5)

@@ -35,10 +35,16 @@ def bench(rounds: int = 5, scale: float = 1.0) -> Iterator[Row]:
     yield from _start_rows()
 
 
+# The games of the signature. New games stay out, so that the signature changes only with results.
+SIGNED = (DEFAULT_GAME, "dice-nim", "tic-tac-toe", "connect-four")
+
+
 def signature() -> str:
     """Return a hash of the results of rollouts, perft and searches, equal on every machine."""
     digest = hashlib.sha256()
     for name in built_in_names():
+        if not name.startswith(SIGNED):
+            continue
         game = make(name)
         random = rollouts(game, 2000, seed=1)
         counts = perft(game.initial_state(1), 5)
