@@ -1,0 +1,139 @@
+"""The rules of backgammon: whole turns compared with OpenSpiel, points, and text."""
+
+import random
+import re
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dicent.games.backgammon
+from dicent.game.contract import load_rules
+from dicent.kernels.constants import CHANCE, MAX, MIN, ONGOING
+
+RULES = Path(dicent.games.backgammon.__file__).with_name("rules.py")
+BAR = 100  # OpenSpiel's number of the bar
+
+
+@pytest.fixture(scope="module", params=["standard", "hyper"])
+def rules(request: pytest.FixtureRequest) -> ModuleType:
+    return load_rules(RULES, {"variant": request.param}).module
+
+
+def turns(rules: ModuleType, s: np.ndarray) -> list[int]:
+    out = np.zeros(rules.MAX_LEGAL + rules.SCRATCH_SIZE, np.int64)
+    before = s.copy()
+    count = rules.legal_actions(s, out)
+    assert (s == before).all()
+    return out[:count].tolist()
+
+
+def after(rules: ModuleType, s: np.ndarray, action: int) -> np.ndarray:
+    child = s.copy()
+    rules.apply_action(child, action)
+    return child
+
+
+def parsed(rules: ModuleType, text: str) -> np.ndarray:
+    s = np.zeros(rules.STATE_SIZE, np.int8)
+    rules.parse_state(text, s)
+    return s
+
+
+def their_position(state: Any, checkers: int) -> tuple[int, ...]:
+    """Return points, bars and checkers off as ours; their second player moves down, as MAX does."""
+    points = [state.board(1, i) - state.board(0, i) for i in range(24)]
+    bars = [state.board(1, BAR), state.board(0, BAR)]
+    mine, theirs = sum(n for n in points if n > 0), -sum(n for n in points if n < 0)
+    return (*points, *bars, checkers - bars[0] - mine, checkers - bars[1] - theirs)
+
+
+def their_turns(state: Any, checkers: int) -> set[tuple[int, ...]]:
+    """Return the positions after a whole turn; doubles are two actions there."""
+    found = set()
+    for action in set(state.legal_actions()):
+        child = state.child(action)
+        if not child.is_terminal() and child.current_player() == state.current_player():
+            found |= their_turns(child, checkers)
+        else:
+            found.add(their_position(child, checkers))
+    return found
+
+
+def test_turns_lead_to_the_same_positions_as_in_openspiel(rules: ModuleType) -> None:
+    pyspiel = pytest.importorskip("pyspiel")
+    hyper = str(rules.HYPER).lower()
+    game = pyspiel.load_game(f"backgammon(scoring_type=full_scoring,hyper_backgammon={hyper})")
+    rng, compared = random.Random(1), 0
+    while compared < 150:
+        state = game.new_initial_state()
+        while not state.is_terminal() and compared < 150:
+            if state.is_chance_node():
+                outcomes, p = zip(*state.chance_outcomes(), strict=True)
+                state.apply_action(rng.choices(outcomes, p)[0])
+                continue
+            if "Extra turn: 1" not in str(state):  # the second half of doubles
+                compare(rules, state)
+                compared += 1
+            state.apply_action(rng.choice(state.legal_actions()))
+
+
+def compare(rules: ModuleType, state: Any) -> None:
+    dice = re.search(r"Dice: (\d)(\d)", str(state))
+    assert dice is not None
+    mover = MAX if state.current_player() == 1 else MIN
+    cells = *their_position(state, rules.CHECKERS), mover, *sorted(map(int, dice.groups()), reverse=True)
+    s = np.array(cells, np.int8)
+    ours = [tuple(after(rules, s, action)[:28].tolist()) for action in turns(rules, s)]
+    assert len(set(ours)) == len(ours)
+    assert set(ours) == their_turns(state, rules.CHECKERS), rules.format_state(s)
+
+
+def test_random_games_end_with_points_and_readable_texts(rules: ModuleType) -> None:
+    rng, p, points = random.Random(3), np.zeros(30), set()
+    for _ in range(8):
+        s = np.zeros(rules.STATE_SIZE, np.int8)
+        rules.initial(s, None)
+        while rules.result(s) == ONGOING:
+            assert (parsed(rules, rules.format_state(s)) == s).all()
+            if rules.to_play(s) == CHANCE:
+                n = rules.outcomes(s, p)
+                assert p[:n].sum() == pytest.approx(1)
+                rules.apply_outcome(s, rng.choices(range(n), p[:n])[0])
+            else:
+                actions = turns(rules, s)
+                texts = {rules.format_action(s, action) for action in actions}
+                assert len(texts) == len(actions)
+                s = after(rules, s, rng.choice(actions))
+        assert abs(rules.score(s)) in (1, 2, 3)
+        assert np.sign(rules.score(s)) == rules.result(s)
+        points.add(abs(rules.score(s)))
+    assert len(points) > 1
+
+
+@pytest.mark.parametrize(
+    ("position", "expected"),
+    [
+        ("-------------------bbbbbbA 1 66", {"pass"}),  # closed out
+        ("--A-------------------a--- 1 65", {"2/off"}),  # one checker left
+        ("-----b----A----b---------- 1 61", {"10/3"}),  # two orders, one position
+    ],
+)
+def test_turns_by_hand(position: str, expected: set[str]) -> None:
+    rules = load_rules(RULES, {}).module
+    s = parsed(rules, position)
+    assert {rules.format_action(s, action) for action in turns(rules, s)} == expected
+
+
+def test_symmetry_swaps_the_players(rules: ModuleType) -> None:
+    s, image = np.zeros(rules.STATE_SIZE, np.int8), np.zeros(rules.STATE_SIZE, np.int8)
+    rules.initial(s, None)
+    s[rules.MOVER], s[rules.HIGH], s[rules.LOW] = MAX, 6, 4
+    assert rules.symmetry(s, 1, image) == -1
+    assert turns(rules, image) == turns(rules, s)
+    for action in turns(rules, s):
+        swapped = np.zeros(rules.STATE_SIZE, np.int8)
+        rules.symmetry(after(rules, s, action), 1, swapped)
+        assert (swapped == after(rules, image, action)).all()
