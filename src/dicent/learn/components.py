@@ -155,6 +155,7 @@ def make_self_play(
             targets="policy" if learns_policy else play.targets,
             waves=play.waves,
             random_starts=play.random_starts,
+            max_plies=play.max_plies,
             threads=threads,
         )
         for i, size in enumerate(sizes)

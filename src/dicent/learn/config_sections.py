@@ -93,6 +93,9 @@ class SelfPlayConfig(Section):
     """Start and end games together, so that each game is played by one version of the network."""
     random_starts: float = 0.0
     """Share of games that start from a random position."""
+    max_plies: int | None = None
+    """Cut a game after this many plies; by default twice the game's usual maximum, or 400. A cut game has no
+    result: its states are learned with their searched values."""
     targets: str = "tree"
     """States to learn from a game: tree (the whole search tree), root (its positions) or terminal
     (its positions, valued by the result)."""

@@ -191,7 +191,10 @@ class Training:
         self.replay.add(game.dataset, (config.seed, game.number))
         state.games += 1
         state.games_since_update += 1
-        state.results.extend((value, game.result) for value in game.root_values.tolist())
+        if game.result is None:
+            state.cut_games += 1
+        else:
+            state.results.extend((value, game.result) for value in game.root_values.tolist())
         if game.number % config.run.record_every == 0:
             start, steps = self.game.state(game.start), game.chosen.tolist()
             players = (config.search.search, config.search.search)
