@@ -63,7 +63,7 @@ def evaluator_with(terminal: TerminalValue) -> dicent.Evaluator:
 
 
 def best_play(terminal: TerminalValue) -> Callable[[State, int], float]:
-    """Brute force with the ply in the key."""
+    """Return the value by brute force, with the ply in the key."""
 
     @cache
     def value(state: State, ply: int) -> float:
@@ -180,7 +180,7 @@ def test_the_games_own_horizon_is_the_default() -> None:
     assert terminal_value("gain", NIM) == GAIN
 
 
-# Searches use it
+# Use in searches
 
 
 POSITIONS = ["6 1 -", "6 1 2", "5 2 -", "4 2 6", "3 1 -"]
@@ -202,7 +202,7 @@ def test_full_width_finds_best_play_by_brute_force(terminal: TerminalValue, text
 @pytest.mark.parametrize("kind", [Descent, Unbounded])
 @pytest.mark.parametrize("text", POSITIONS)
 def test_proved_values_are_results(terminal: TerminalValue, kind: type[Descent], text: str) -> None:
-    """With completion a proved win ends the search, perhaps before the soonest one is found."""
+    """With completion a proved win ends the search, perhaps before the earliest win is found."""
     state, gains = NIM.parse(text), Exact()
     analysis = kind(evaluator_with(terminal)).analyse(state, Limit(nodes=4000))
     assert analysis.proved
@@ -217,7 +217,7 @@ def test_proved_values_are_results(terminal: TerminalValue, kind: type[Descent],
 
 
 def test_a_proved_value_without_certain_wins_is_exact(tmp_path: Path) -> None:
-    """Where only draws and chances are left, resolved means that everything below was looked at."""
+    """Without certain wins, a node is resolved only after everything below it was searched."""
     table = """
 r    max      0.0   c d
 c    chance   0.3   x:0.5 y=-1:0.5
@@ -237,15 +237,15 @@ e    max     -0.2   ex=0 ey=0
 
 @pytest.mark.parametrize("kind", [Descent, Unbounded])
 def test_without_completion_descents_reach_best_play(kind: type[Descent]) -> None:
-    """On a game that they can look at as a whole."""
+    """The game is small enough to be searched completely."""
     for text in ("3 1 -", "4 2 6", "3 2 2"):
         state = NIM.parse(text)
         analysis = kind(evaluator_with(DEPTH), completion=False).analyse(state, Limit(nodes=3000), ply=2)
         assert analysis.value == pytest.approx(best_play(DEPTH)(state, 2), abs=0.35)
 
 
-def test_full_width_without_completion_goes_by_values_alone(tmp_path: Path) -> None:
-    """A sure win that is worth little comes before an estimate with completion, and after it without."""
+def test_full_width_without_completion_uses_values_only(tmp_path: Path) -> None:
+    """With completion, a sure win of low value is preferred to a higher estimate; without, it is not."""
     game, evaluator = written_out(
         tmp_path, "r max 0.0 win=1 deep\ndeep min 0.8 dx dy\ndx max 0.7 e=0\ndy max 0.9 f=0"
     )
@@ -271,7 +271,7 @@ def test_states_of_different_plies_are_different_nodes(
     assert group is not None
     seen = [NIM.state(group.tree.state[0, n]) for n in range(group.tree.nodes[0])]
     plies = [int(group.tree.ply[0, n]) for n in range(group.tree.nodes[0])]
-    if kind is not Expectiminimax:  # there states of different depths are apart in any case
+    if kind is not Expectiminimax:  # in that game states of different depths always differ
         assert (len(set(seen)) < len(seen)) == apart
     assert len(set(zip(seen, plies, strict=True))) == len(seen) or kind is Expectiminimax
     by_ply = {(state, ply) for state, ply in zip(seen, plies, strict=True) if state.result is not None}
@@ -282,7 +282,7 @@ def test_states_of_different_plies_are_different_nodes(
 
 
 def test_greedy_uses_terminal_values() -> None:
-    state = NIM.parse("3 1 3")  # taking all three wins at once
+    state = NIM.parse("3 1 3")  # taking all three wins immediately
     analysis = Greedy(evaluator_with(DEPTH)).analyse(state, Limit(nodes=1), ply=2)
     assert analysis.moves[0].text == "3"
     assert analysis.value == 6 - 3 + 1
@@ -297,7 +297,7 @@ def test_simulations_use_terminal_values() -> None:
 
 
 def test_early_wins_are_preferred() -> None:
-    """At 3 stones with a roll of 3, taking all wins now; a result alone does not say which win is best."""
+    """At 3 stones with a roll of 3, taking all wins now; the result alone does not rank the wins."""
     for terminal in EVERY:
         for search in (
             Descent(evaluator_with(terminal)),
@@ -338,7 +338,7 @@ def test_win_probabilities_use_the_gain_map() -> None:
 
 
 def pairs(count: int, seed: int) -> list[tuple[float, int]]:
-    """Values from -20 to 20, and results that are the likelier won the larger they are."""
+    """Return values from -20 to 20, and results that are more often won for larger values."""
     rng = np.random.default_rng(seed)
     values = rng.uniform(-20, 20, count)
     won = rng.random(count) < 1 / (1 + np.exp(-values / 4))
@@ -451,7 +451,7 @@ def test_foreign_and_damaged_files_are_refused(tmp_path: Path) -> None:
 
 
 def described(weights: dict[str, torch.Tensor] | None = None, **changes: object) -> bytes:
-    """A network's file with some of its description changed."""
+    """Return a network file with a changed description."""
     module = network(GAIN)
     header = {
         "format": 1,

@@ -63,7 +63,7 @@ const Entry = ({ name, current, kind, facts }) => html`<a class="watch-entry" hr
   <strong>${name}</strong><span class="soft">${facts}</span></a>`;
 
 /** @param {number} minutes */
-const duration = (minutes) => (minutes < 90 ? `${Math.round(minutes)} min` : `${(minutes / 60).toFixed(1)} h`);
+const duration = (minutes) => (minutes < 2 ? `${Math.round(60 * minutes)} s` : minutes < 90 ? `${Math.round(minutes)} min` : `${(minutes / 60).toFixed(1)} h`);
 
 /** @param {{name: string}} props */
 function RunView({ name }) {
@@ -95,7 +95,7 @@ function RunView({ name }) {
 }
 
 /** @type {Record<string, string>} */
-const TITLES = { scores: "Score against fixed players", exact: "Accuracy in solved positions", loss: "Training loss", evaluations_per_second: "Speed" };
+const TITLES = { scores: "Score against fixed players", exact: "Accuracy in solved positions", loss: "Training loss", evaluations_per_second: "Evaluations per second" };
 
 /** Show a recorded game on the board. @param {{played: Played}} props */
 function Replay({ played }) {
