@@ -232,10 +232,10 @@ def test_interrupted_process_resumes_without_its_replay_buffer(
         module._Reproduction(here, TINY, 0, lambda: next(left), lambda step: None, print).do()
     piece.unpack(piece.pack(here, tmp_path / "part.tar"), there)
     said: list[str] = []
-    teller = piece.Teller(there)
+    reporter = piece.Reporter(there)
 
     def watch(step: Step) -> None:
-        teller.watch(step)
+        reporter.watch(step)
         if step.done == 1 and step.text != "determinized-gain-1":
             raise KeyboardInterrupt
 

@@ -253,30 +253,30 @@ def test_a_network_from_a_file_can_be_measured(tmp_path: Path, capsys: pytest.Ca
 
 
 @pytest.fixture(scope="module")
-def rulers() -> Any:
+def measures() -> Any:
     path = Path(__file__).parent.parent / "benchmarks" / "exact_positions.py"
     return SimpleNamespace(**runpy.run_path(str(path)))
 
 
-def test_measures_separate_exact_values_from_their_opposite(rulers: Any, tables: Tablebase) -> None:
+def test_measures_separate_exact_values_from_their_opposite(measures: Any, tables: Tablebase) -> None:
     game = make("ewn")
-    for positions in (rulers.recorded(game), rulers.drawn(game, 2)):
+    for positions in (measures.recorded(game), measures.drawn(game, 2)):
         few = positions[np.isfinite(tables.values(positions))]
         assert len(few) > 10
-        truth = rulers.measure(game, WithTablebase(RandomEvaluator(1), tables), tables, few)
+        truth = measures.measure(game, WithTablebase(RandomEvaluator(1), tables), tables, few)
         assert [truth[key].mean for key in ("error", "best", "regret")] == [0, 1, 0]
-        wrong = rulers.measure(game, Opposite(tables), tables, few)
+        wrong = measures.measure(game, Opposite(tables), tables, few)
         assert wrong["error"].mean == pytest.approx(2 * np.abs(tables.values(few)).mean())
         assert wrong["best"].mean < 0.8
         assert wrong["regret"].mean > 0.1
 
 
-def test_recorded_positions_have_their_recorded_values(rulers: Any, tables: Tablebase) -> None:
-    told = 2 * np.array([record["p_win_to_move"] for record in rulers.records()]) - 1
-    found = tables.values(rulers.recorded(make("ewn")))
+def test_recorded_positions_have_their_recorded_values(measures: Any, tables: Tablebase) -> None:
+    recorded = 2 * np.array([record["p_win_to_move"] for record in measures.records()]) - 1
+    found = tables.values(measures.recorded(make("ewn")))
     few = np.isfinite(found)
     assert few.sum() == 18
-    assert found[few] == pytest.approx(told[few], abs=1e-5)
+    assert found[few] == pytest.approx(recorded[few], abs=1e-5)
 
 
 class Opposite(dicent.Evaluator):
