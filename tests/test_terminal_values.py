@@ -1,13 +1,11 @@
 """Terminal values: by result, by length, by the game's score, or by a custom function."""
 
-import json
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
-import safetensors.torch
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,8 +25,7 @@ from dicent import (
     Unbounded,
     load_network,
 )
-from dicent.errors import NetworkFileError
-from dicent.evaluate.network_file import Description, network_bytes, save_network
+from dicent.evaluate.network_file import Description, save_network
 from dicent.evaluate.terminal_value import (
     TERMINAL_VALUES,
     GainMap,
@@ -38,7 +35,6 @@ from dicent.evaluate.terminal_value import (
     terminal_value,
 )
 from dicent.evaluate.wrappers import Cached, Symmetric
-from dicent.learn.gain_map import fit_gain_map
 from dicent.nets.dense import DenseNetwork
 from dicent.search.tree_search import Search
 
@@ -337,51 +333,6 @@ def test_win_probabilities_use_the_gain_map() -> None:
         assert analysis.moves[0].win == pytest.approx((1 + 0.6) / 2)
 
 
-def pairs(count: int, seed: int) -> list[tuple[float, int]]:
-    """Return values from -20 to 20, and results that are more often won for larger values."""
-    rng = np.random.default_rng(seed)
-    values = rng.uniform(-20, 20, count)
-    won = rng.random(count) < 1 / (1 + np.exp(-values / 4))
-    return [(float(value), 1 if win else -1) for value, win in zip(values, won, strict=True)]
-
-
-def test_the_gain_map_is_fitted_to_results() -> None:
-    fitted = fit_gain_map(pairs(20_000, 1))
-    assert fitted is not None
-    for value in np.linspace(-18, 18, 19):
-        assert fitted(value) == pytest.approx(np.tanh(value / 8), abs=0.09)
-
-
-@given(
-    given=st.lists(
-        st.tuples(st.one_of(st.floats(-30, 30), st.integers(-3, 3).map(float)), st.sampled_from([-1, 0, 1])),
-        max_size=400,
-    )
-)
-def test_the_gain_map_is_monotone_for_any_results(given: list[tuple[float, int]]) -> None:
-    fitted = fit_gain_map(given)
-    if len(given) < 66:
-        assert fitted is None
-        return
-    assert fitted is not None
-    assert all(a < b for a, b in zip(fitted.values, fitted.values[1:], strict=False))
-    assert all(a < b for a, b in zip(fitted.gains, fitted.gains[1:], strict=False))
-    assert all(-1 <= gain <= 1 for gain in fitted.gains)
-    found = [fitted(v) for v in np.linspace(-40, 40, 200)]
-    assert (np.diff(found) >= -1e-12).all()
-    mean = np.mean([result for _, result in given])  # the fit preserves weights, so it preserves the mean
-    assert min(found) - 1e-9 <= mean <= max(found) + 1e-9
-
-
-def test_equal_values_have_the_mean_of_their_results() -> None:
-    fitted = fit_gain_map([(2.0, 1 if i % 4 else -1) for i in range(400)])
-    assert fitted is not None
-    assert fitted(2.0) == pytest.approx(0.5)
-    several = fit_gain_map([(float(i % 3), 1 if i % 5 > i % 3 else -1) for i in range(900)])
-    assert several is not None
-    assert several(1.0) == pytest.approx(0.2, abs=0.02)
-
-
 # Files
 
 
@@ -415,52 +366,3 @@ def test_searches_with_a_network_from_a_file_use_its_terminal_value(tmp_path: Pa
     loaded = load_network(tmp_path / "net.safetensors")
     assert Greedy(loaded).analyse(NIM.parse("3 1 3"), Limit(nodes=1), ply=1).value == 5
     assert Expectiminimax(loaded).analyse(NIM.parse("3 1 3"), Limit(depth=1), ply=1).value == 5
-
-
-def test_foreign_and_damaged_files_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "net.safetensors"
-    whole = network_bytes(network(GAIN), Description(NIM.name))
-    torch.save({"weight": torch.zeros(3)}, tmp_path / "torch.pt")
-    foreign = {
-        "empty": b"",
-        "text": b"no network at all",
-        "cut": whole[: len(whole) // 2],
-        "cut in the header": whole[:20],
-        "longer": whole + b"xx",
-        "torch": (tmp_path / "torch.pt").read_bytes(),
-        "no description": safetensors.torch.save({"a": torch.zeros(2)}),
-        "no json": safetensors.torch.save({"a": torch.zeros(2)}, {"dicent": "{"}),
-        "not an object": safetensors.torch.save({"a": torch.zeros(2)}, {"dicent": "[1]"}),
-        "other format": described(format=99),
-        "unknown network": described(network="transformer"),
-        "other weights": described(weights={"a": torch.zeros(2)}),
-        "other settings": described(settings={"hidden": "many"}),
-        "bad terminal": described(terminal={"name": "best", "horizon": 0, "weight": 0}),
-        "no terminal": described(terminal=None),
-        "bad map": described(gain_map=[[1.0]]),
-    }
-    for name, content in foreign.items():
-        path.write_bytes(content)
-        with pytest.raises(NetworkFileError, match=r"net\.safetensors"):
-            pytest.fail(f"{name}: {load_network(path)}")
-    with pytest.raises(NetworkFileError, match="does not exist"):
-        load_network(tmp_path / "missing")
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(NetworkFileError, match="holds no network"):
-        load_network(tmp_path / "empty")
-
-
-def described(weights: dict[str, torch.Tensor] | None = None, **changes: object) -> bytes:
-    """Return a network file with a changed description."""
-    module = network(GAIN)
-    header = {
-        "format": 1,
-        "network": "dense",
-        "settings": module.settings,
-        "game": NIM.name,
-        "terminal": {"name": "gain", "horizon": 0, "weight": 0.0},
-        "gain_map": None,
-        "training": {},
-    }
-    saved = module.state_dict() if weights is None else weights
-    return bytes(safetensors.torch.save(saved, {"dicent": json.dumps(header | changes)}))
