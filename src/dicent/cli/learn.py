@@ -182,6 +182,8 @@ class _Screen:
             f"at most {found.games_per_hour:,.0f} games/hour",
             soft_wrap=True,
         )
+        for choice in found.choices:
+            self.console.print(f"[dim]{choice.name}[/] {choice.value}: {choice.reason}", soft_wrap=True)
 
     def warn(self, text: str) -> None:
         """Print a warning."""

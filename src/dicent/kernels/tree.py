@@ -168,7 +168,9 @@ def sure_side(value, settings):
     enough if wins differ in value, as by their score or length.
     """
     largest = rules.MAX_SCORE if settings.uses_score else settings.largest
-    return (value >= largest) - (value <= -largest)
+    if value >= largest:
+        return 1
+    return -1 if value <= -largest else 0
 
 
 @inline
