@@ -17,7 +17,8 @@ from dicent.learn.config_sections import Setting
 
 PROBED = 200  # random games
 EXPANSIONS = 13  # states that the search of a move expands
-IN_FLIGHT = 160_000  # evaluations of all unfinished games: learning begins when the first games have ended
+MOST_EVALUATIONS = 100  # of a move: with wide chance more games teach more than wider searches
+IN_FLIGHT = 500_000  # evaluations of all unfinished games: learning begins when the first games have ended
 FEWEST, MOST = 16, 128  # games at once
 PHASE = 4_400  # states of new games that a learning phase waits for
 MOST_GAMES = 16  # in a learning phase
@@ -83,12 +84,14 @@ def fit(config: Config, game: Game) -> tuple[Config, tuple[Choice, ...]]:
     if not open_ones:
         return config, ()
     size = probe(game)
-    per_move = config.search.evaluations_per_move or _round(EXPANSIONS * size.branching)
+    per_move = config.search.evaluations_per_move or min(
+        MOST_EVALUATIONS, _round(EXPANSIONS * size.branching)
+    )
     per_game = size.plies * per_move
     states = per_game / size.branching  # expanded ones, which are learned
     per_update = config.learner.games_per_update or max(1, min(MOST_GAMES, _round(PHASE / states)))
     chosen = [
-        Choice("evaluations_per_move", per_move, f"{EXPANSIONS} expanded states; {size}"),
+        Choice("evaluations_per_move", per_move, f"{per_move / size.branching:.0f} expanded states; {size}"),
         Choice(
             "games_at_once",
             max(FEWEST, min(MOST, _power_of_two(IN_FLIGHT / per_game))),

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from dicent.errors import DicentError
 from dicent.game import Game
-from dicent.game.arrays import new_games, new_tree
+from dicent.game.arrays import new_games
 from dicent.kernels import self_play as self_play_kernels
 from dicent.kernels import targets as targets_kernels
 from dicent.kernels import tree as tree_kernels
@@ -29,10 +29,8 @@ from dicent.learn.dataset import (
     FinishedGame,
     SearchedStates,
     deepest_values,
-    join,
     values_only,
 )
-from dicent.learn.replay import Arrays
 from dicent.learn.selection import ByVisits, Selection
 from dicent.search.group import MAX_NODES, Group
 from dicent.search.limit import Limit
@@ -109,7 +107,7 @@ class SelfPlay:
     @property
     def memory(self) -> int:
         """Return the bytes of all arrays."""
-        return sum(array.nbytes for array in self.save().values())
+        return self.group.memory + sum(array.nbytes for array in self.games)
 
     # Between searches
 
@@ -337,64 +335,11 @@ class SelfPlay:
             if self.search.determinized and self.games.ply[m] == 0:
                 self.layers[m] += self._first_chance(m)
 
-    # Games in flight, for checkpoints
-
-    def save(self) -> Arrays:
-        """Return every array of the games and their searches."""
-        group = self.group
-        saved: Arrays = {}
-        for part in ("tree", "searches"):
-            saved |= _arrays(part, getattr(group, part))
-        saved |= {f"extra.{name}": array for name, array in group.kernels.arrays().items()}
-        saved |= _arrays("games", self.games)
-        saved["evaluations"] = np.array([self.evaluations])
-        for m, layers in enumerate(self.layers):
-            if layers:
-                states = join(layers)
-                saved[f"layers.{m}.states"] = states.dataset.states
-                saved[f"layers.{m}.values"] = states.dataset.values
-                saved[f"layers.{m}.plies"] = states.plies
-                saved[f"layers.{m}.depths"] = states.depths
-        return saved
-
-    def load(self, saved: Arrays) -> None:
-        """Restore what `save` returned."""
-        group = self.group
-        group.tree = new_tree(group.bound, group.size, saved["tree.kind"].shape[1])
-        for name, array in _arrays("tree", group.tree).items():
-            array[...] = saved[name]  # in place, since the arrays share memory
-        group.searches = _with_arrays("searches", group.searches, saved)
-        group.kernels.fit(group.tree)
-        beside = {key.removeprefix("extra."): saved[key] for key in saved if key.startswith("extra.")}
-        group.kernels.restore(beside)
-        self.games = _with_arrays("games", self.games, saved)
-        self.evaluations = int(saved["evaluations"][0])
-        for m in range(group.size):
-            if f"layers.{m}.states" in saved:
-                states, values, plies, depths = (
-                    saved[f"layers.{m}.{name}"] for name in ("states", "values", "plies", "depths")
-                )
-                self.layers[m] = [SearchedStates(values_only(states, values), plies, depths)]
-
 
 def _sharpened(policy: npt.NDArray[np.float32], temperature: float) -> npt.NDArray[np.float32]:
     """Raise visit proportions to the power of 1 / temperature, and normalise them."""
     shares = (policy / np.maximum(policy.max(axis=1, keepdims=True), 1e-9)) ** (1 / temperature)
     return np.asarray(shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-9), np.float32)
-
-
-def _arrays(part: str, fields: Any) -> Arrays:
-    """Return the arrays of a named tuple, by name."""
-    if fields is None:
-        return {}
-    named = fields._asdict().items()
-    return {f"{part}.{name}": value for name, value in named if isinstance(value, np.ndarray)}
-
-
-def _with_arrays(part: str, fields: Any, saved: Arrays) -> Any:
-    """Return a named tuple with its arrays from a checkpoint."""
-    found = {name: saved[f"{part}.{name}"] for name in fields._fields if f"{part}.{name}" in saved}
-    return fields._replace(**found)
 
 
 def _check(search: TreeSearch, targets: str) -> None:
