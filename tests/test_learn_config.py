@@ -20,6 +20,7 @@ from dicent.learn.choices import NETWORK_SETTINGS
 from dicent.learn.components import CustomComponents, make_module, make_search, make_self_play
 from dicent.learn.config import PRESETS, Config, config, config_from, preset, read_config
 from dicent.learn.config_sections import SECTION_OF, SECTIONS
+from dicent.learn.fit import fit
 from dicent.learn.selection import SELECTIONS, EpsilonGreedy
 from dicent.learn.train import train
 from dicent.nets.dense import DenseNetwork
@@ -66,7 +67,7 @@ def test_presets_are_valid(name: str, tmp_path: Path) -> None:
         module = make_module(chosen, game, TerminalValue(), CustomComponents())
         search = make_search(chosen, dicent.Network(module), CustomComponents())
         assert make_self_play(
-            chosen.replace(games_at_once=2),
+            fit(chosen, game)[0].replace(games_at_once=2),
             game,
             search,
             CustomComponents(),
@@ -246,7 +247,7 @@ def test_changes_reset_settings_that_no_longer_apply() -> None:
 
 
 def test_unused_settings_are_not_written() -> None:
-    text = config("laptop", games=3).toml()
+    text = config("laptop", games=3, games_at_once=128).toml()
     assert "[self_play]\ngames_at_once = 128\n" in text
     assert "filters" not in text
     assert "minutes" not in text
@@ -301,7 +302,7 @@ def test_registered_components_can_be_named_by_settings(tmp_path: Path) -> None:
     names = dict.fromkeys(("search", "selection", "terminal", "network"), "mine")
     own = config("laptop", game="dice-nim", games=4, measurements=0, games_at_once=2, hidden=8, **names)
     path = quiet(own, tmp_path)
-    assert read_config(tmp_path / "config.toml") == own
+    assert read_config(tmp_path / "config.toml") == fit(own, dicent.make(own.game))[0]
     network = load_network(path)
     assert isinstance(network.module, Shallow)
     assert network.terminal.name == "mine"

@@ -143,3 +143,50 @@ def test_metrics_tell_how_many_games_were_measured(tmp_path: Path) -> None:
     lines = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
     [strength] = [line for line in lines if line["kind"] == "strength"]
     assert strength["measured_games"] == dict.fromkeys(strength["scores"], 2)
+
+
+# Policies
+
+MANY_ACTIONS = '''
+"""Many: three legal actions of two thousand."""
+from dicent.game import MAX, MIN, ONGOING
+
+NAME, STATE_SIZE, NUM_ACTIONS, MAX_LEGAL, NUM_OUTCOMES = "many", 2, 2000, 3, 0
+INPUT_SHAPE, MAX_PLIES = (2, 1, 1), 6
+
+def initial(s, rng):
+    s[0], s[1] = 0, 0
+
+def to_play(s):
+    return MAX if s[0] % 2 == 0 else MIN
+
+def legal_actions(s, out):
+    for i in range(3):
+        out[i] = 600 * i + 7 * int(s[0])
+    return 3
+
+def apply_action(s, a):
+    s[0] += 1
+    s[1] += int(a) // 600 - 1
+
+def result(s):
+    if s[0] < 6:
+        return ONGOING
+    return 1 if s[1] > 0 else (-1 if s[1] < 0 else 0)
+
+def encode(s, planes):
+    planes[0, 0, 0], planes[1, 0, 0] = s[0], s[1]
+'''
+
+
+def test_alphazero_learns_a_game_with_thousands_of_actions(tmp_path: Path) -> None:
+    (tmp_path / "many.py").write_text(MANY_ACTIONS)
+    settings = {name: TINY.flat()[name] for name in ("games", "hidden", "layers", "batch", "threads")}
+    start = config("alphazero", game=str(tmp_path / "many.py"), measurements=0, **settings)
+    train(start.replace(games_at_once=4, evaluations_per_move=10, games_per_update=4), tmp_path / "run")
+    assert rows(tmp_path / "run")[-1]["games"] >= 24
+
+
+def test_alphazero_refuses_a_game_with_too_many_actions(tmp_path: Path) -> None:
+    with pytest.raises(dicent.DicentError, match=r"456,976 actions of backgammon; at most 4,096"):
+        train(config("alphazero", game="backgammon", games=2), tmp_path / "run")

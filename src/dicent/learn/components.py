@@ -27,6 +27,7 @@ from dicent.search.limit import Limit
 from dicent.search.registry import Setting
 from dicent.search.tree_search import Search, TreeSearch
 
+MOST_POLICY_ACTIONS = 4096  # each has an output of the network, and a number in every training state
 MakeSearch = Callable[[Evaluator], Search]
 
 
@@ -46,6 +47,11 @@ def make_game(config: Config) -> Game:
     game = make(config.game)
     if config.search.search == "determinized" and game.num_outcomes == 0:
         raise DicentError(f"{game.name} has no chance to determinize: set search to descent")
+    if choices.learns_policy(config.search.search) and game.num_actions > MOST_POLICY_ACTIONS:
+        raise DicentError(
+            f"{config.search.search} learns a probability for each of the {game.num_actions:,} actions of "
+            f"{game.name}; at most {MOST_POLICY_ACTIONS:,} are possible: set search to descent"
+        )
     return game
 
 

@@ -37,7 +37,7 @@ BUDGETS = ("minutes", "games", "evaluations")
 
 @dataclass(frozen=True)
 class Config:
-    """The settings of a run. The preset `laptop` leaves those of `BY_GAME` to the game."""
+    """The settings of a run. The defaults are the preset `laptop`, which leaves `BY_GAME` to the game."""
 
     game: str = "ewn"
     seed: int = 0
@@ -132,7 +132,7 @@ USED_IF: dict[str, tuple[str, Callable[[], tuple[str, ...]]]] = {
 BY_GAME = ("evaluations_per_move", "games_at_once", "games_per_update", "replay_states", "max_plies")
 
 PRESETS: dict[str, dict[str, Setting]] = {
-    "laptop": dict.fromkeys(BY_GAME),
+    "laptop": {},
     "paper": {  # one game at a time, and the paper's choices throughout
         "game": "ewn-paper",
         "completion": False,
@@ -160,6 +160,8 @@ PRESETS: dict[str, dict[str, Setting]] = {
         "duplication": 30.0,
         "batch": 256,
         "games_at_once": 128,
+        "games_per_update": 16,
+        "replay_states": 200_000,
     },
     "gpu": {
         "evaluations_per_move": 100,

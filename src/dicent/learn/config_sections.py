@@ -70,8 +70,8 @@ class SearchConfig(Section):
     search: str = "descent"
     """Search algorithm: descent, unbounded, expectiminimax, determinized, puct (AlphaZero) or a registered
     one."""
-    evaluations_per_move: int | None = 60
-    """Network evaluations of each search; simulations with puct. None: by the game."""
+    evaluations_per_move: int | None = None
+    """Network evaluations of each search; simulations with puct. By default as the game needs."""
     completion: bool = True
     """Prove states whose value is certain, and never search them again."""
     whole_descents: bool = False
@@ -94,8 +94,8 @@ class SearchConfig(Section):
 class SelfPlayConfig(Section):
     """How self-play games are played, and what they yield to learn."""
 
-    games_at_once: int | None = 128
-    """Games that advance together. None: by the game."""
+    games_at_once: int | None = None
+    """Games that advance together. By default as the game needs."""
     groups: int = 1
     """Groups these games are split into, so that search and evaluation overlap."""
     waves: bool = False
@@ -103,8 +103,8 @@ class SelfPlayConfig(Section):
     random_starts: float = 0.0
     """Share of games that start from a random position."""
     max_plies: int | None = None
-    """Cut a game after this many plies; by default twice the game's usual maximum, or by the game. A cut game
-    has no result: its states are learned with their searched values."""
+    """Cut a game after this many plies; by default twice the game's usual maximum, or as the game needs. A
+    cut game has no result: its states are learned with their searched values."""
     targets: str = "tree"
     """States to learn from a game: tree (the whole search tree), root (its positions) or terminal
     (its positions, valued by the result)."""
@@ -124,8 +124,8 @@ class ReplayConfig(Section):
     """Replay buffer: smooth (the latest games, spread evenly) or plain (a ring of states)."""
     replay_games: int = 100
     """Games in a smooth replay buffer."""
-    replay_states: int | None = 200_000
-    """States in a plain replay buffer. None: by the game."""
+    replay_states: int | None = None
+    """States in a plain replay buffer. By default as the game needs."""
     duplication: float = 2.0
     """Average number of times that each state is used."""
 
@@ -154,8 +154,8 @@ class NetworkConfig(Section):
 class LearnerConfig(Section):
     """How the network learns."""
 
-    games_per_update: int | None = 16
-    """Finished games before each learning phase. None: by the game."""
+    games_per_update: int | None = None
+    """Finished games before each learning phase. By default as the game needs."""
     batch: int = 512
     """States per step of Adam."""
     learning_rate: float = 1e-3
