@@ -2,7 +2,7 @@
 import { get, post } from "./api.js";
 
 /** @typedef {import("./types.js").Position} Position */
-/** @typedef {import("./types.js").Cell} Cell */
+/** @typedef {import("./types.js").Arrow} Arrow */
 
 const MOST = 500;
 /** @type {Map<string, Promise<Position>>} */
@@ -34,7 +34,13 @@ export const afterStep = (game, position, step) =>
 export const findAction = (position, text) => position.actions.find((action) => action.text === text) ?? null;
 
 /**
- * The cells of an action of a position known by its text.
+ * An action as arrows, one for each hop.
+ * @param {import("./types.js").Action|null} action @param {string} kind @returns {Arrow[]}
+ */
+export const arrowsOf = (action, kind) => (action?.paths[0] ?? []).map(([from, to]) => ({ from, to, kind, label: "" }));
+
+/**
+ * The places of an action of a position known by its text.
  * @param {string} game @param {string} position @param {string} text
  */
 export async function getAction(game, position, text) {
@@ -42,17 +48,22 @@ export async function getAction(game, position, text) {
 }
 
 /**
- * A variation: its actions with the cells they move between, as arrows, first to last.
+ * A variation: its actions with the places they move between, as arrows, first to last; `label` is the action's number.
  * @param {string} game @param {string} position @param {string[]} steps
- * @returns {Promise<import("./types.js").Arrow[]>}
+ * @returns {Promise<Arrow[]>}
  */
 export async function getArrows(game, position, steps) {
+  /** @type {Arrow[]} */
   const arrows = [];
+  let number = 0;
   let here = await getPosition(game, position);
   for (const text of steps) {
     const step = text.replace(/^\[(.*)\]$/, "$1"); // outcomes stand in brackets
     const action = findAction(here, step);
-    if (action?.to) arrows.push({ from: action.from, to: action.to, kind: here.to_play ?? "", label: "" });
+    if (action?.paths.length) {
+      number += 1;
+      arrows.push(...arrowsOf(action, here.to_play ?? "").map((arrow) => ({ ...arrow, label: String(number) })));
+    }
     if (here.to_play === null) break;
     here = await afterStep(game, here.position, step);
   }

@@ -4,7 +4,7 @@ import { Board } from "./board.js";
 import { useLastAction } from "./game.js";
 import { analyseLink } from "./links.js";
 import { Dot, PlainPosition, Stepper, useLoaded, WinBar } from "./parts.js";
-import { findAction, getPosition } from "./positions.js";
+import { arrowsOf, findAction, getPosition } from "./positions.js";
 import { COLOUR, percent, playerName, points } from "./words.js";
 
 /** @typedef {import("./types.js").Game} Game */
@@ -42,12 +42,10 @@ export function Scene({ game, review, at, onGo, small = false }) {
 /** @param {import("./types.js").Position} position @param {Moment} moment */
 function comparison(position, moment) {
   if ((moment.loss ?? 0) < WORTH_SHOWING || !moment.best || moment.best === moment.step) return [];
-  const played = findAction(position, moment.step);
-  const best = findAction(position, moment.best);
-  const arrows = [];
-  if (played?.to) arrows.push({ from: played.from, to: played.to, kind: "played" });
-  if (best?.to) arrows.push({ from: best.from, to: best.to, kind: "better" });
-  return arrows;
+  return [
+    ...arrowsOf(findAction(position, moment.step), "played"),
+    ...arrowsOf(findAction(position, moment.best), "better"),
+  ];
 }
 
 /** @param {Game} game @param {Review|null} review @param {number} at */
