@@ -121,7 +121,7 @@ class Symmetric(Wrapper):
         values[signs != 0], logits[signs != 0] = self.evaluator.evaluate_with_policy(game, images[signs != 0])
         mean = np.empty((len(states), game.num_actions), np.float32)
         bind(game).kernel(encoding_kernels.average_policies)(
-            np.ascontiguousarray(states), signs, logits, mean, np.empty(game.num_actions, np.int64)
+            np.ascontiguousarray(states), signs, logits, mean, game.empty_actions()
         )
         return (signs * values).sum(axis=1) / (signs != 0).sum(axis=1), mean
 

@@ -70,7 +70,7 @@ class GraphSolver:
             after=game.empty_cells(),
             image=game.empty_cells(),
             best=game.empty_cells(),
-            actions=np.zeros(game.num_actions, np.int64),
+            actions=game.empty_actions(),
             p=np.zeros(max(1, game.num_outcomes)),
         )
         self._components = self._largest = self._sweeps = 0

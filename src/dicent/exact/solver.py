@@ -124,7 +124,7 @@ class Solver:
         game, depth = self.game, FIRST_DEPTH
         return solve_kernels.Line(
             state=np.zeros((depth, game.state_size), game.state_dtype),
-            actions=np.zeros((depth, game.num_actions), np.int64),
+            actions=game.empty_actions(depth),
             p=np.zeros((depth, max(1, game.num_outcomes)), np.float64),
             player=np.zeros(depth, np.int64),
             width=np.zeros(depth, np.int64),

@@ -12,13 +12,13 @@ from dicent.kernels.tree import Scratch, Tree, rehash
 def new_scratch(bound: Bound) -> Scratch:
     """Make the scratch memory of one thread."""
     game = bound.game
-    actions, outcomes = game.num_actions, max(1, game.num_outcomes)
+    outcomes = max(1, game.num_outcomes)
     return Scratch(
         state=game.empty_cells(),
-        actions=np.empty(actions, np.int64),
+        actions=game.empty_actions(),
         p=np.empty(outcomes, np.float64),
         rollout=game.empty_cells(),
-        rolled=np.empty(actions, np.int64),
+        rolled=game.empty_actions(),
         rolled_p=np.empty(outcomes, np.float64),
         rng=np.empty((3, 2), np.uint64),
         max_steps=MAX_STEPS,

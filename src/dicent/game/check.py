@@ -191,7 +191,7 @@ def _check_planes(game: Game) -> None:
     ways = list(ways_to_show(game))
     if len({way.input_shape for way in ways}) < len(ways):
         raise ContractError("INPUT_SHAPE: two choices of the option `planes` have the same shape")
-    sizes = {(way.state_size, way.num_actions, way.num_outcomes) for way in ways}
+    sizes = {(way.state_size, way.num_actions, way.max_legal, way.num_outcomes) for way in ways}
     if len(sizes) > 1:
         raise ContractError("the option `planes` changes the size of states, actions or outcomes")
 
@@ -345,14 +345,14 @@ def _check_native(game: Game, states: list[Cells], seed: int) -> None:
 def _all_outputs(game: Game, states: Cells, compiled: bool) -> list[tuple[str, Array]]:
     """Return the output of every function for every state, beside the function's name."""
     n, k = len(states), game.num_symmetries
-    size, actions, chances = game.state_size, game.num_actions, max(1, game.num_outcomes)
+    size, actions, chances = game.state_size, game.max_legal, max(1, game.num_outcomes)
     dtype = game.state_dtype
     answers: list[tuple[str, Array]] = [
         ("to_play", np.zeros(n, np.int64)),
         ("result", np.zeros(n, np.int64)),
         ("score", np.zeros(n, np.float64)),
         ("legal_actions or outcomes", np.zeros(n, np.int64)),
-        ("legal_actions", np.zeros((n, actions), np.int64)),
+        ("legal_actions", game.empty_actions(n)),
         ("outcomes", np.zeros((n, chances), np.float64)),
         ("apply_action or apply_outcome", np.zeros((n, max(actions, chances), size), dtype)),
         ("encode", np.zeros((n, *game.input_shape), np.float32)),

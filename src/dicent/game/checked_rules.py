@@ -105,9 +105,12 @@ class CheckedRules:
         """Return the legal actions."""
 
         def answer(copy: Cells) -> tuple[int, ...]:
-            out = np.full(self.game.num_actions, -1, np.int64)
-            n = self.module.legal_actions(copy, out)
-            return tuple(out.tolist()[: int(n)])
+            out = self.game.empty_actions()
+            out[: self.game.max_legal] = -1
+            n = int(self.module.legal_actions(copy, out))
+            if n > self.game.max_legal:
+                raise ValueError(f"there are {n} legal actions, more than MAX_LEGAL, {self.game.max_legal}")
+            return tuple(out.tolist()[:n])
 
         legal: tuple[int, ...] = self.ask("legal_actions", cells, answer)
         if not legal:

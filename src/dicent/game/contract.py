@@ -73,7 +73,11 @@ CONSTANTS: dict[str, object] = {
     "NUM_OUTCOMES": None,
     "INPUT_SHAPE": None,
     "STATE_DTYPE": np.int8,
+    "MAX_LEGAL": 0,  # NUM_ACTIONS, if a game does not state it
+    "SCRATCH_SIZE": 0,
     "MAX_PLIES": 0,
+    "MAX_SCORE": 1.0,
+    "CYCLIC": False,
     "NUM_SYMMETRIES": 1,
     "WHOLE_PLANES": False,
     "SEEN_BY_MOVER": False,
@@ -240,6 +244,7 @@ def _complete(module: ModuleType, path: Path) -> None:
                 raise GameError(f"{path}: the constant {name} is missing")
             setattr(module, name, default)
     _check_sizes(module, path)
+    module.__dict__["MAX_LEGAL"] = module.MAX_LEGAL or module.NUM_ACTIONS
     module.__dict__["SCATTERS"] = hasattr(module, "scatter")
     required = REQUIRED | (ABOUT_CHANCE if module.NUM_OUTCOMES else {})
     for name, parameters in (NATIVE | TEXT).items():
@@ -277,11 +282,16 @@ def _check_sizes(module: ModuleType, path: Path) -> None:
     whole("STATE_SIZE", 1)
     whole("NUM_ACTIONS", 1)
     whole("NUM_OUTCOMES", 0)
+    whole("MAX_LEGAL", 0)
+    whole("SCRATCH_SIZE", 0)
     whole("MAX_PLIES", 0)
     whole("NUM_SYMMETRIES", 1)
-    for name in ("WHOLE_PLANES", "SEEN_BY_MOVER", "EQUAL_OUTCOMES"):
+    for name in ("WHOLE_PLANES", "SEEN_BY_MOVER", "EQUAL_OUTCOMES", "CYCLIC"):
         if not isinstance(getattr(module, name), bool):
             raise GameError(f"{path}: {name} is {getattr(module, name)!r}, not True or False")
+    largest = module.MAX_SCORE
+    if type(largest) not in (int, float) or not 0 < largest < float("inf"):
+        raise GameError(f"{path}: MAX_SCORE is {largest!r}, not a positive number")
     shape = module.INPUT_SHAPE
     if not (isinstance(shape, tuple) and len(shape) == 3 and all(type(n) is int and n > 0 for n in shape)):
         raise GameError(f"{path}: INPUT_SHAPE is {shape!r}, not (channels, height, width)")

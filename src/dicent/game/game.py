@@ -43,12 +43,15 @@ class Game:
         self.state_size: int = module.STATE_SIZE
         self.state_dtype: type[np.signedinteger[Any]] = module.STATE_DTYPE
         self.num_actions: int = module.NUM_ACTIONS
+        self.max_legal: int = module.MAX_LEGAL
         self.num_outcomes: int = module.NUM_OUTCOMES
         self.num_symmetries: int = module.NUM_SYMMETRIES
         self.whole_planes: bool = module.WHOLE_PLANES
         self.seen_by_mover: bool = module.SEEN_BY_MOVER
         self.input_shape: tuple[int, int, int] = module.INPUT_SHAPE
         self.max_plies: int | None = module.MAX_PLIES or None
+        self.max_score = float(module.MAX_SCORE)
+        self.cyclic: bool = module.CYCLIC
         self._identity = rules.identity
 
     @property
@@ -87,6 +90,15 @@ class Game:
     def empty_cells(self) -> Cells:
         """Return zeros in the shape of one state."""
         return np.zeros(self.state_size, self.state_dtype)
+
+    def empty_actions(self, *shape: int) -> npt.NDArray[np.int64]:
+        """Return buffers for `legal_actions`: room for MAX_LEGAL actions, then for the rules' scratch memory."""
+        return np.zeros((*shape, self.max_legal + int(self.rules.module.SCRATCH_SIZE)), np.int64)
+
+    @property
+    def has_score(self) -> bool:
+        """Does the game have a score of its own, beside win, draw and loss?"""
+        return "score" in self.rules.native
 
     def state(self, cells: npt.ArrayLike) -> "State":
         """Return the state that an array of numbers holds."""
@@ -223,7 +235,7 @@ class State:
         """The actions of the player to move; none where chance is to play or the game is over."""
         if self.result is not None or self.to_play == CHANCE:
             return ()
-        out = np.empty(self.game.num_actions, np.int64)
+        out = self.game.empty_actions()
         n = self.game.rules.module.legal_actions(self.cells, out)
         return tuple(out[:n].tolist())
 

@@ -59,7 +59,7 @@ def perft(
     counts = NodeCounts(np.zeros((depth + 1, 3), np.int64))
     arrays: list[npt.NDArray[Any]] = [
         np.empty((depth + 1, state.game.state_size), state.game.state_dtype),
-        np.empty((depth + 1, state.game.num_actions), np.int64),
+        state.game.empty_actions(depth + 1),
         np.empty(max(1, state.game.num_outcomes), np.float64),
         np.full(depth + 1, -1, np.int64),
         np.zeros(depth + 1, np.int64),

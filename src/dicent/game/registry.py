@@ -20,7 +20,7 @@ from dicent.game.contract import Rules, Value, load_rules, write_value
 from dicent.game.game import Game
 
 DEFAULT_GAME = "ewn"
-BUILT_IN = (DEFAULT_GAME, "dice-nim", "pig", "ur", "tic-tac-toe", "connect-four")
+BUILT_IN = (DEFAULT_GAME, "dice-nim", "pig", "ur", "backgammon", "tic-tac-toe", "connect-four")
 GROUP = "dicent.games"
 
 

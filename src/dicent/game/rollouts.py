@@ -101,7 +101,7 @@ def _scratch(game: Game) -> list[npt.NDArray[Any]]:
     """Return scratch memory: a state, actions, probabilities, three random streams."""
     return [
         game.empty_cells(),
-        np.empty(game.num_actions, np.int64),
+        game.empty_actions(),
         np.empty(max(1, game.num_outcomes), np.float64),
         np.empty((3, 2), np.uint64),
     ]

@@ -18,17 +18,13 @@ if not 2 <= SIDES <= 100:
 
 STATE_DTYPE = np.int16
 STATE_SIZE = 5
-FIRST, SECOND, TURN, MOVER, ROLLING = (
-    0,
-    1,
-    2,
-    3,
-    4,
-)  # scores; the turn's total; whose turn; is the die in the air?
+# The state: both scores, the turn's total, whose turn it is, and whether the die is in the air.
+FIRST, SECOND, TURN, MOVER, ROLLING = 0, 1, 2, 3, 4
 ROLL, HOLD = 0, 1
 NUM_ACTIONS = 2
 NUM_OUTCOMES = SIDES
 EQUAL_OUTCOMES = True
+CYCLIC = True  # a one returns to the scores before the turn, and so may the next
 NUM_SYMMETRIES = 2  # the identity, and the players swapped
 
 # A network sees each number as its tens, its units and its share of the target, the mover's first.

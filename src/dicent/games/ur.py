@@ -39,6 +39,7 @@ TO_ROLL = -1  # what the die says before a roll
 # Actions: the place on the track that a piece leaves, 0 for the hand; or no move at all.
 PASS = LENGTH + 1
 NUM_ACTIONS = LENGTH + 2
+CYCLIC = True
 NUM_OUTCOMES = 5
 CHANCES = np.array([1.0, 4.0, 6.0, 4.0, 1.0]) / 16.0
 NUM_SYMMETRIES = 2  # the identity, and the players swapped with the board mirrored

@@ -79,7 +79,7 @@ def search(tree, searches, layers, row, settings, scratch, steps):
         # 3. Expand the next node; its children join the batch.
         node = layers.cursor[row]
         if not tree.resolved[node]:
-            if searches.waiting[row] + rules.NUM_ACTIONS + rules.NUM_OUTCOMES > layers.largest:
+            if searches.waiting[row] + rules.MAX_LEGAL + rules.NUM_OUTCOMES > layers.largest:
                 searches.status[row] = WAITING
                 return
             before = tree.nodes[0]

@@ -90,7 +90,7 @@ def expand(graph, scores, steps, room):
 @jit
 def widest_node(room):
     """Return how many links a node can have."""
-    return (2 + len(room.actions)) * len(room.p) + 2
+    return (2 + rules.MAX_LEGAL) * len(room.p) + 2
 
 
 @jit

@@ -15,7 +15,7 @@ def rule_outputs(states, player, result, score, width, legal, p, children, plane
     result    [N]           result
     score     [N]           score, of finished states
     width     [N]           the number of legal actions or outcomes
-    legal     [N, A]        legal_actions
+    legal     [N, A + X]    legal_actions; X is the rules' scratch memory
     p         [N, O]        probabilities of the outcomes
     children  [N, B, S]     the state after each action or outcome
     planes    [N, C, H, W]  encode

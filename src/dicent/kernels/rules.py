@@ -9,9 +9,13 @@ import numpy as np
 STATE_SIZE = 1
 STATE_DTYPE = np.int8
 NUM_ACTIONS = 1
+MAX_LEGAL = 1  # the most legal actions of a state
+SCRATCH_SIZE = 0  # numbers behind them that legal_actions may use
 NUM_OUTCOMES = 0
 INPUT_SHAPE = (1, 1, 1)
 MAX_PLIES = 0
+MAX_SCORE = 1.0  # the largest score
+CYCLIC = False  # a position can occur twice in a game
 NUM_SYMMETRIES = 1
 WHOLE_PLANES = False  # encode writes whole numbers from 0 to 255 only
 SEEN_BY_MOVER = False  # encode writes states from the mover's side; the last plane is 1 for MAX
@@ -30,7 +34,10 @@ def to_play(s):
 
 
 def legal_actions(s, out):
-    """Write the player's legal actions into `out`, and return how many there are."""
+    """Write the player's legal actions into `out`, and return how many there are.
+
+    Behind the first MAX_LEGAL numbers, `out` has SCRATCH_SIZE more for the rules' own use.
+    """
     raise RuntimeError("no game is bound")
 
 

@@ -85,7 +85,7 @@ def roll_edge(tree, node, rng):
 @inline
 def has_room(tree):
     """Return whether there is room for a simulation; one that ran out of room would be lost."""
-    widest = max(rules.NUM_ACTIONS, rules.NUM_OUTCOMES)
+    widest = max(rules.MAX_LEGAL, rules.NUM_OUTCOMES)
     return tree.nodes[0] + SPARE <= len(tree.kind) and tree.edges[0] + SPARE * widest <= len(tree.child)
 
 

@@ -84,7 +84,7 @@ class SelfPlay:
         self.layers: list[list[SearchedStates]] = [[] for _ in range(size)]  # of layered searches, by move
         self.evaluations = 0  # requested so far
         self._asked: tuple[Future[Any], Integers] | None = None  # answer and offsets of its states
-        width = game.num_actions
+        width = game.max_legal
         self._edges = np.zeros((size, width), np.int64)
         self._values = np.zeros((size, width))
         self._visits = np.zeros((size, width))

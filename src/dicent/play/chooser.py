@@ -66,7 +66,7 @@ class RandomChooser(Chooser):
 
     def __init__(self, game: Game) -> None:
         self.kernel = bind(game).kernel(match_games_kernels.random_actions)
-        self.scratch = np.empty(game.num_actions, np.int64), np.empty(2, np.uint64)
+        self.scratch = game.empty_actions(), np.empty(2, np.uint64)
 
     def choose(self, positions: Positions) -> Numbers:
         """See `Chooser.choose`."""

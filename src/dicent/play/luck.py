@@ -23,6 +23,7 @@ from dicent.play.player import Player
 from dicent.search.simple import Greedy
 
 TOGETHER = 256  # games whose rolls are evaluated together
+MOST_CHILDREN = 1 << 18  # states that are evaluated at once
 ROLLOUTS = 10  # random games per state, without a network
 
 
@@ -82,10 +83,14 @@ def _best(game: Game, states: Cells, movers: Cells, judge: Evaluator) -> Values:
     """Return the values of states by their best actions."""
     if not len(states):
         return np.empty(0, np.float64)
-    most = len(states) * game.num_actions
+    some = max(1, MOST_CHILDREN // game.max_legal)
+    if len(states) > some:  # in several parts, to bound the memory
+        parts = range(0, len(states), some)
+        return np.concatenate([_best(game, states[i : i + some], movers[i : i + some], judge) for i in parts])
+    most = len(states) * game.max_legal
     children = np.empty((most, game.state_size), game.state_dtype)
     results, first = np.empty(most, np.int64), np.empty(len(states), np.int64)
-    actions = np.empty(game.num_actions, np.int64)
+    actions = game.empty_actions()
     n = bind(game).kernel(history_kernels.after_actions)(states, children, results, first, actions)
     values = results[:n].astype(np.float64)
     going = results[:n] == ONGOING

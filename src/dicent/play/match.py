@@ -213,7 +213,7 @@ class _Match:
                 lambda k: Played(start[which[k]], games.steps[which[k], : games.length[which[k]]]),
             )
         )
-        actions = np.empty(self.game.num_actions, np.int64)
+        actions = self.game.empty_actions()
         bad = self.bound.kernel(match_games_kernels.move)(games, which, chosen, actions)
         if bad != NONE:
             State(self.game, cells[bad].copy()).require_legal(int(chosen[bad]))

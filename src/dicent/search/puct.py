@@ -31,6 +31,11 @@ class PuctKernels(SimulationKernels):
         super().__init__(bound, evaluator, settings)
         self.exploration, self.noise, self.alpha = exploration, noise, alpha
 
+    @property
+    def noise_width(self) -> int:
+        """Every action has a weight."""
+        return self.bound.game.num_actions
+
     def begin(self, searches: Searches, members: Indices) -> None:
         """Draw the noise at the roots, different noise for every move."""
         super().begin(searches, members)

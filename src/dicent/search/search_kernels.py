@@ -56,7 +56,7 @@ class SearchKernels(ABC):
     def leaves(self) -> int:
         """The most leaves that a search waits for at once."""
         game = self.bound.game
-        return game.num_actions + game.num_outcomes if self.settings.evaluator == OUTSIDE else 1
+        return game.max_legal + game.num_outcomes if self.settings.evaluator == OUTSIDE else 1
 
     @property
     def layers(self) -> Layers | None:

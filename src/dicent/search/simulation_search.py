@@ -21,6 +21,11 @@ class SimulationKernels(SearchKernels):
         return 1
 
     @property
+    def noise_width(self) -> int:
+        """How many actions have a weight for exploration; none without noise."""
+        return 0
+
+    @property
     def statistics(self) -> Statistics:
         """The statistics beside the tree."""
         assert self.memory is not None, "fit comes first"
@@ -34,7 +39,7 @@ class SimulationKernels(SearchKernels):
             total=np.zeros(tree.child.shape, np.float64),
             through=np.zeros((size, nodes), np.int64),
             edge=np.zeros((size, self.path_length), np.int64),
-            noise=np.zeros((size, self.bound.game.num_actions), np.float64),
+            noise=np.zeros((size, self.noise_width), np.float64),
         )
         for smaller, larger in zip(old or (), self.memory, strict=False):
             larger[tuple(slice(0, n) for n in smaller.shape)] = smaller

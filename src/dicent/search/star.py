@@ -181,7 +181,7 @@ def _memory(bound: Bound, evaluator: Evaluator) -> Star:
     values = [np.zeros(lines, np.float64) for _ in range(4)]
     return Star(
         state=np.zeros((lines, game.state_size), game.state_dtype),
-        actions=np.zeros((lines, game.num_actions), np.int64),
+        actions=game.empty_actions(lines),
         p=np.zeros((lines, max(1, game.num_outcomes)), np.float64),
         width=numbers[0],
         child=numbers[1],

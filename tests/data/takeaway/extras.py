@@ -102,7 +102,7 @@ def tablebase(game: Game) -> TablebaseProvider:
 
     def build(pieces: int, settings: BuildSettings) -> HeapTablebase:
         values = np.zeros((pieces + 1, 2))
-        scratch = game.empty_cells(), game.empty_cells(), np.empty(game.num_actions, np.int64)
+        scratch = game.empty_cells(), game.empty_cells(), game.empty_actions()
         bind(game, settings.compiled).kernel(kernel.fill)(values, *scratch)
         settings.folder.mkdir(parents=True, exist_ok=True)
         np.save(path(pieces, settings.folder), values)

@@ -1,4 +1,1 @@
-"""Backgammon and hypergammon: the rules by whole turns.
-
-The game is not registered yet: searches size their buffers by NUM_ACTIONS, which is large here.
-"""
+"""Backgammon and hypergammon: rules by whole turns, text, and everything else that knows these games."""

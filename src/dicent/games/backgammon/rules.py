@@ -44,6 +44,8 @@ NUM_OUTCOMES = 30 if START == "opening" else 21
 NUM_SYMMETRIES = 2  # the identity, and the players swapped
 SEEN_BY_MOVER = True
 MAX_PLIES = 200
+MAX_SCORE = 3.0
+CYCLIC = True
 
 # Outcomes: the 21 rolls, the larger die first. An opening roll has no doubles: 15 rolls for each player.
 ROLLS = np.array([(high, low) for high in range(1, 7) for low in range(1, high + 1)])
@@ -60,9 +62,11 @@ SCRATCH_SIZE = KEYS + 2 * 2 * 25 * 25 - MAX_LEGAL
 # A turn of two moves changes each point by two at the most, so base 5 gives every change its own key.
 WEIGHT = 5 ** np.arange(BASE)
 
-# A network sees both boards by the mover's points: one, two, three checkers, and how many more.
+# A network sees both boards by the mover's points: one, two, three checkers, and how many more. One plane has
+# the rest, a cell for each number: bars, checkers off, the six faces of the dice, the opening.
 LEVELS = 3 if HYPER else 4
-INPUT_SHAPE = (2 * LEVELS + 4 + 6 + 2, 1, POINTS)
+INPUT_SHAPE = (2 * LEVELS + 2, 1, POINTS)
+REST, FACES = 2 * LEVELS, 4
 
 
 def initial(s, rng):
@@ -306,7 +310,6 @@ def score(s):
 
 
 def encode(s, planes):
-    """Planes over 24 points: both boards, bars and checkers off, the dice, the opening, the side."""
     mover = MIN if s[MOVER] == MIN else MAX
     for side in range(2):
         player = mover if side == 0 else -mover
@@ -317,16 +320,16 @@ def encode(s, planes):
             if count > 3:
                 planes[LEVELS * side + 3, 0, point - 1] = (count - 3) / 2.0
         of_max = 0 if player == MAX else 1
-        planes[2 * LEVELS + side] = s[ON_BAR + of_max] / 2.0
-        planes[2 * LEVELS + 2 + side] = s[BORNE_OFF + of_max] / CHECKERS
-    dice = 2 * LEVELS + 4
+        planes[REST, 0, side] = s[ON_BAR + of_max] / 2.0
+        planes[REST, 0, 2 + side] = s[BORNE_OFF + of_max] / CHECKERS
     if s[HIGH] > 0:
-        planes[dice + int(s[HIGH]) - 1] += 0.5
-        planes[dice + int(s[LOW]) - 1] += 0.5
+        planes[REST, 0, FACES + int(s[HIGH]) - 1] += 0.5
+        planes[REST, 0, FACES + int(s[LOW]) - 1] += 0.5
     if s[MOVER] == CHANCE:
-        planes[dice + 6] = 1.0
+        planes[REST, 0, FACES + 6] = 1.0
     if s[MOVER] == MAX:
-        planes[INPUT_SHAPE[0] - 1] = 1.0
+        for point in range(POINTS):
+            planes[REST + 1, 0, point] = 1.0
 
 
 def symmetry(s, k, out):

@@ -36,7 +36,7 @@ class EwnTablebase(Tablebase):
         values = np.empty(len(states), np.float64)
         self._bound.kernel(kernel.probe)(
             *(self._index, self.data, new_position(self._bound), np.ascontiguousarray(states), values),
-            *(self.game.empty_cells(), np.empty(self.game.num_actions, np.int64)),
+            *(self.game.empty_cells(), self.game.empty_actions()),
         )
         return values
 
