@@ -81,6 +81,7 @@ bench: $(READY)  ## Measure the speed of this machine
 golden: $(READY)  ## Rewrite the golden playthroughs; read the diff
 	$(BIN)/python tests/golden.py
 	$(BIN)/python tests/golden_trees.py
+	$(BIN)/python tests/golden_views.py
 
 clean:  ## Remove the virtual environment and what was built
 	rm -rf $(VENV) dist docs/reference/generated

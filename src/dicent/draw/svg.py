@@ -60,7 +60,7 @@ def board_svg(view: View | Board, arrows: Sequence[Arrow] = (), label: str = "")
     board = as_board(view)
     left = MARGIN if isinstance(view, View) else 0
     below = board.height * UNIT + left
-    width, height = left + board.width * UNIT, below + (DIE + 6 if board.dice else 0)
+    width, height = left + board.width * UNIT, below + (DIE + 6 if board.dice else 24 if board.caption else 0)
     parts = [
         f'<svg class="{"board wide" if board.width > WIDE else "board"}" viewBox="0 0 {width:g} {height:g}" '
         f'role="img" aria-label="{html.escape(label)}"><g transform="translate({left} 0)">'
@@ -81,6 +81,8 @@ def board_svg(view: View | Board, arrows: Sequence[Arrow] = (), label: str = "")
     parts += [_arrow(board, arrow) for arrow in arrows]
     for k, text in enumerate(board.dice):
         parts += _die(k * (DIE + 8), below + 4, text)
+    if board.caption:
+        parts.append(_text(board.width * UNIT / 2, height - 8, board.caption, "written"))
     return "".join(parts) + "</g></svg>"
 
 

@@ -78,6 +78,7 @@ class Board:
     stacks: tuple[Stack, ...] = ()
     dice: tuple[str, ...] = ()  # what each die shows; empty before a roll
     caption: str = ""
+    bottom: int = MIN  # the player who sits below the board
 
     @property
     def width(self) -> float:

@@ -76,6 +76,7 @@ class Board(BaseModel):
     dice: list[str]
     grid: Grid | None
     caption: str
+    bottom: Side  # the player below the board
 
 
 class Action(BaseModel):

@@ -26,7 +26,7 @@ def board_of(counts: Cells, bars: Cells, off: Cells, mover: int, dice: tuple[int
         stacks.append(Stack(BARS[player], player, int(bar)))
         stacks.append(Stack(TRAYS[player], player, int(borne_off)))
     shown = tuple(str(die) for die in dice) if dice[0] else ()
-    return Board(_places(mover), tuple(stack for stack in stacks if stack.count), shown)
+    return Board(_places(mover), tuple(stack for stack in stacks if stack.count), shown, bottom=MAX)
 
 
 @lru_cache(maxsize=2)

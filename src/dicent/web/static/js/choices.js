@@ -6,11 +6,11 @@ import { html, useMemo, useState } from "./ui.js";
 const FEW = 12; // more are listed in a box that scrolls, with a field to search
 
 /**
- * @param {{actions: Action[], board: boolean, long: boolean, undo: (() => void)|null, onAction: (text: string) => void}} props
- * `actions` are those that the hops made so far leave; `long` says that turns can take several hops.
+ * @param {{actions: Action[], board: boolean, long: boolean, begun: boolean, onAction: (text: string) => void}} props
+ * `actions` are those that the hops made so far leave; `begun` says that there are such hops, `long` that turns can take several hops.
  */
-export function Choices({ actions, board, long, undo, onAction }) {
-  const loose = useMemo(() => (board ? notOnBoard(actions, undo !== null) : actions), [actions, board, undo !== null]);
+export function Choices({ actions, board, long, begun, onAction }) {
+  const loose = useMemo(() => (board ? notOnBoard(actions, begun) : actions), [actions, board, begun]);
   const only = actions.length === 1 && (long || loose.length > 0);
   return html`<div class="choices">
     ${only
@@ -18,7 +18,6 @@ export function Choices({ actions, board, long, undo, onAction }) {
       : html`<${Buttons} actions=${loose} onAction=${onAction} />
           ${long && loose.length < actions.length && html`<details class="all-moves"><summary>${actions.length} moves as text</summary>
             <${Search} actions=${actions} onAction=${onAction} /></details>`}`}
-    ${undo && html`<button type="button" class="quiet undo" onClick=${undo}>Undo</button>`}
   </div>`;
 }
 

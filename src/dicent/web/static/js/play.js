@@ -13,7 +13,7 @@ import { announce, announceStep } from "./announce.js";
 import { Choices } from "./choices.js";
 import { useTray } from "./tray.js";
 import { useTurn } from "./turn.js";
-import { COLOUR, percent, playerName, resultText } from "./words.js";
+import { COLOUR, percent, playerName, resultText, sidesOf } from "./words.js";
 
 /** @typedef {import("./types.js").Game} Game */
 /** @typedef {import("./types.js").Side} Side */
@@ -66,6 +66,8 @@ export function Play({ id }) {
   }
 
   const over = isOver(game);
+  const undo = mine && !busy ? turn.undo : null; // of a part of the turn
+  const [above, below] = sidesOf(position.view);
   const toRoll = live && toPlay === "CHANCE" && game.dice === "rolled" && isHuman(game, roller) && !busy;
   function press() {
     byDie.current = true;
@@ -74,14 +76,14 @@ export function Play({ id }) {
   const win = over && game.result !== null ? (game.result + 1) / 2 : firstWin(analysis.analysis);
   return html`<div class="page two">
     <div class="board-side">
-      <${PlayerLine} game=${game} side="MAX" busy=${busy} roller=${roller} />
+      <${PlayerLine} game=${game} side=${above} busy=${busy} roller=${roller} />
       ${position.view
         ? html`<${Board} view=${(live && turn.view) || position.view} moves=${turn.moves} last=${lastSeen} arrows=${arrows}
             onEnter=${toRoll ? () => act("roll") : null}
-            onMove=${mine && !busy ? turn.move : undefined} undo=${busy ? null : turn.undo}
+            onMove=${mine && !busy ? turn.move : undefined} undo=${undo}
             label=${`Board, ${COLOUR[toPlay ?? ""] ? `${COLOUR[roller ?? toPlay ?? ""]} to play` : "the game is over"}`} />`
         : html`<${PlainPosition} text=${position.position} />`}
-      <${PlayerLine} game=${game} side="MIN" busy=${busy} roller=${roller} />
+      <${PlayerLine} game=${game} side=${below} busy=${busy} roller=${roller} />
       ${showWin && html`<${WinBar} win=${win} exact=${over || (analysis.analysis?.proved ?? false)} />`}
     </div>
     <div class="side">
@@ -94,7 +96,7 @@ export function Play({ id }) {
         ${game.dice === "hand" && !over && html`<${Faces} rolls=${rollsOf(game)} enabled=${live && toPlay === "CHANCE" && !busy} onChoose=${send} label="Number on the die" />`}
       </section>
       ${tray && html`<div class=${mine ? "" : "unseen"}>${tray}</div>`}
-      ${mine && !tray && html`<${Choices} actions=${turn.actions} board=${Boolean(position.view)} long=${turn.long} undo=${busy ? null : turn.undo} onAction=${send} />`}
+      ${mine && !tray && html`<${Choices} actions=${turn.actions} board=${Boolean(position.view)} long=${turn.long} begun=${turn.undo !== null} onAction=${send} />`}
       <${Message} text=${problem} onClose=${() => setProblem(null)} />
       <div class="buttons">
         ${over
@@ -102,7 +104,7 @@ export function Play({ id }) {
               ${humans.length > 0 && html`<button type="button" class="quiet" disabled=${Boolean(busy)} onClick=${() => act("take-back")}>Take back</button>`}`
           : html`
               <button type="button" class="quiet" disabled=${!mine || Boolean(busy)} onClick=${askHint}>Hint</button>
-              <button type="button" class="quiet" disabled=${Boolean(busy) || !humans.length || !canTakeBack(game)} onClick=${() => act("take-back")}>Take back</button>
+              <button type="button" class="quiet" disabled=${Boolean(busy) || !humans.length || !(undo || canTakeBack(game))} onClick=${() => (undo ? undo() : act("take-back"))}>Take back</button>
               <button type="button" class="quiet" disabled=${Boolean(busy) || !humans.length} onClick=${() => setAsking(true)}>Resign</button>`}
         <a class="button quiet" href=${analyseLink(game.game, position.position)}>Analyse</a>
       </div>
@@ -145,7 +147,8 @@ const canTakeBack = (game) =>
   game.history.some((past) => (past.player === "CHANCE" ? game.dice === "hand" : isHuman(game, past.player)));
 
 /** @param {Game} game */
-const usesDice = (game) => game.position.outcomes.length > 0 || game.history.some((past) => past.player === "CHANCE");
+const usesDice = (game) =>
+  game.position.outcomes.length > 0 || Boolean(game.position.view?.dice.length) || game.history.some((past) => past.player === "CHANCE");
 
 /** @param {Game} game @param {Side|null} roller @param {string|null} busy */
 function statusText(game, roller, busy) {

@@ -5,7 +5,7 @@ import { useLastAction } from "./game.js";
 import { analyseLink } from "./links.js";
 import { Dot, PlainPosition, Stepper, useLoaded, WinBar } from "./parts.js";
 import { arrowsOf, findAction, getPosition } from "./positions.js";
-import { COLOUR, percent, playerName, points } from "./words.js";
+import { COLOUR, percent, playerName, points, sidesOf } from "./words.js";
 
 /** @typedef {import("./types.js").Game} Game */
 /** @typedef {import("./types.js").Review} Review */
@@ -23,13 +23,14 @@ export function Scene({ game, review, at, onGo, small = false }) {
   const position = value;
   const here = position?.position === text ? position : null;
   const arrows = here && moment ? comparison(here, moment) : [];
+  const [above, below] = sidesOf(position?.view);
   const win = review ? (at > 0 ? review.moments[at - 1]?.win.MAX : review.start_win?.MAX) : null;
   return html`<div class="board-side ${small ? "small" : ""}">
-    <${SideLine} game=${game} side="MAX" review=${review} />
+    <${SideLine} game=${game} side=${above} review=${review} />
     ${position?.view
       ? html`<${Board} view=${position.view} last=${last} arrows=${arrows} label=${`Board after ${at} steps`} />`
       : html`<${PlainPosition} text=${text} />`}
-    <${SideLine} game=${game} side="MIN" review=${review} />
+    <${SideLine} game=${game} side=${below} review=${review} />
     ${review && html`<${WinBar} win=${win ?? null} />`}
     <div class="under-board steps">
       <${Stepper} at=${at} most=${game.steps.length} onGo=${onGo} />
