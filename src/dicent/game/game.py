@@ -92,7 +92,7 @@ class Game:
         return np.zeros(self.state_size, self.state_dtype)
 
     def empty_actions(self, *shape: int) -> npt.NDArray[np.int64]:
-        """Return buffers for `legal_actions`: room for MAX_LEGAL actions, then for the rules' scratch memory."""
+        """Return buffers for `legal_actions`: MAX_LEGAL actions, then the rules' scratch memory."""
         return np.zeros((*shape, self.max_legal + int(self.rules.module.SCRATCH_SIZE)), np.int64)
 
     @property
