@@ -95,7 +95,7 @@ def test_svg_escapes_texts_and_draws_arrows() -> None:
 
 
 def test_panel_lists_a_part_of_very_many_actions() -> None:
-    state = dicent.make("backgammon").parse("--A-B-B-AAA-A-AABB-------a 1 11")
+    state = dicent.make("backgammon").parse("a-A-B-B-AAA-A-AABB-------- 1 11")
     assert len(state.legal_actions) > 3 * MOST_ACTIONS
     more = f"and {len(state.legal_actions) - MOST_ACTIONS} more"
     assert more in status(state, MOST_ACTIONS).plain

@@ -6,11 +6,11 @@ import { html, useMemo, useState } from "./ui.js";
 const FEW = 12; // more are listed in a box that scrolls, with a field to search
 
 /**
- * @param {{actions: Action[], board: boolean, long: boolean, begun: boolean, onAction: (text: string) => void}} props
- * `actions` are those that the hops made so far leave; `begun` says that there are such hops, `long` that turns can take several hops.
+ * @param {{actions: Action[], board: boolean, long: boolean, complete: Action[], begun: boolean, onAction: (text: string) => void}} props
+ * `actions` are those that the hops made so far leave, `complete` those made in full; `begun` says that there are hops, `long` that turns can take several hops.
  */
-export function Choices({ actions, board, long, begun, onAction }) {
-  const loose = useMemo(() => (board ? notOnBoard(actions, begun) : actions), [actions, board, begun]);
+export function Choices({ actions, complete, board, long, begun, onAction }) {
+  const loose = useMemo(() => (begun ? complete : board ? notOnBoard(actions) : actions), [actions, complete, board, begun]);
   const only = actions.length === 1 && (long || loose.length > 0);
   return html`<div class="choices">
     ${only
@@ -21,12 +21,12 @@ export function Choices({ actions, board, long, begun, onAction }) {
   </div>`;
 }
 
-/** Actions without a place, and those that share their ways with another. @param {Action[]} actions @param {boolean} begun */
-function notOnBoard(actions, begun) {
+/** Actions without a place, and those that share their ways with another. @param {Action[]} actions */
+function notOnBoard(actions) {
   /** @type {Map<string, number>} */
   const count = new Map();
   for (const { paths } of actions) count.set(String(paths[0]), (count.get(String(paths[0])) ?? 0) + 1);
-  return actions.filter(({ paths }) => (paths.length ? (count.get(String(paths[0])) ?? 0) > 1 : !begun));
+  return actions.filter(({ paths }) => !paths.length || (count.get(String(paths[0])) ?? 0) > 1);
 }
 
 /** @param {{actions: Action[], onAction: (text: string) => void}} props */

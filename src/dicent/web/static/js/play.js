@@ -96,7 +96,7 @@ export function Play({ id }) {
         ${game.dice === "hand" && !over && html`<${Faces} rolls=${rollsOf(game)} enabled=${live && toPlay === "CHANCE" && !busy} onChoose=${send} label="Number on the die" />`}
       </section>
       ${tray && html`<div class=${mine ? "" : "unseen"}>${tray}</div>`}
-      ${mine && !tray && html`<${Choices} actions=${turn.actions} board=${Boolean(position.view)} long=${turn.long} begun=${turn.undo !== null} onAction=${send} />`}
+      ${mine && !tray && html`<${Choices} actions=${turn.actions} complete=${turn.complete} board=${Boolean(position.view)} long=${turn.long} begun=${turn.undo !== null} onAction=${send} />`}
       <${Message} text=${problem} onClose=${() => setProblem(null)} />
       <div class="buttons">
         ${over

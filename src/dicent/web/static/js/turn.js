@@ -21,7 +21,12 @@ export function useTurn(position, actions, play) {
     const candidates = narrow(actions, hops.flat());
     const isThere = (/** @type {number} */ place) =>
       Boolean(view?.stacks.some((stack) => stack.place === place && (stack.owner === side || stack.owner === null)));
-    return { view, actions: candidates.map((candidate) => candidate.action), moves: view ? nextMoves(candidates, isThere) : [] };
+    return {
+      view, // after the hops made so far
+      actions: candidates.map((candidate) => candidate.action), // that are left
+      complete: hops.length ? candidates.filter(isComplete).map((candidate) => candidate.action) : [],
+      moves: view ? nextMoves(candidates, isThere) : [], // what can be moved next
+    };
   }, [position, actions, made, key]);
 
   /** @param {import("./ways.js").Move} move */
@@ -33,7 +38,7 @@ export function useTurn(position, actions, play) {
     if (done) play(left[0].action.text);
   }
   return {
-    ...now, // the board after the hops made so far, the actions that are left, and what can be moved next
+    ...now,
     move,
     undo: hops.length ? () => setMade({ key, hops: hops.slice(0, -1) }) : null,
     long: actions.some((action) => action.paths.some((way) => way.length > 1)),
