@@ -1,4 +1,4 @@
-"""Self-play: which moves are played, and that games are the same however they are played."""
+"""Self-play: which moves are played, and games that do not depend on groups or threads."""
 
 import itertools
 from collections import Counter
@@ -46,13 +46,13 @@ SEARCHES: dict[str, Callable[[], TreeSearch]] = {
 }
 
 
-# Which move is played
+# Choice of moves
 
 
 @pytest.mark.usefixtures("uncompiled")
 @pytest.mark.parametrize("kind", [Descent, Unbounded, Expectiminimax])
 def test_proved_win_is_always_played(kind: type[TreeSearch]) -> None:
-    """Even where actions are drawn at random: progress 0 has no preference."""
+    """Progress 0 would otherwise draw actions uniformly."""
     wins = 0
     for played in play_games(kind(RandomEvaluator(1)), EWN, 10, 4, annealed=True, progress=0.0):
         for state, choice in states_of(EWN, played):
@@ -76,7 +76,7 @@ r    max      0.0   bad=-1 worse=-1
 @pytest.mark.usefixtures("uncompiled")
 @pytest.mark.parametrize("kind", [Descent, Unbounded, Expectiminimax])
 def test_proved_loss_is_avoided(tmp_path: Path, kind: type[TreeSearch]) -> None:
-    """`mid` is lost as well once it is looked into, and a game that goes there anyway is lost."""
+    """`mid` is lost too, once it is searched; a game that enters it is lost."""
     game, judge = written_out(tmp_path, DANGER)
     played = play_games(kind(judge), game, 40, 8, Limit(evaluations=1), annealed=True, progress=0.0)
     seen = {str(state.apply(choice)) for m in played for state, choice in states_of(game, m)}
@@ -129,7 +129,7 @@ def test_dice_of_games_are_fair() -> None:
     assert sum((n - total / 6) ** 2 / (total / 6) for n in rolls.values()) < 20.5  # chi squared, 1 in 1,000
 
 
-# The same games, however they are played
+# Independence of groups, threads and memory
 
 
 @pytest.mark.parametrize("name", SEARCHES)
@@ -164,7 +164,7 @@ def test_growing_a_full_tree_changes_nothing(name: str, monkeypatch: pytest.Monk
 
 
 def cramp(monkeypatch: pytest.MonkeyPatch) -> list[Group]:
-    """Let groups begin with very little room; returns those that were made."""
+    """Let groups begin with very little memory; return the list of created groups."""
     made = []
 
     def small(search: TreeSearch, game: Game, size: int, nodes: int, *others: Any) -> Group:
@@ -178,7 +178,7 @@ def cramp(monkeypatch: pytest.MonkeyPatch) -> list[Group]:
 
 @pytest.mark.usefixtures("uncompiled")
 def test_full_edge_store_grows() -> None:
-    """Between two searches chance is jumped, which takes links as well as nodes."""
+    """Skipping chance between two searches adds edges as well as nodes."""
     play = SelfPlay(
         SEARCHES["determinized"](), NIM, 1, Limit(evaluations=5), Ordinal(), itertools.count(), compiled=False
     )
@@ -236,7 +236,7 @@ def test_tree_at_its_maximum_ends_the_run_with_an_error(monkeypatch: pytest.Monk
         play_games(SEARCHES["descent"](), NIM, 1)
 
 
-# Odd games
+# Unusual games
 
 ENDLESS = """
 a    max   0.1   b
@@ -266,7 +266,7 @@ c    chance   0.2   y=-1:0.5 z=0:0.5
 @pytest.mark.usefixtures("uncompiled")
 @pytest.mark.parametrize("kind", [Descent, Unbounded, Expectiminimax])
 def test_chance_may_end_a_game(tmp_path: Path, kind: type[TreeSearch]) -> None:
-    """At its start too, and then there is nothing to decide."""
+    """Chance may also end a game at its start, before any decision."""
     game, judge = written_out(tmp_path, CHANCE_DECIDES)
     everything = play_games(kind(judge), game, 20, 3, Limit(evaluations=1))
     assert {played.plies for played in everything} == {0, 1}

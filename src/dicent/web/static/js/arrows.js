@@ -1,4 +1,4 @@
-// Arrows over the board: hints, better moves, variations.
+// Arrows over the board, for hints, better moves and variations.
 import { html } from "./ui.js";
 import { centre } from "./layout.js";
 
@@ -34,7 +34,7 @@ function line(view, arrow, i) {
   </g>`;
 }
 
-/** An action without a beginning: a piece that is dropped. @param {View} view @param {Arrow} arrow @param {number} i */
+/** Mark the target of an action without an origin, such as placing a piece. @param {View} view @param {Arrow} arrow @param {number} i */
 function ring(view, arrow, i) {
   const [x, y] = centre(view.places[arrow.to]);
   return html`<g class="arrow ${arrow.kind}" key=${i}>

@@ -1,5 +1,4 @@
-// The board: draws what a view describes and reports what was moved. It knows no rules; what can be moved
-// comes with the places it moves between.
+// The board draws a view and reports moves. It knows no rules: the caller lists the moves, each with its places.
 import { html, useEffect, useMemo, useRef, useState } from "./ui.js";
 import { COLOUR, inColours } from "./words.js";
 import { Arrows } from "./arrows.js";
@@ -18,7 +17,7 @@ const DIRECTIONS = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], Ar
  * @param {{view: View, moves?: Move[], onMove?: (move: Move) => void, last?: Action|null, undo?: (() => void)|null,
  *   arrows?: import("./types.js").Arrow[], label?: string, onPlace?: (place: number) => void,
  *   onEnter?: (() => void)|null}} props
- * `onPlace` is for setting up: every place can be chosen. `onEnter` is what Enter does where nothing can be moved.
+ * With `onPlace` every place can be chosen, for setting up. `onEnter` is called by Enter if no piece can move.
  */
 export function Board({ view, moves = [], onMove, last = null, undo, arrows = [], label = "Board", onPlace, onEnter }) {
   const grid = useRef(/** @type {HTMLElement|null} */ (null));
@@ -105,7 +104,7 @@ export function Board({ view, moves = [], onMove, last = null, undo, arrows = []
   </div>`;
 }
 
-/** Places in rows, as readers go through them: by their upper edges, from the left. @param {View} view @returns {number[][]} */
+/** Return the places in rows, by their upper edges and from the left, for screen readers. @param {View} view @returns {number[][]} */
 function rowsOf(view) {
   /** @type {Map<number, number[]>} */
   const rows = new Map();
@@ -142,7 +141,7 @@ function cellClasses(view, i, state, last, editing) {
   return names.join(" ");
 }
 
-/** What a screen reader says of a place. @param {View} view @param {number} i @param {Standing} state */
+/** Return a place's description for screen readers. @param {View} view @param {number} i @param {Standing} state */
 function describe(view, i, state) {
   const place = view.places[i];
   const parts = [inColours(place.name)];
@@ -159,7 +158,7 @@ function describe(view, i, state) {
 }
 
 /**
- * The pieces, above the places, so that they can glide from one to another.
+ * Draw the pieces above the places, so that they can glide from one to another.
  * @param {{view: View, froms: number[], lifted: number|null, offset: [number, number], last: Action|null}} props
  */
 function Pieces({ view, froms, lifted, offset, last }) {

@@ -1,11 +1,11 @@
-// Charts, drawn in the pixels they have, so that their letters stay readable on a phone.
+// Charts, drawn in device-independent pixels instead of scaled, so that labels stay readable on a phone.
 import { html, useEffect, useRef, useState } from "./ui.js";
 import { Roll } from "./die.js";
 import { COLOUR, percent, points } from "./words.js";
 
 /** @typedef {import("./types.js").Moment} Moment */
 
-/** The width that an element has. @returns {[{current: HTMLElement|null}, number]} */
+/** Measure the width of an element. @returns {[{current: HTMLElement|null}, number]} */
 export function useWidth() {
   const place = useRef(/** @type {HTMLElement|null} */ (null));
   const [width, setWidth] = useState(0);
@@ -22,7 +22,7 @@ const LEFT = 40;
 const RIGHT = 10;
 
 /**
- * Winning chances over a game, and below them the luck of each roll.
+ * Draw the winning chances over a game, with the luck of each roll below.
  * @param {{moments: Moment[], start: number|null, at: number, onGo: (at: number) => void, mistakes: number[]}} props
  */
 export function WinCurve({ moments, start, at, onGo, mistakes }) {
@@ -82,10 +82,10 @@ function LuckBars({ moments, width, x, at }) {
   </svg>`;
 }
 
-const SCALE = 0.05; // smaller changes do not fill the chart
+const SCALE = 0.05; // the smallest change that may fill the chart
 
 /**
- * Which roll helps whom: to the right the first side, to the left the second.
+ * Draw a bar for each roll: to the right if it helps the first side, to the left if the second.
  * @param {{rolls: {outcome: string, p: number, win: number, dice?: string[]}[], expected: number|null}} props `win` is the first side's
  */
 export function OutcomeBars({ rolls, expected }) {
@@ -120,7 +120,7 @@ export function ticks(low, high, about = 4) {
 }
 
 /**
- * Lines over a common axis.
+ * Draw curves over a common axis.
  * @param {{curves: {name: string, x: number[], y: number[]}[], xLabel: string, label: string, percent?: boolean}} props
  */
 export function Lines({ curves, xLabel, label, percent: shares = false }) {

@@ -1,4 +1,4 @@
-// Moves as buttons: those that are nowhere on the board, and all of them where a turn takes several hops.
+// Buttons for actions that are not on the board, and for all actions if a turn can take several hops.
 import { html, useMemo, useState } from "./ui.js";
 
 /** @typedef {import("./types.js").Action} Action */
@@ -21,7 +21,7 @@ export function Choices({ actions, complete, board, long, begun, onAction }) {
   </div>`;
 }
 
-/** Actions without a place, and those that share their ways with another. @param {Action[]} actions */
+/** Return the actions without a way on the board, and those that share theirs with another action. @param {Action[]} actions */
 function notOnBoard(actions) {
   /** @type {Map<string, number>} */
   const count = new Map();

@@ -20,7 +20,7 @@ const PIPS = {
 
 export const calmMotion = () => window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-/** One die: pips, a numeral, or words. @param {{value: string, size?: string}} props */
+/** Draw one die with pips, a numeral, or words. @param {{value: string, size?: string}} props */
 export function Face({ value, size = "" }) {
   if (value.length > 2) return html`<span class="face-words ${size}" aria-hidden="true">${inColours(value)}</span>`;
   const pips = PIPS[value];
@@ -32,10 +32,10 @@ export function Face({ value, size = "" }) {
   </svg>`;
 }
 
-/** What an outcome shows on the dice, or its text. @param {Rolled} outcome */
+/** Return the faces of an outcome: its dice, or its text. @param {Rolled} outcome */
 export const facesOf = ({ text, dice }) => (dice?.length ? dice : text ? [text] : []);
 
-/** All dice of a roll, side by side. @param {{roll: Rolled, size?: string}} props */
+/** Draw all dice of a roll side by side. @param {{roll: Rolled, size?: string}} props */
 export const Roll = ({ roll, size = "" }) => html`<span class="roll">${facesOf(roll).map((face) => html`<${Face} value=${face} size=${size} />`)}</span>`;
 
 /**
@@ -80,7 +80,7 @@ export function Die({ roll, throw: thrown, rolls, onRoll = null, owner = null })
     ${(now.length ? now : [""]).map((face) => html`<${Face} value=${face} />`)}</div>`;
 }
 
-/** Faces to choose from, for dice that are rolled on a table. @param {{rolls: Rolled[], onChoose: (text: string) => void, chosen?: string|null, label: string, enabled?: boolean}} props */
+/** Offer rolls to choose from, for dice rolled by hand. @param {{rolls: Rolled[], onChoose: (text: string) => void, chosen?: string|null, label: string, enabled?: boolean}} props */
 export function Faces({ rolls, onChoose, chosen = null, label, enabled = true }) {
   return html`<div class="faces" role="group" aria-label=${label}>
     ${rolls.map(

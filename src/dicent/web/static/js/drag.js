@@ -1,11 +1,12 @@
-// Lifting a piece and putting it down. A drag that was none is a click.
+// Dragging of pieces. A press with less movement than a drag is a click.
 import { useRef, useState } from "./ui.js";
 
 /** @typedef {import("./types.js").View} View */
 
-const SLACK = 6; // pixels that a finger may shake before it is a drag
+const SLACK = 6; // pixels of movement before a press counts as a drag
 
 /**
+ * Handle dragging of pieces.
  * @param {{current: HTMLElement|null}} grid @param {View} view
  * @param {(place: number) => boolean} mayLift @param {(to: number, from: number) => void} drop
  */
@@ -51,7 +52,7 @@ export function useDrag(grid, view, mayLift, drop) {
     handlers,
     lifted: drag?.moved ? drag.place : null,
     offset: /** @type {[number, number]} */ (drag ? [drag.dx, drag.dy] : [0, 0]),
-    /** Was this click the end of a drag? */
+    /** Return whether this click ended a drag. */
     swallowed: () => {
       const was = swallow.current;
       swallow.current = false;

@@ -1,11 +1,11 @@
-// Where the pieces of a board lie, in units. `draw/layout.py` does the same for other drawings.
+// The positions of pieces on a board, in units. `draw/layout.py` computes the same for other drawings.
 
 /** @typedef {import("./types.js").View} View */
 /** @typedef {import("./types.js").Place} Place */
 /** @typedef {import("./types.js").Stack} Stack */
 /** @typedef {{stack: Stack, number: number, last: boolean, x: number, y: number, size: number, label: string}} Spot */
 
-/** The pieces to draw. A stack with more pieces than fit has its count on the last one. @param {View} view @returns {Spot[]} */
+/** Return the pieces to draw. A stack with more pieces than fit has its count on the last one. @param {View} view @returns {Spot[]} */
 export function spots(view) {
   return view.places.flatMap((place, i) => {
     const stacks = view.stacks.filter((stack) => stack.place === i && stack.count > 0);
@@ -36,7 +36,7 @@ function onPlace(place, stacks) {
 }
 
 /**
- * The parts of a track that counts fill, as shares of its width.
+ * Return the filled parts of a track, as shares of its width.
  * @param {View} view @param {number} index @returns {{owner: Stack["owner"], from: number, to: number}[]}
  */
 export function segments(view, index) {
@@ -49,10 +49,10 @@ export function segments(view, index) {
   });
 }
 
-const SIDEWAYS = 3; // how much a step aside costs, against one ahead
+const SIDEWAYS = 3; // the cost of a unit aside, against one ahead
 
 /**
- * The nearest place in a direction; the same one if there is none.
+ * Return the nearest place in a direction, or the same place if there is none.
  * @param {View} view @param {number} index @param {[number, number]} direction right and down
  */
 export function neighbour(view, index, [dx, dy]) {

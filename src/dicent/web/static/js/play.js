@@ -1,4 +1,4 @@
-// A game in play: the board, the die, whose turn it is, and what one may do.
+// The page of a game in play: the board, the die, the turn, and the user's actions.
 import { html, useEffect, useRef, useState } from "./ui.js";
 import { Board } from "./board.js";
 import { Die, Faces } from "./die.js";
@@ -27,13 +27,13 @@ export function Play({ id }) {
   const [showWin, setShowWin] = useKept("win-bar", false);
   const play = useGame(id, { rollForMe });
   const { game, roller, busy, slow, problem, setProblem, act } = play;
-  const [seen, setSeen] = useState(/** @type {number|null} */ (null)); // a step of the past that is looked at
+  const [seen, setSeen] = useState(/** @type {number|null} */ (null)); // the earlier step on the board, or null for the current one
   const [hint, setHint] = useState(/** @type {{at: number, arrows: Arrow[], text: string}|null} */ (null));
   const [asking, setAsking] = useState(false);
   const steps = game?.steps.length ?? 0;
   useEffect(() => setSeen(null), [steps, id]);
   useEffect(() => announceStep(game), [game]);
-  const byDie = useRef(false); // was the die pressed, which is no button any more once it is rolled?
+  const byDie = useRef(false); // the user pressed the die, which loses the focus once rolled
   useEffect(() => {
     if (byDie.current && catchFocus()) byDie.current = false;
   }, [game, busy]);
@@ -66,7 +66,7 @@ export function Play({ id }) {
   }
 
   const over = isOver(game);
-  const undo = mine && !busy ? turn.undo : null; // of a part of the turn
+  const undo = mine && !busy ? turn.undo : null; // the last hop of an unfinished turn
   const [above, below] = sidesOf(position.view);
   const toRoll = live && toPlay === "CHANCE" && game.dice === "rolled" && isHuman(game, roller) && !busy;
   function press() {
@@ -123,7 +123,7 @@ export function Play({ id }) {
   </div>`;
 }
 
-/** The keyboard goes on at the pieces, if its place is lost. Is there one? */
+/** Focus a movable piece or a target if nothing has the focus; return whether there is one. */
 function catchFocus() {
   const cell = /** @type {HTMLElement|null} */ (document.querySelector(".cell.movable, .cell.target"));
   if (cell && document.activeElement === document.body) cell.focus({ preventScroll: true });
@@ -136,7 +136,7 @@ const pastPosition = (game, seen) =>
     ? getPosition(game.game, seen === 0 ? game.start : game.history[seen - 1].position)
     : Promise.resolve(null);
 
-/** Where both are people, the one to play resigns. @param {Game} game @param {Side|null} roller @param {Side[]} humans */
+/** Return the side that resigns; if both are human, the side to play. @param {Game} game @param {Side|null} roller @param {Side[]} humans */
 function resigner(game, roller, humans) {
   const turn = roller ?? game.position.to_play;
   return humans.includes(/** @type {Side} */ (turn)) ? turn : humans[0];
@@ -188,7 +188,7 @@ function PlayerLine({ game, side, busy, roller }) {
   </div>`;
 }
 
-/** What the dice can show: as far as this game has said. @param {Game} game */
+/** Return the possible rolls, as far as this game has listed them. @param {Game} game */
 function rollsOf(game) {
   const now = game.position.outcomes;
   if (now.length) rolls.set(game.id, now);
@@ -197,7 +197,7 @@ function rollsOf(game) {
 /** @type {Map<string, import("./die.js").Rolled[]>} */
 const rolls = new Map();
 
-/** The dice, to be looked at, rolled or entered. @param {any} props */
+/** Show the dice; they can be rolled if `onRoll` is given. @param {any} props */
 function TurnDie({ game, position, live, roller, onRoll }) {
   if (!usesDice(game) || (isOver(game) && position === game.position)) return null;
   const shown = position.view?.dice.length ? { text: "", dice: position.view.dice } : lastRoll(game, position);
@@ -206,7 +206,7 @@ function TurnDie({ game, position, live, roller, onRoll }) {
     throw=${live && lastIsRoll ? game.history.length : "still"} onRoll=${onRoll} />`;
 }
 
-/** For positions that do not show the dice: the roll that came last. @param {Game} game @param {any} position */
+/** Return the last roll, for positions that do not show the dice. @param {Game} game @param {any} position */
 function lastRoll(game, position) {
   const past = game.history.at(-1);
   return { text: past?.player === "CHANCE" && past.position === position.position ? past.step : "" };
@@ -224,7 +224,7 @@ function TypedStep({ game, onStep, enabled }) {
   return html`<form class="typed" onSubmit=${submit}>
     <label for="typed">${rolls ? "Type a roll" : "Type a move"}</label>
     <input id="typed" value=${text} autocomplete="off" autocapitalize="off" spellcheck=${false}
-      placeholder=${enabled && example ? `such as ${example}` : ""} onInput=${(/** @type {any} */ e) => setText(e.currentTarget.value)} />
+      placeholder=${enabled && example ? `e.g. ${example}` : ""} onInput=${(/** @type {any} */ e) => setText(e.currentTarget.value)} />
     <button class="quiet" disabled=${!enabled || !text.trim()}>${rolls ? "Enter" : "Move"}</button>
   </form>`;
 }

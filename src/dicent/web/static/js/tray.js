@@ -7,10 +7,10 @@ import { afterStep } from "./positions.js";
 /** @typedef {import("./types.js").Action} Action */
 /** @typedef {{key: string, label: string, owner: string|null, actions: Action[]}} InHand */
 
-/** The place on which an action puts a piece, if that is all it does. @param {Action} action */
+/** Return the place of an action that only puts a piece on the board, else null. @param {Action} action */
 const placedAt = ({ paths }) => (paths.length === 1 && paths[0].length === 1 && paths[0][0][0] === null ? paths[0][0][1] : null);
 
-/** What an action's text says beside its place: of which piece it is. @param {Position} position @param {Action} action */
+/** Return the part of an action's text that names the piece. @param {Position} position @param {Action} action */
 function pieceKey(position, action) {
   const to = placedAt(action);
   return position.view && to !== null ? action.text.replace(position.view.places[to].name, "") : null;

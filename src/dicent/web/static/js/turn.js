@@ -1,4 +1,4 @@
-// A turn that is played on the board: by one hop, or by several that can be undone before the last one.
+// A turn played on the board by one or more hops. Hops can be undone before the last one.
 import { useEffect, useMemo, useState } from "./ui.js";
 import { after, isComplete, narrow, nextMoves } from "./ways.js";
 
@@ -7,6 +7,7 @@ import { after, isComplete, narrow, nextMoves } from "./ways.js";
 /** @typedef {import("./types.js").Hop} Hop */
 
 /**
+ * Track the hops of a turn, and play the action when it is complete and the only one left.
  * @param {Position|null} position @param {Action[]} actions those that may be played
  * @param {(text: string) => any} play
  */

@@ -1,5 +1,5 @@
-// An action can be played on the board by hops from place to place, in any order, and sometimes in several
-// ways. The hops made so far narrow the actions that are left.
+// An action is played on the board by hops from place to place, in any order. It may have several ways.
+// The hops made so far narrow the actions that are left.
 
 /** @typedef {import("./types.js").Hop} Hop */
 /** @typedef {import("./types.js").Action} Action */
@@ -7,7 +7,7 @@
 /** @typedef {{from: number|null, to: number, hops: Hop[]}} Move one or more hops of the same piece */
 /** @typedef {{action: Action, rests: Hop[][]}} Candidate what is left of each way to play an action */
 
-/** The hops of a way that are left, or null if it lacks one that was made. @param {Hop[]} way @param {Hop[]} made */
+/** Return the hops of a way that are left, or null if the way lacks a hop that was made. @param {Hop[]} way @param {Hop[]} made */
 export function rest(way, made) {
   const left = [...way];
   for (const [from, to] of made) {
@@ -18,7 +18,7 @@ export function rest(way, made) {
   return left;
 }
 
-/** The actions that the hops made so far can become. @param {Action[]} actions @param {Hop[]} made @returns {Candidate[]} */
+/** Return the actions that contain the hops made so far. @param {Action[]} actions @param {Hop[]} made @returns {Candidate[]} */
 export function narrow(actions, made) {
   if (!made.length) return actions.map((action) => ({ action, rests: action.paths }));
   return actions.flatMap((action) => {
@@ -27,13 +27,13 @@ export function narrow(actions, made) {
   });
 }
 
-/** Is one of the ways made in full? @param {Candidate} candidate */
+/** Return whether one of the ways is made in full. @param {Candidate} candidate */
 export const isComplete = (candidate) => candidate.rests.some((left) => !left.length);
 
 /**
- * What can be moved next, each pair of places once: the next hop of a way, or a later one whose piece is
- * there already. A piece may make several hops at once, unless two such
- * ways lead to different actions.
+ * Return the moves that are possible next, each pair of places once: the next hop of a way, or a later hop
+ * whose piece is there already. A move may join several hops of a piece, unless two such moves between the
+ * same places lead to different actions.
  * @param {Candidate[]} candidates @param {(place: number) => boolean} isThere does a piece stand there that may move?
  * @returns {Move[]}
  */
@@ -70,7 +70,7 @@ export function nextMoves(candidates, isThere) {
 }
 
 /**
- * The board after some hops of a side. What stands at a hop's end and is not the side's own is captured.
+ * Return the board after some hops of a side. A hop captures the other pieces on its target.
  * @param {View} view @param {Hop[]} made @param {string|null} side @returns {View}
  */
 export function after(view, made, side) {
