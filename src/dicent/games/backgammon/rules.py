@@ -396,5 +396,4 @@ def view(s):
 
 
 def action_paths(s, a):
-    moves, dice = moves_of(s, a)
-    return picture.paths_of(moves, dice, int(s[MOVER]), s[:POINTS])
+    return picture.paths_of(*moves_of(s, a), int(s[MOVER]), s[:POINTS])
