@@ -48,7 +48,7 @@ test-pythons:  ## Run the quick tests with every supported Python at hand, witho
 	$(PYTHON) tests/pythons.py
 
 browser: $(READY) chromium  ## Run all tests of the browser pages in Chromium
-	DICENT_BROWSER=all $(BIN)/pytest tests/test_browser.py
+	DICENT_BROWSER=all $(BIN)/pytest tests/test_browser.py tests/test_browser_boards.py
 
 chromium:  # installed where that is possible: on Debian, by root
 	@if command -v chromedriver >/dev/null && { command -v chromium || command -v google-chrome; } >/dev/null; then :; \
@@ -81,6 +81,7 @@ bench: $(READY)  ## Measure the speed of this machine
 golden: $(READY)  ## Rewrite the golden playthroughs; read the diff
 	$(BIN)/python tests/golden.py
 	$(BIN)/python tests/golden_trees.py
+	$(BIN)/python tests/golden_views.py
 
 clean:  ## Remove the virtual environment and what was built
 	rm -rf $(VENV) dist docs/reference/generated

@@ -10,6 +10,8 @@ from hypothesis import HealthCheck, settings
 
 import dicent.games
 
+from .browsing import Browser
+
 with contextlib.suppress(ModuleNotFoundError):  # torch is missing: tests without networks do not need it
     import torch
 
@@ -86,3 +88,19 @@ def edited(tmp_path: Path) -> Edit:
         return path
 
     return edit
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    browser = Browser()
+    yield browser
+    browser.driver.quit()
+
+
+@pytest.fixture
+def browser(chromium: Browser) -> Iterator[Browser]:
+    """Reset the browser before each test; fail if the console has errors after it."""
+    chromium.driver.get_log("browser")
+    chromium.look()
+    yield chromium
+    assert chromium.complaints() == []

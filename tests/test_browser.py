@@ -13,6 +13,7 @@ pytestmark = pytest.mark.skipif(missing() is not None, reason=missing() or "")
 ALL = os.environ.get("DICENT_BROWSER") == "all"  # `make browser` asks for all; otherwise the quick ones run
 
 FEW = "AB3/C4/5/4c/3ba 1 -"  # few pieces, far from each other
+TURN = "-b----E-C---eE---c-e----B- 1 31"  # a turn of backgammon
 WON = "1c3/5/5/3A1/5 1 2"  # d2e1 wins for MAX; no other move does
 # MAX misses the win, and MIN wins.
 BLUNDER = {
@@ -49,22 +50,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     server = Server(folder)
     yield server
     server.kill()
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    browser = Browser()
-    yield browser
-    browser.driver.quit()
-
-
-@pytest.fixture
-def browser(chromium: Browser) -> Iterator[Browser]:
-    """Reset the browser before each test; fail if the console has errors after it."""
-    chromium.driver.get_log("browser")
-    chromium.look()
-    yield chromium
-    assert chromium.complaints() == []
 
 
 def play_on(browser: Browser) -> None:
@@ -322,6 +307,9 @@ def views(server: Server) -> dict[str, str]:
     return {
         ".form": "#/play",
         ".cell.movable": f"#/play/{game}",
+        ".point-up.movable": f"#/play/{server.begin('backgammon', position=TURN)}",
+        ".cell.track": f"#/play/{server.begin('pig')}",
+        ".cell.tray": "#/analyse?game=ur",
         ".rolls li": "#/analyse?game=ewn&position=AB3/C4/5/4c/3ba+1+2",
         ".mistakes button": f"#/review/{review}",
         ".game-row": "#/library",

@@ -23,6 +23,8 @@ TAKES = "s[LEFT] -= a + 1"
 CHANCES = "p[o] = 1 / 6"
 BEFORE_TEXT = "def format_state(s):"
 PARSES = "def parse_state(text, s):"
+PATHS = "def action_paths(s, a):\n    return {}\n\n\ndef view(s):"
+NEGATIVE = "return Board((*places, *labels), (Stack(0, MAX, -1),)"
 
 NUMPY = ("from dicent.game", "import numpy as np\n\nfrom dicent.game")
 COUNTER = (
@@ -273,9 +275,28 @@ def test_two_states_must_not_share_a_text(edited: Edit) -> None:
     ],
     ids=["type", "size", "raises"],
 )
-def test_views_must_fit_the_board(edited: Edit, old: str, new: str, problem: str) -> None:
+def test_views_must_fit_the_grid(edited: Edit, old: str, new: str, problem: str) -> None:
     message = breach(edited("tic_tac_toe", (old, new)))
     assert message.startswith("view: ")
+    assert problem in message
+
+
+@pytest.mark.parametrize(
+    ("function", "problem", "old", "new"),
+    [
+        ("view", "the shape 'pipe', not one of cell, ", '"track", f', '"pipe", f'),
+        ("view", "the capacity 0, not 1 or more", "capacity=TARGET", "capacity=0"),
+        ("view", "place -1; places are 0 to 3", "Stack(i, player, score)", "Stack(-1, player, score)"),
+        ("view", "no count of 0 or more", "return Board((*places, *labels), filled", NEGATIVE),
+        ("action_paths", "not a tuple of ways", "def view(s):", PATHS.format("[]")),
+        ("action_paths", "(0, 9) does not lead", "def view(s):", PATHS.format("(((0, 9),),)")),
+        ("action_paths", "raised TypeError", "def view(s):", PATHS.format("a + ()")),
+    ],
+    ids=["shape", "capacity", "place", "count", "ways", "hop", "raises"],
+)
+def test_boards_must_make_sense(edited: Edit, function: str, problem: str, old: str, new: str) -> None:
+    message = breach(edited("pig", (old, new)))
+    assert message.startswith(f"{function}: ")
     assert problem in message
 
 

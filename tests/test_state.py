@@ -11,6 +11,7 @@ import pytest
 import dicent
 from dicent import CHANCE, MAX, MIN
 from dicent.errors import ContractError, GameError, IllegalActionError, IllegalOutcomeError, PositionError
+from dicent.game import View
 
 NAMES = dicent.game_names()
 EXPORTED = [
@@ -287,7 +288,7 @@ def test_errors_are_value_errors_with_one_parent() -> None:
 def test_views_show_the_pieces_of_the_text(name: str) -> None:
     for state in random_states(name, 6):
         view = state.game.view(state)
-        if view is None:
+        if not isinstance(view, View):  # no grid: see test_views.py
             continue
         owners = [piece.owner for piece in view.pieces]
         board = str(state).split()[0]

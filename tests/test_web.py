@@ -68,35 +68,52 @@ def test_position_describes_board_and_actions(client: httpx.Client) -> None:
     asked = {"game": "ewn", "position": "ABC2/DE3/F3f/3de/2abc 1 2"}
     position = client.get("/api/position", params=asked).json()
     assert (position["to_play"], position["result"], position["ply"]) == ("MAX", None, 0)
-    assert position["view"]["die"] == "2"
-    assert {"row": 0, "column": 1, "label": "2", "owner": "MAX"} in position["view"]["pieces"]
-    assert position["view"]["marked"] == [[0, 0], [4, 4]]
+    view = position["view"]
+    assert view["dice"] == ["2"]
+    assert {"place": 1, "label": "2", "owner": "MAX", "count": 1} in view["stacks"]
+    assert [i for i, place in enumerate(view["places"]) if place["marked"]] == [0, 24]
+    assert view["grid"]["column_names"] == list("abcde")
     assert position["actions"] == [  # the first captures a piece of the same side
-        {"text": "b5c5", "from": [0, 1], "to": [0, 2]},
-        {"text": "b5b4", "from": [0, 1], "to": [1, 1]},
-        {"text": "b5c4", "from": [0, 1], "to": [1, 2]},
+        {"text": "b5c5", "paths": [[[1, 2]]]},
+        {"text": "b5b4", "paths": [[[1, 6]]]},
+        {"text": "b5c4", "paths": [[[1, 7]]]},
     ]
     after = post(client, "/api/position", **asked, step="b5c4")
     assert (after["position"], after["to_play"]) == ("A1C2/DEB2/F3f/3de/2abc 2 -", "CHANCE")
     assert (after["roller"], position["roller"]) == ("MIN", None)
-    assert after["outcomes"][5] == {"text": "6", "p": pytest.approx(1 / 6)}
+    assert after["outcomes"][5] == {"text": "6", "p": pytest.approx(1 / 6), "dice": ["6"]}
 
 
 @pytest.mark.parametrize(
-    ("game", "position", "text", "cells"),
+    ("game", "position", "text", "paths"),
     [
-        ("ewn:hole=true", "ABC2/DEF2/5/3de/2abc 1 6", "c4c3", ([1, 2], [2, 2])),  # into the hole
-        ("ewn:setup=alternate", "5/5/5/5/5 1 @", "A@a5", (None, [0, 0])),
-        ("tic-tac-toe", ".../.../... 1", "b3", (None, [0, 1])),
-        ("dice-nim", "9 1 2", "2", (None, None)),
+        ("ewn:hole=true", "ABC2/DEF2/5/3de/2abc 1 6", "c4c3", [[[7, 12]]]),  # into the hole
+        ("ewn:setup=alternate", "5/5/5/5/5 1 @", "A@a5", [[[None, 0]]]),
+        ("tic-tac-toe", ".../.../... 1", "b3", [[[None, 1]]]),
+        ("dice-nim", "9 1 2", "2", []),
+        ("pig", "35 20 8 1 -", "roll", []),
+        ("backgammon", "-b----E-C---eE---c-e----B- 1 31", "8/5 6/5", [[[8, 5], [6, 5]]]),
+        ("backgammon", "-b----E-C---eE---c-e----B- 2 31", "8/5 6/5", [[[17, 20], [19, 20]]]),
     ],
 )
-def test_actions_have_their_squares(
-    client: httpx.Client, game: str, position: str, text: str, cells: Any
+def test_actions_have_their_paths(
+    client: httpx.Client, game: str, position: str, text: str, paths: Any
 ) -> None:
     answer = client.get("/api/position", params={"game": game, "position": position}).json()
     [action] = [action for action in answer["actions"] if action["text"] == text]
-    assert (action["from"], action["to"]) == cells
+    assert action["paths"] == paths
+
+
+def test_boards_that_are_no_grid_are_described(client: httpx.Client) -> None:
+    asked = {"game": "backgammon", "position": "-b----E-C---eE---c-e----B- 1 31"}
+    view = client.get("/api/position", params=asked).json()["view"]
+    assert (view["grid"], view["dice"], view["bottom"]) == (None, ["3", "1"], "MAX")
+    assert view["places"][24]["shape"] == "point-down"
+    assert {"place": 24, "owner": "MAX", "count": 2, "label": ""} in view["stacks"]
+    game = begin(client, game="backgammon", players={"MAX": "human", "MIN": "human"})
+    game = post(client, f"/api/games/{game['id']}/roll", at=0)
+    [past] = game["history"]
+    assert past["dice"] == list(past["step"].split(":")[1])
 
 
 def test_position_by_seed_and_by_fen(client: httpx.Client) -> None:

@@ -5,19 +5,21 @@ from rich.markup import escape
 from rich.panel import Panel
 from rich.text import Text
 
+from dicent.draw.canvas import MARK, STYLES, canvas
 from dicent.game.game import NAMES, State
 from dicent.game.rollouts import Rollouts
 from dicent.game.view import View
 from dicent.kernels.constants import CHANCE, MAX, MIN
 
-STYLES = {MAX: "bold white on red", MIN: "bold white on blue", CHANCE: "bold"}
-MARK = "bright_black"
+MOST_ACTIONS = 40  # that a panel lists
 
 
 def picture(state: State) -> Text:
     """Return the board, or the position's text if the game describes no board."""
     view = state.game.view(state)
-    return Text(str(state), "bold") if view is None else _grid(view)
+    if view is None:
+        return Text(str(state), "bold")
+    return _grid(view) if isinstance(view, View) else canvas(view)
 
 
 def _grid(view: View) -> Text:
@@ -44,8 +46,8 @@ def _grid(view: View) -> Text:
     return text
 
 
-def status(state: State) -> Text:
-    """Return the player to move and the possible moves, in a line or two."""
+def status(state: State, most: int | None = None) -> Text:
+    """Return the player to move and the possible moves, `most` of them, in a line or two."""
     game = state.game
     if state.result is not None:
         winner = {1: MAX, -1: MIN}.get(state.result)
@@ -54,9 +56,11 @@ def status(state: State) -> Text:
         return Text.assemble((f" {NAMES[winner]} ", STYLES[winner]), " has won")
     if state.to_play == CHANCE:
         return Text.assemble("chance is to play\n", (_chances(state), "bold"))
-    view = game.view(state)
-    die = f" rolled {view.die}:" if view is not None and view.die else ""
-    actions = "  ".join(game.format_action(state, a) for a in state.legal_actions)
+    shown = game.board(state)
+    die = f" rolled {' '.join(shown.dice)}:" if shown is not None and shown.dice else ""
+    actions = "  ".join(game.format_action(state, a) for a in state.legal_actions[:most])
+    if most is not None and len(state.legal_actions) > most:
+        actions += f"  and {len(state.legal_actions) - most} more"
     return Text.assemble(
         (f" {NAMES[state.to_play]} ", STYLES[state.to_play]), f"{die} to move\n", (actions, "bold")
     )
@@ -72,7 +76,7 @@ def _chances(state: State) -> str:
 
 def board(state: State, note: str = "") -> RenderableType:
     """Return a panel with the board, its text and the possible moves."""
-    lines: list[RenderableType] = [picture(state), Text(""), status(state)]
+    lines: list[RenderableType] = [picture(state), Text(""), status(state, MOST_ACTIONS)]
     if note:
         lines.append(Text(note, "dim"))
     return Panel(

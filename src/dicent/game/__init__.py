@@ -3,7 +3,7 @@
 Game modules import from this package. Everything else imports from the submodules.
 """
 
-from dicent.game.contract import CHANCE, MAX, MIN, ONGOING, Piece, View, draw, option
+from dicent.game.contract import CHANCE, MAX, MIN, ONGOING, Board, Piece, Place, Stack, View, draw, option
 from dicent.game.game import Cells, Game, State, Symmetry
 
 __all__ = [
@@ -11,9 +11,12 @@ __all__ = [
     "MAX",
     "MIN",
     "ONGOING",
+    "Board",
     "Cells",
     "Game",
     "Piece",
+    "Place",
+    "Stack",
     "State",
     "Symmetry",
     "View",

@@ -19,7 +19,7 @@ from dicent.game.checked_rules import CheckedRules, RuleOutputs, describe
 from dicent.game.game import NAMES, Cells, Game, State
 from dicent.game.registry import make, ways_to_show
 from dicent.game.rollouts import MAX_STEPS, rollouts
-from dicent.game.view import View
+from dicent.game.view import find_fault, find_path_fault
 from dicent.kernels import rule_outputs as rule_outputs_kernels
 from dicent.kernels.constants import CHANCE, CHOICE, ONGOING
 from dicent.kernels.generator import draw, open_stream
@@ -170,12 +170,20 @@ def _check_view(game: Game, state: State) -> None:
         view = game.view(state)
     except Exception as error:
         raise ContractError(f"view: raised {type(error).__name__}: {error}, at position {state}") from error
-    if view is None:
+    fault = None if view is None else find_fault(view)
+    if fault is not None:
+        raise ContractError(f"view: {fault}, at position {state}")
+    board = game.board(state)
+    if board is None:
         return
-    if not isinstance(view, View):
-        raise ContractError(f"view: returned a {type(view).__name__}, not a View, at position {state}")
-    if not all(0 <= p.row < view.rows and 0 <= p.column < view.columns for p in view.pieces):
-        raise ContractError(f"view: a piece stands outside the board, at position {state}")
+    for action in state.legal_actions:
+        try:
+            fault = find_path_fault(board, game.action_paths(state, action))
+        except Exception as error:
+            fault = f"raised {type(error).__name__}: {error}"
+        if fault is not None:
+            text = game.format_action(state, action)
+            raise ContractError(f"action_paths: {fault}, for the action {text} at position {state}")
 
 
 def _check_planes(game: Game) -> None:

@@ -18,12 +18,24 @@ from typing import TypeVar
 import numpy as np
 
 from dicent.errors import GameError
-from dicent.game.view import Piece, View
+from dicent.game.view import Board, Piece, Place, Stack, View
 from dicent.kernels import defaults, generator
 from dicent.kernels.constants import CHANCE, MAX, MIN, ONGOING
 from dicent.kernels.generator import draw
 
-__all__ = ["CHANCE", "MAX", "MIN", "ONGOING", "Piece", "View", "draw", "option"]
+__all__ = [
+    "CHANCE",
+    "MAX",
+    "MIN",
+    "ONGOING",
+    "Board",
+    "Piece",
+    "Place",
+    "Stack",
+    "View",
+    "draw",
+    "option",
+]
 
 # Native functions: name and parameters. A game without chance leaves out the two about outcomes.
 REQUIRED = {
@@ -50,6 +62,7 @@ TEXT = {
     "format_action": ("s", "a"),
     "format_outcome": ("s", "o"),
     "view": ("s",),
+    "action_paths": ("s", "a"),
 }
 
 # Constants: name and default; None marks the ones that a game must state itself.

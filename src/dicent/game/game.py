@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from dicent.errors import IllegalActionError, IllegalOutcomeError, PositionError
 from dicent.game.contract import Option, Rules, Value, load_rules
-from dicent.game.view import View
+from dicent.game.view import Board, View, as_board
+from dicent.game.view import Path as ActionPath
 from dicent.kernels.constants import CHANCE, DEAL, MAX, MIN, ONGOING
 from dicent.kernels.generator import open_stream
 
@@ -148,10 +149,20 @@ class Game:
                 return outcome
         raise IllegalOutcomeError(f"{text!r} is no outcome at {state}. {state.describe_outcomes()}")
 
-    def view(self, state: "State") -> View | None:
-        """Return the board to draw, or None if the game describes none."""
+    def view(self, state: "State") -> View | Board | None:
+        """Return what the game shows, a grid or a board, or None if it shows nothing."""
         function = getattr(self.rules.module, "view", None)
         return None if function is None else function(state.cells)
+
+    def board(self, state: "State") -> Board | None:
+        """Return the board to draw, also for a game that shows a grid; None if it shows nothing."""
+        view = self.view(state)
+        return None if view is None else as_board(view)
+
+    def action_paths(self, state: "State", action: int) -> tuple[ActionPath, ...] | None:
+        """Return the ways to play an action by hops between places, or None if the game does not say."""
+        function = getattr(self.rules.module, "action_paths", None)
+        return None if function is None else function(state.cells, action)
 
     def _function(self, name: str, default: Callable[..., Any]) -> Callable[..., Any]:
         function: Callable[..., Any] = getattr(self.rules.module, name, default)

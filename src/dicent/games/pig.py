@@ -6,7 +6,7 @@ turn with nothing. Holding adds the total to the player's score. The first to re
 
 import numpy as np
 
-from dicent.game import CHANCE, MAX, MIN, ONGOING, option
+from dicent.game import CHANCE, MAX, MIN, ONGOING, Board, Place, Stack, option
 
 NAME = "pig"
 TARGET = option("target", 100, help="points that win, 2 to 10000")
@@ -157,3 +157,16 @@ def format_action(s, a):
 
 def format_outcome(s, o):
     return str(o + 1)
+
+
+def view(s):
+    """Return a track for each score; the turn's total lies ahead of the mover's."""
+    places, stacks, labels = [], [], []
+    for i, (player, name) in enumerate(((MAX, "MAX"), (MIN, "MIN"))):
+        score, turn = int(s[i]), int(s[TURN]) if s[MOVER] == player else 0
+        places.append(Place(0, 2 * i + 1, 10, 0.8, "track", f"{name}'s score", capacity=TARGET))
+        stacks += [Stack(i, player, score), Stack(i, CHANCE, turn)]
+        text = f"{name} {score}" + (f" + {turn}" if turn else "")
+        labels.append(Place(0, 2 * i, 10, 0.9, "label", text=text))
+    filled = tuple(stack for stack in stacks if stack.count)
+    return Board((*places, *labels), filled, caption=f"{TARGET} points win")

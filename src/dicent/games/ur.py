@@ -7,7 +7,7 @@ rules are those of Irving Finkel.
 
 import numpy as np
 
-from dicent.game import CHANCE, MAX, MIN, ONGOING, Piece, View, option
+from dicent.game import CHANCE, MAX, MIN, ONGOING, Board, Place, Stack, option
 
 NAME = "ur"
 RULES = option(
@@ -262,18 +262,32 @@ def format_outcome(s, o):
 
 
 def view(s):
-    pieces = [
-        Piece(int(ROW[cell]), int(COLUMN[cell]), "●", int(s[cell]))
-        for cell in range(NUM_CELLS)
-        if s[cell] != 0
+    on_board = [int((s[:NUM_CELLS] == player).sum()) for player in (MAX, MIN)]
+    stacks = [Stack(cell, int(s[cell])) for cell in range(NUM_CELLS) if s[cell] != 0]
+    for side, player in enumerate((MAX, MIN)):
+        in_hand = int(s[HAND + side])
+        stacks.append(Stack(WAITING + side, player, in_hand))
+        stacks.append(Stack(HOME + side, player, PIECES - in_hand - on_board[side]))
+    dice = () if s[DIE] == TO_ROLL else (str(s[DIE]),)
+    return Board(PLACES, tuple(stack for stack in stacks if stack.count), dice)
+
+
+def _places():
+    """Return the cells, a tray of waiting pieces and one of those at home for each player, and names."""
+    left, top, low = 0.4, 0.8, 0.57  # the margin of the rows' names; where the rows begin; a tray's height
+    cells = []
+    for cell, (r, c) in enumerate(CELLS):
+        rosette = (r, c) in ROSETTES
+        cells.append(Place(left + c, top + r, 1, 1, "cell", square(cell), "✽" if rosette else "", rosette))
+    trays = [
+        Place(left + x, y, 4, low, "tray", f"{player}'s pieces {word}", word)
+        for x, word in ((0, "waiting"), (4, "home"))
+        for player, y in (("MAX", 0), ("MIN", 4.5))
     ]
-    return View(
-        rows=ROWS,
-        columns=COLUMNS,
-        pieces=tuple(pieces),
-        die="" if s[DIE] == TO_ROLL else str(s[DIE]),
-        marked=ROSETTES,
-        row_names=tuple("abc"),
-        column_names=tuple("12345678"),
-        caption=f"in hand: {s[HAND]} and {s[HAND + 1]}",
-    )
+    rows = [Place(0, top + r, left, 1, "label", text=name) for r, name in enumerate("abc")]
+    columns = [Place(left + c, top + ROWS, 1, 0.5, "label", text=str(c + 1)) for c in range(COLUMNS)]
+    return (*cells, *trays, *rows, *columns)
+
+
+WAITING, HOME = NUM_CELLS, NUM_CELLS + 2  # places of MAX, then of MIN
+PLACES = _places()

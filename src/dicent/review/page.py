@@ -5,10 +5,12 @@ from __future__ import annotations
 import html
 
 from dicent.draw.charts import page
+from dicent.draw.paths import action_paths
 from dicent.draw.svg import STYLE as BOARD_STYLE
-from dicent.draw.svg import Arrow, board_svg, move_cells
+from dicent.draw.svg import Arrow, board_svg
 from dicent.game import Game
 from dicent.game.registry import make_installed
+from dicent.game.view import as_board
 from dicent.review.review import MISTAKE, Moment, Review
 
 WIDTH, HEIGHT, LEFT, BOTTOM = 640, 220, 44, 24
@@ -18,7 +20,7 @@ STYLE = (
     BOARD_STYLE
     + """
 .verdict { font-size: 1.1rem; color: var(--ink); margin: 1rem 0 1.4rem; }
-.mistake { display: grid; grid-template-columns: minmax(10rem, 15rem) 1fr; gap: 1.2rem; align-items: center;
+.mistake { display: grid; grid-template-columns: minmax(10rem, 20rem) 1fr; gap: 1.2rem; align-items: center;
            padding: 1.1rem 0; border-top: 1px solid var(--line); }
 .mistake h3 { margin: 0 0 .3rem; font-size: 1rem; } .mistake p { margin: .15rem 0; }
 @media (max-width: 32rem) { .mistake { grid-template-columns: 1fr; } }
@@ -111,13 +113,13 @@ def _mistake(i: int, moment: Moment, game: Game) -> str:
     state = game.parse(moment.before)
     view, arrows = game.view(state), []
     for text, good in ((moment.step, False), (moment.best or moment.step, True)):
-        origin, to = move_cells(state, game.parse_action(state, text))
-        if to is not None:
-            arrows.append(Arrow(origin, to, good))
+        for path in action_paths(state, game.parse_action(state, text))[:1]:
+            arrows += [Arrow(origin, to, good) for origin, to in path]
     board = f"<p>{html.escape(moment.before)}</p>"
     if view is not None:
         board = board_svg(view, arrows, f"{moment.before}: {_played(moment)}")
-    die = f", rolled {html.escape(view.die)}" if view is not None and view.die else ""
+    dice = "" if view is None else " ".join(as_board(view).dice)
+    die = f", rolled {html.escape(dice)}" if dice else ""
     ink = "max-ink" if moment.player == "MAX" else "min-ink"
     sign = 1 if moment.player == "MAX" else -1
     played, best = ((w if sign > 0 else 1 - w) for w in (moment.win, moment.best_win or 0.0))

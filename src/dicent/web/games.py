@@ -22,7 +22,7 @@ from dicent.play.notation import parse_position
 from dicent.play.player import Player
 from dicent.play.strengths import STRENGTHS, strength_player
 from dicent.review.reviewer import Reviewer, reviewer_for
-from dicent.web.positions import TURNS, apply_text, describe_position, game_named
+from dicent.web.positions import TURNS, apply_text, describe_position, game_named, shown_dice
 from dicent.web.problems import DECLARED, ProblemError, about
 from dicent.web.schemas import (
     AtRequest,
@@ -85,8 +85,10 @@ class OpenGame:
         """Describe the game with its position and history."""
         saved, plies = self.saved, sum(not state.is_chance for state in self.states[:-1])
         history = [
-            PlayedStep(step=step, player=TURNS[before.to_play], position=after)
-            for step, before, after in zip(saved.steps, self.states, self.texts[1:], strict=False)
+            PlayedStep(step=step, player=TURNS[before.to_play], position=text, dice=shown_dice(after))
+            for step, before, after, text in zip(
+                saved.steps, self.states, self.states[1:], self.texts[1:], strict=False
+            )
         ]
         return PlayedGame(
             id=saved.id,

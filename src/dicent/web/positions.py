@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from functools import lru_cache
 from typing import Annotated, cast
 
 from fastapi import APIRouter, Query
 
 import dicent
-from dicent.draw.svg import move_cells
+from dicent.draw.paths import action_paths
 from dicent.errors import GameError
 from dicent.game import Game, State
 from dicent.game.registry import game_names, make
-from dicent.game.view import View
+from dicent.game.view import Board as GameBoard
+from dicent.game.view import View, as_board
 from dicent.kernels.constants import CHANCE, MAX, MIN
 from dicent.library.library import Result
 from dicent.play.notation import formats, parse_position
@@ -25,12 +27,14 @@ from dicent.web.schemas import (
     GameInfo,
     GameOption,
     GameText,
+    Grid,
     Info,
     Outcome,
-    Piece,
+    Place,
     Position,
     PositionText,
     Side,
+    Stack,
     StepRequest,
     StrengthInfo,
     Turn,
@@ -63,11 +67,12 @@ def apply_text(state: State, step: str) -> State:
 def describe_position(state: State, ply: int = 0) -> Position:
     """Describe a position with its board and everything that may happen next."""
     game, view = state.game, state.game.view(state)
-    actions = []
-    for action in state.legal_actions:
-        origin, to = move_cells(state, action)
-        text = game.format_action(state, action)
-        actions.append(Action.model_validate({"text": text, "from": origin, "to": to}))
+    actions = [
+        Action(
+            text=game.format_action(state, action), paths=[list(path) for path in action_paths(state, action)]
+        )
+        for action in state.legal_actions
+    ]
     return Position(
         game=game.name,
         position=str(state),
@@ -77,23 +82,43 @@ def describe_position(state: State, ply: int = 0) -> Position:
         ply=ply,
         view=None if view is None else _describe_board(view),
         actions=actions,
-        outcomes=[Outcome(text=game.format_outcome(state, o), p=p) for o, p in state.outcomes],
+        outcomes=[
+            Outcome(text=game.format_outcome(state, o), p=p, dice=shown_dice(state.apply_outcome(o)))
+            for o, p in state.outcomes
+        ],
     )
 
 
-def _describe_board(view: View) -> Board:
+def shown_dice(state: State) -> list[str]:
+    """Return what the dice beside the board show."""
+    board = state.game.board(state)
+    return [] if board is None else list(board.dice)
+
+
+def _describe_board(view: View | GameBoard) -> Board:
+    board = as_board(view)
     return Board(
+        width=board.width,
+        height=board.height,
+        places=[Place.model_validate(asdict(place)) for place in board.places],
+        stacks=[
+            Stack(place=stack.place, owner=SIDES[stack.owner], count=stack.count, label=stack.label)
+            for stack in board.stacks
+            if stack.count
+        ],
+        dice=list(board.dice),
+        grid=_describe_grid(view) if isinstance(view, View) else None,
+        caption=board.caption,
+        bottom="MAX" if board.bottom == MAX else "MIN",
+    )
+
+
+def _describe_grid(view: View) -> Grid:
+    return Grid(
         rows=view.rows,
         columns=view.columns,
-        pieces=[
-            Piece(row=int(p.row), column=int(p.column), label=p.label, owner=SIDES[p.owner])
-            for p in view.pieces
-        ],
-        die=view.die,
-        marked=[(int(row), int(column)) for row, column in view.marked],
         row_names=list(view.row_names),
         column_names=list(view.column_names),
-        caption=view.caption,
     )
 
 

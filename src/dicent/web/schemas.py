@@ -10,7 +10,7 @@ from dicent.library.library import Dice, Ended, Result
 
 Side = Literal["MAX", "MIN"]
 Turn = Literal["MAX", "MIN", "CHANCE"]
-Cell = tuple[int, int]  # row and column, from the top left
+Hop = tuple[int | None, int]  # from a place to a place, by their indexes; from None a piece is placed
 
 GameText = Annotated[str, Field(max_length=200, description="The text that names a game.")]
 PositionText = Annotated[str, Field(max_length=2000, description="A position's text; empty: a start.")]
@@ -34,42 +34,64 @@ class Problem(BaseModel):
 # Positions
 
 
-class Piece(BaseModel):
-    """A piece on a square."""
+class Place(BaseModel):
+    """A place of a board: its top left corner and size in units, and how it is drawn."""
 
-    row: int
-    column: int
-    label: str
+    x: float
+    y: float
+    width: float
+    height: float
+    shape: Literal["cell", "point-up", "point-down", "bar", "tray", "bowl", "track", "label"]
+    name: str
+    text: str
+    marked: bool
+    capacity: int
+
+
+class Stack(BaseModel):
+    """Equal pieces on a place, which is given by its index."""
+
+    place: int
     owner: Side | None
+    count: int
+    label: str
+
+
+class Grid(BaseModel):
+    """The rows and columns of a board whose places are the cells of a grid, row by row."""
+
+    rows: int
+    columns: int
+    row_names: list[str]
+    column_names: list[str]
 
 
 class Board(BaseModel):
     """The board as it is drawn."""
 
-    rows: int
-    columns: int
-    pieces: list[Piece]
-    die: str
-    marked: list[Cell]
-    row_names: list[str]
-    column_names: list[str]
+    width: float
+    height: float
+    places: list[Place]
+    stacks: list[Stack]
+    dice: list[str]
+    grid: Grid | None
     caption: str
+    bottom: Side  # the player below the board
 
 
 class Action(BaseModel):
-    """A legal action, with the squares it leads from and to if the board shows them."""
+    """A legal action with the ways to play it on the board, each a list of hops from place to place."""
 
-    model_config = ConfigDict(populate_by_name=True)
     text: str
-    origin: Cell | None = Field(alias="from")
-    to: Cell | None
+    paths: list[list[Hop]]  # the first one is to be drawn; none if the board does not show the action
 
 
 class Outcome(BaseModel):
-    """An outcome of chance."""
+    """An outcome of chance, with what the dice show after it if the board shows them."""
 
     text: str
     p: float
+    dice: list[str]
 
 
 class Position(BaseModel):
@@ -121,11 +143,12 @@ class NewGame(Request):
 
 
 class PlayedStep(BaseModel):
-    """A played step, its player, and the position after it."""
+    """A played step, its player, the position after it, and what the dice show then."""
 
     step: str
     player: Turn
     position: str
+    dice: list[str]
 
 
 class Summary(BaseModel):

@@ -9,6 +9,7 @@ import numpy as np
 
 from dicent.game import CHANCE, MAX, MIN, ONGOING, option
 from dicent.games.backgammon import text
+from dicent.games.backgammon import view as picture
 
 NAME = "backgammon"
 VARIANT = option("variant", "standard", ("standard", "hyper"), "fifteen checkers (standard) or three (hyper)")
@@ -348,7 +349,7 @@ def symmetry_action(s, k, a):
     return a
 
 
-# Text, in plain Python.
+# Text and view, in plain Python.
 
 
 def format_state(s):
@@ -363,7 +364,8 @@ def parse_state(written, s):
         raise ValueError("the game is over, so there is no opening roll")
 
 
-def format_action(s, a):
+def moves_of(s, a):
+    """Return the moves of a turn as (from, to, hits) by the mover's own points, and the dice they use."""
     first, second = int(s[HIGH]), int(s[LOW])
     if first != second and a >= SMALL_FIRST:
         a, first, second = a - SMALL_FIRST, second, first
@@ -374,7 +376,11 @@ def format_action(s, a):
         on_bar = before - (1 if source == BAR else 0)
         moves.append((source, max(OFF, source - die), int(board[ON_BAR : ON_BAR + 2].sum()) > on_bar))
         a, die = a // BASE, second
-    return text.format_turn(moves)
+    return moves, (first, second)
+
+
+def format_action(s, a):
+    return text.format_turn(moves_of(s, a)[0])
 
 
 def format_outcome(s, o):
@@ -382,3 +388,12 @@ def format_outcome(s, o):
         high, low = OPENING[o % 15]
         return f"{'MAX' if o < 15 else 'MIN'}:{high}{low}"
     return f"{ROLLS[o, 0]}{ROLLS[o, 1]}"
+
+
+def view(s):
+    dice = int(s[HIGH]), int(s[LOW])
+    return picture.board_of(s[:POINTS], s[ON_BAR:BORNE_OFF], s[BORNE_OFF:MOVER], int(s[MOVER]), dice)
+
+
+def action_paths(s, a):
+    return picture.paths_of(*moves_of(s, a), int(s[MOVER]), s[:POINTS])

@@ -6,7 +6,7 @@ Columns are a to e from the left, rows 5 to 1 from the top.
 
 from __future__ import annotations
 
-from dicent.game import MAX, MIN, State
+from dicent.game import MAX, MIN, State, View
 from dicent.games.ewn.variant import SIZE
 
 COLUMNS = "abcde"
@@ -18,7 +18,7 @@ Stones = dict[tuple[int, int], str]  # the square of each side's stones, by thei
 def stones_of(state: State) -> Stones:
     """Return the square of each stone."""
     view = state.game.view(state)
-    assert view is not None
+    assert isinstance(view, View)
     return {
         (piece.owner, int(piece.label)): SQUARES[piece.row * SIZE + piece.column] for piece in view.pieces
     }
@@ -42,7 +42,7 @@ def position_text(stones: Stones, mover: int, die: int | None) -> str:
 def die_of(state: State) -> int | None:
     """Return the number on the die, or None before the roll."""
     view = state.game.view(state)
-    assert view is not None
+    assert isinstance(view, View)
     return int(view.die) if view.die else None
 
 

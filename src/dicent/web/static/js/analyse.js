@@ -10,6 +10,7 @@ import { analyseLink } from "./links.js";
 import { Icon, Message, PlainPosition, useLoaded, WinBar } from "./parts.js";
 import { afterStep, getArrows, getPosition, getStart } from "./positions.js";
 import { SetUp } from "./setup_panel.js";
+import { useTurn } from "./turn.js";
 import { COLOUR, count, percent, points, resultText } from "./words.js";
 
 /** @typedef {import("./types.js").Analysis} Analysis */
@@ -17,6 +18,8 @@ import { COLOUR, count, percent, points, resultText } from "./words.js";
 /** @typedef {import("./types.js").Position} Position */
 
 const TIME = 30; // seconds until an analysis stops and "Continue" is offered
+/** @type {import("./types.js").Action[]} */
+const NONE = [];
 
 /** @param {{query: URLSearchParams}} props */
 export function Analyse({ query }) {
@@ -59,7 +62,7 @@ export function Analyse({ query }) {
     if (!here || !shown) return setArrows([]);
     const pv = shown.pv.length ? shown.pv : [shown.action];
     getArrows(game, text, chosen ? pv.slice(0, 7) : pv.slice(0, 1)).then(
-      (found) => alive && setArrows(found.map((arrow, i) => ({ ...arrow, kind: i || chosen ? `pv ${arrow.kind}` : "best", label: chosen && found.length > 1 ? String(i + 1) : "" }))),
+      (found) => alive && setArrows(found.map((arrow) => ({ ...arrow, kind: chosen ? `pv ${arrow.kind}` : "best", label: chosen && found.some((one) => one.label !== "1") ? arrow.label : "" }))),
       () => {},
     );
     return () => void (alive = false);
@@ -76,6 +79,7 @@ export function Analyse({ query }) {
       setProblem(e.message);
     }
   }
+  const turn = useTurn(here, here?.actions ?? NONE, step);
   function submit(/** @type {Event} */ event) {
     event.preventDefault();
     setEditing(false);
@@ -91,13 +95,14 @@ export function Analyse({ query }) {
   return html`<div class="page two analyse">
     <div class="board-side">
       ${here?.view
-        ? html`<${Board} view=${here.view} actions=${here.actions} onAction=${(/** @type {any} */ action) => step(action.text)} arrows=${arrows}
+        ? html`<${Board} view=${turn.view ?? here.view} moves=${turn.moves} onMove=${turn.move} undo=${turn.undo} arrows=${turn.undo ? [] : arrows}
             label=${`Board, ${turnText(here)}`} />`
         : here ? html`<${PlainPosition} text=${here.position} />` : html`<div class="no-board"></div>`}
       <${WinBar} win=${win} exact=${analysis?.proved || here?.result !== null} />
       <div class="under-board">
         <p class="status">${here ? turnText(here) : "No position"}</p>
-        ${here && here.outcomes.length > 0 && html`<${Faces} faces=${here.outcomes.map((one) => one.text)} onChoose=${step} label="Roll" />`}
+        ${turn.undo && html`<button type="button" class="quiet" onClick=${turn.undo}>Undo</button>`}
+        ${here && here.outcomes.length > 0 && html`<${Faces} rolls=${here.outcomes} onChoose=${step} label="Roll" />`}
       </div>
     </div>
     <div class="side">
@@ -114,7 +119,7 @@ export function Analyse({ query }) {
         </label>
         <div class="buttons">
           <button class="quiet">Show</button>
-          <button type="button" class="quiet" disabled=${!position?.view} onClick=${() => setEditing(true)}>Set up board</button>
+          <button type="button" class="quiet" disabled=${!position?.view?.grid} onClick=${() => setEditing(true)}>Set up board</button>
           <a class="button quiet" href=${`#/analyse?game=${encodeURIComponent(game)}`} onClick=${(/** @type {Event} */ e) => { e.preventDefault(); getStart(game).then((start) => go(start.position)); }}>Start position</a>
         </div>
       </form>
@@ -147,7 +152,7 @@ function gameNames(info, game) {
 function turnText(position) {
   if (position.result !== null) return resultText(position.result);
   if (position.to_play === "CHANCE") return `${COLOUR[position.roller ?? "CHANCE"]} to roll`;
-  return `${COLOUR[position.to_play ?? ""]} to move${position.view?.die ? `, die ${position.view.die}` : ""}`;
+  return `${COLOUR[position.to_play ?? ""]} to move${position.view?.dice.length ? `, ${position.view.dice.length > 1 ? "dice" : "die"} ${position.view.dice.join(" ")}` : ""}`;
 }
 
 /** @param {Analysis|null} analysis @param {boolean} open @param {boolean} running */
@@ -189,7 +194,9 @@ function Rolls({ here, analysis, chosen }) {
   const shown = chosen ?? analysis?.moves[0] ?? null;
   const byOutcome = here?.to_play === "CHANCE" ? analysis?.by_outcome : shown?.by_outcome;
   const first = (/** @type {number} */ win) => (analysis?.player === "MIN" ? 1 - win : win);
-  const rolls = useMemo(() => (byOutcome ?? []).map((one) => ({ ...one, win: one.win === null ? NaN : first(one.win) })), [byOutcome, analysis?.player]);
+  const rolls = useMemo(() => (byOutcome ?? []).map((one) => ({
+    ...one, win: one.win === null ? NaN : first(one.win), dice: here?.outcomes.find((outcome) => outcome.text === one.outcome)?.dice,
+  })), [byOutcome, analysis?.player, here]);
   if (!rolls.length) return null;
   const after = here?.to_play === "CHANCE" ? "" : ` after ${shown?.action}`;
   const expected = rolls.every((roll) => Number.isFinite(roll.win)) ? rolls.reduce((sum, roll) => sum + roll.p * roll.win, 0) : null;

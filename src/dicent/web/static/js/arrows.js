@@ -1,26 +1,28 @@
 // Arrows over the board, for hints, better moves and variations.
 import { html } from "./ui.js";
+import { centre } from "./layout.js";
 
 /** @typedef {import("./types.js").Arrow} Arrow */
+/** @typedef {import("./types.js").View} View */
 
-/** @param {{view: import("./types.js").View, arrows: Arrow[]}} props */
+/** @param {{view: View, arrows: Arrow[]}} props */
 export function Arrows({ view, arrows }) {
-  return html`<svg class="arrows" viewBox="0 0 ${view.columns} ${view.rows}" aria-hidden="true">
-    ${arrows.map((arrow, i) => (arrow.from ? line(arrow, i) : ring(arrow, i)))}
+  return html`<svg class="arrows" viewBox="0 0 ${view.width} ${view.height}" aria-hidden="true">
+    ${arrows.map((arrow, i) => (arrow.from !== null ? line(view, arrow, i) : ring(view, arrow, i)))}
   </svg>`;
 }
 
-/** @param {Arrow} arrow @param {number} i */
-function line(arrow, i) {
-  const [fromRow, fromColumn] = /** @type {[number, number]} */ (arrow.from);
-  const [toRow, toColumn] = arrow.to;
-  const [dx, dy] = [toColumn - fromColumn, toRow - fromRow];
+/** @param {View} view @param {Arrow} arrow @param {number} i */
+function line(view, arrow, i) {
+  const [fromX, fromY] = centre(view.places[/** @type {number} */ (arrow.from)]);
+  const [toX, toY] = centre(view.places[arrow.to]);
+  const [dx, dy] = [toX - fromX, toY - fromY];
   const length = Math.hypot(dx, dy) || 1;
   const [ux, uy] = [dx / length, dy / length];
   const x = (/** @type {number} */ along, /** @type {number} */ aside) =>
-    (fromColumn + 0.5 + ux * along - uy * aside).toFixed(3);
+    (fromX + ux * along - uy * aside).toFixed(3);
   const y = (/** @type {number} */ along, /** @type {number} */ aside) =>
-    (fromRow + 0.5 + uy * along + ux * aside).toFixed(3);
+    (fromY + uy * along + ux * aside).toFixed(3);
   const tip = length - 0.12;
   const corners = [
     [0.3, 0.065], [tip - 0.26, 0.065], [tip - 0.26, 0.19], [tip, 0], [tip - 0.26, -0.19], [tip - 0.26, -0.065],
@@ -32,12 +34,12 @@ function line(arrow, i) {
   </g>`;
 }
 
-/** Mark the target of an action without an origin, such as placing a piece. @param {Arrow} arrow @param {number} i */
-function ring(arrow, i) {
-  const [row, column] = arrow.to;
+/** Mark the target of an action without an origin, such as placing a piece. @param {View} view @param {Arrow} arrow @param {number} i */
+function ring(view, arrow, i) {
+  const [x, y] = centre(view.places[arrow.to]);
   return html`<g class="arrow ${arrow.kind}" key=${i}>
-    <circle class="ring" cx=${column + 0.5} cy=${row + 0.5} r="0.36" />
-    ${arrow.label && mark(column + 0.5, row + 0.5, arrow.label)}
+    <circle class="ring" cx=${x} cy=${y} r="0.36" />
+    ${arrow.label && mark(x, y, arrow.label)}
   </g>`;
 }
 

@@ -1,6 +1,6 @@
 // Charts, drawn in device-independent pixels instead of scaled, so that labels stay readable on a phone.
 import { html, useEffect, useRef, useState } from "./ui.js";
-import { Face } from "./die.js";
+import { Roll } from "./die.js";
 import { COLOUR, percent, points } from "./words.js";
 
 /** @typedef {import("./types.js").Moment} Moment */
@@ -86,7 +86,7 @@ const SCALE = 0.05; // the smallest change that may fill the chart
 
 /**
  * Draw a bar for each roll: to the right if it helps the first side, to the left if the second.
- * @param {{rolls: {outcome: string, p: number, win: number}[], expected: number|null}} props `win` is the first side's
+ * @param {{rolls: {outcome: string, p: number, win: number, dice?: string[]}[], expected: number|null}} props `win` is the first side's
  */
 export function OutcomeBars({ rolls, expected }) {
   const changes = rolls.map((roll) => (expected !== null && Number.isFinite(roll.win) ? roll.win - expected : 0));
@@ -96,7 +96,7 @@ export function OutcomeBars({ rolls, expected }) {
       const length = (50 * Math.abs(changes[i])) / most;
       const side = changes[i] > 0 ? "MAX" : "MIN";
       return html`<li key=${roll.outcome}>
-        <${Face} value=${roll.outcome} size="tiny" />
+        <${Roll} roll=${{ text: roll.outcome, dice: roll.dice }} size="tiny" />
         <span class="hidden">Roll ${roll.outcome}: ${COLOUR.MAX} wins ${percent(roll.win, 1)}</span>
         <span class="roll-track" aria-hidden="true">
           <span class="roll-part ${side}" style=${{ left: `${side === "MAX" ? 50 : 50 - length}%`, width: `${length}%` }}></span>

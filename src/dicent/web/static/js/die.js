@@ -1,6 +1,9 @@
-// The die: pips up to six, a numeral beyond. It tumbles for a moment when it is rolled.
+// The dice: pips up to six, a numeral beyond. They tumble for a moment when they are rolled.
 import { html, useEffect, useRef, useState } from "./ui.js";
 import { wait } from "./api.js";
+import { inColours } from "./words.js";
+
+/** @typedef {{text: string, dice?: string[]}} Rolled an outcome, with what each die shows if the game has said so */
 
 export const ROLL_TIME = 620;
 const FLICKER = 75;
@@ -17,8 +20,9 @@ const PIPS = {
 
 export const calmMotion = () => window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-/** @param {{value: string, size?: string}} props */
+/** Draw one die with pips, a numeral, or words. @param {{value: string, size?: string}} props */
 export function Face({ value, size = "" }) {
+  if (value.length > 2) return html`<span class="face-words ${size}" aria-hidden="true">${inColours(value)}</span>`;
   const pips = PIPS[value];
   return html`<svg class="face ${size}" viewBox="0 0 100 100" aria-hidden="true">
     <rect class="face-body" x="3" y="3" width="94" height="94" rx="20" />
@@ -28,22 +32,31 @@ export function Face({ value, size = "" }) {
   </svg>`;
 }
 
+/** Return the faces of an outcome: its dice, or its text. @param {Rolled} outcome */
+export const facesOf = ({ text, dice }) => (dice?.length ? dice : text ? [text] : []);
+
+/** Draw all dice of a roll side by side. @param {{roll: Rolled, size?: string}} props */
+export const Roll = ({ roll, size = "" }) => html`<span class="roll">${facesOf(roll).map((face) => html`<${Face} value=${face} size=${size} />`)}</span>`;
+
 /**
- * @param {{value: string, throw: number|string, faces: string[], onRoll?: (() => void)|null, owner?: string|null}} props
- * `throw` changes with each roll that is to be seen.
+ * The dice of a turn.
+ * @param {{roll: Rolled, throw: number|string, rolls: Rolled[], onRoll?: (() => void)|null, owner?: string|null}} props
+ * `throw` changes with each roll that is to be seen; `rolls` are those that can come.
  */
-export function Die({ value, throw: thrown, faces, onRoll = null, owner = null }) {
-  const [shown, setShown] = useState(/** @type {string|null} */ (null));
+export function Die({ roll, throw: thrown, rolls, onRoll = null, owner = null }) {
+  const [shown, setShown] = useState(/** @type {Rolled|null} */ (null));
   const before = useRef(thrown);
+  const faces = facesOf(roll);
   useEffect(() => {
     if (before.current === thrown) return;
     before.current = thrown;
-    if (!value || faces.length < 2 || calmMotion()) return;
+    const fitting = rolls.filter((one) => facesOf(one).length === faces.length);
+    if (!faces.length || fitting.length < 2 || calmMotion()) return;
     let alive = true;
     (async () => {
       for (let t = 0; t < ROLL_TIME && alive; t += FLICKER) {
-        setShown((face) => {
-          const others = faces.filter((text) => text !== face);
+        setShown((now) => {
+          const others = fitting.filter((one) => one !== now);
           return others[Math.floor(Math.random() * others.length)];
         });
         await wait(FLICKER);
@@ -55,24 +68,26 @@ export function Die({ value, throw: thrown, faces, onRoll = null, owner = null }
       setShown(null);
     };
   }, [thrown]);
-  const face = html`<${Face} value=${shown ?? value} />`;
-  const classes = `die ${owner ?? ""} ${shown ? "tumbling" : ""} ${value || shown ? "" : "blank"}`;
+  const now = shown ? facesOf(shown) : faces;
+  const classes = `die ${owner ?? ""} ${shown ? "tumbling" : ""} ${now.length ? "" : "blank"} ${now.length > 1 ? "many" : ""}`;
   if (onRoll) {
     return html`<button type="button" class="${classes} to-roll" onClick=${onRoll}>
       <${Face} value="?" /><span class="die-word">Roll</span>
     </button>`;
   }
-  return html`<div class=${classes} role="img" aria-label=${value ? `The die shows ${value}` : "No roll yet"}>${face}</div>`;
+  const words = faces.length > 1 ? `The dice show ${faces.join(" and ")}` : `The die shows ${faces[0]}`;
+  return html`<div class=${classes} role="img" aria-label=${faces.length ? words : "No roll yet"}>
+    ${(now.length ? now : [""]).map((face) => html`<${Face} value=${face} />`)}</div>`;
 }
 
-/** Faces to choose from, for dice that are rolled on a table. @param {{faces: string[], onChoose: (face: string) => void, chosen?: string|null, label: string, enabled?: boolean}} props */
-export function Faces({ faces, onChoose, chosen = null, label, enabled = true }) {
+/** Offer rolls to choose from, for dice rolled by hand. @param {{rolls: Rolled[], onChoose: (text: string) => void, chosen?: string|null, label: string, enabled?: boolean}} props */
+export function Faces({ rolls, onChoose, chosen = null, label, enabled = true }) {
   return html`<div class="faces" role="group" aria-label=${label}>
-    ${faces.map(
-      (face) => html`<button
-        type="button" key=${face} class="face-button" disabled=${!enabled} aria-label=${`Die: ${face}`}
-        aria-pressed=${chosen === null ? undefined : String(chosen === face)} onClick=${() => onChoose(face)}
-      ><${Face} value=${face} size="small" /></button>`,
+    ${rolls.map(
+      (roll) => html`<button
+        type="button" key=${roll.text} class="face-button" disabled=${!enabled} aria-label=${`Die: ${inColours(roll.text)}`}
+        aria-pressed=${chosen === null ? undefined : String(chosen === roll.text)} onClick=${() => onChoose(roll.text)}
+      ><${Roll} roll=${roll.text.length > 2 ? { text: roll.text } : roll} size="small" /></button>`,
     )}
   </div>`;
 }

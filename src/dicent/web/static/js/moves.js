@@ -1,22 +1,22 @@
 // The list of a game's moves: a line for each action, with its roll.
 import { html, useEffect, useMemo, useRef } from "./ui.js";
-import { Face } from "./die.js";
+import { Roll } from "./die.js";
 import { Dot } from "./parts.js";
 import { COLOUR, points } from "./words.js";
 
 /** @typedef {import("./types.js").Past} Past */
-/** @typedef {{number: number, at: number, roll: string|null, rollAt: number, step: string|null, player: string}} Line */
+/** @typedef {{number: number, at: number, roll: import("./die.js").Rolled|null, rollAt: number, step: string|null, player: string}} Line */
 
 /** @param {Past[]} history @returns {Line[]} */
 export function linesOf(history) {
   /** @type {Line[]} */
   const lines = [];
-  /** @type {string|null} */
+  /** @type {import("./die.js").Rolled|null} */
   let roll = null;
   let rollAt = 0;
   history.forEach((past, i) => {
     if (past.player === "CHANCE") {
-      [roll, rollAt] = [past.step, i + 1];
+      [roll, rollAt] = [{ text: past.step, dice: past.dice }, i + 1];
     } else {
       lines.push({ number: lines.length + 1, at: i + 1, roll, rollAt, step: past.step, player: past.player });
       [roll, rollAt] = [null, 0];
@@ -50,8 +50,8 @@ export function MoveList({ game, at, onGo, moments = null }) {
       return html`<li key=${line.number}>
         <button type="button" class="move" aria-current=${here ? "step" : undefined} onClick=${() => onGo(line.at)}>
           <span class="move-number">${line.number}</span><${Dot} side=${line.player} />
-          <span class="hidden">${COLOUR[line.player] ?? ""}${line.roll ? ` die ${line.roll}` : ""}</span>
-          ${line.roll ? html`<${Face} value=${line.roll} size="tiny" />` : html`<span class="face tiny none"></span>`}
+          <span class="hidden">${COLOUR[line.player] ?? ""}${line.roll ? ` die ${line.roll.text}` : ""}</span>
+          ${line.roll ? html`<${Roll} roll=${line.roll} size="tiny" />` : html`<span class="face tiny none"></span>`}
           <span class="move-text">${line.step ?? "…"}</span>
           ${loss !== null && loss !== undefined && loss >= 0.005 && html`<span class="loss ${grade(loss)}">${points(-loss)}</span>`}
         </button>

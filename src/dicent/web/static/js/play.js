@@ -8,10 +8,12 @@ import { isHuman, isOver, useGame, useLastAction } from "./game.js";
 import { useKept } from "./preferences.js";
 import { MoveList } from "./moves.js";
 import { Confirm, Dot, Message, NotHere, PlainPosition, Stepper, Toggle, useLoaded, WinBar } from "./parts.js";
-import { findAction, getPosition } from "./positions.js";
+import { arrowsOf, findAction, getPosition } from "./positions.js";
 import { announce, announceStep } from "./announce.js";
+import { Choices } from "./choices.js";
 import { useTray } from "./tray.js";
-import { COLOUR, percent, playerName, resultText } from "./words.js";
+import { useTurn } from "./turn.js";
+import { COLOUR, percent, playerName, resultText, sidesOf } from "./words.js";
 
 /** @typedef {import("./types.js").Game} Game */
 /** @typedef {import("./types.js").Side} Side */
@@ -26,7 +28,7 @@ export function Play({ id }) {
   const play = useGame(id, { rollForMe });
   const { game, roller, busy, slow, problem, setProblem, act } = play;
   const [seen, setSeen] = useState(/** @type {number|null} */ (null)); // the earlier step on the board, or null for the current one
-  const [hint, setHint] = useState(/** @type {{at: number, arrow: Arrow|null, text: string}|null} */ (null));
+  const [hint, setHint] = useState(/** @type {{at: number, arrows: Arrow[], text: string}|null} */ (null));
   const [asking, setAsking] = useState(false);
   const steps = game?.steps.length ?? 0;
   useEffect(() => setSeen(null), [steps, id]);
@@ -42,15 +44,16 @@ export function Play({ id }) {
     game: game?.game ?? "", position: game && !isOver(game) ? game.position.position : null, time: 1.5, running: showWin,
   });
   const { actions, tray } = useTray(game && !isOver(game) ? game.position : null);
+  const send = (/** @type {string} */ step) => act("steps", { step });
+  const turn = useTurn(game?.position ?? null, actions, send);
   if (!game) return problem ? html`<${NotHere} text=${problem} />` : null;
 
   const position = seen !== null && past ? past : game.position;
   const live = at === steps && !isOver(game);
-  const turn = game.position.to_play;
-  const mine = live && turn !== "CHANCE" && isHuman(game, /** @type {Side} */ (turn));
-  const send = (/** @type {string} */ step) => act("steps", { step });
+  const toPlay = game.position.to_play;
+  const mine = live && toPlay !== "CHANCE" && isHuman(game, /** @type {Side} */ (toPlay));
   const humans = /** @type {Side[]} */ (["MAX", "MIN"]).filter((side) => isHuman(game, side));
-  const arrows = hint && hint.at === steps && hint.arrow && live ? [hint.arrow] : [];
+  const arrows = hint && hint.at === steps && live && !turn.undo ? hint.arrows : [];
 
   async function askHint() {
     const answer = await act("hint");
@@ -58,12 +61,14 @@ export function Play({ id }) {
     const action = findAction(game.position, answer.action);
     const chance = Number.isFinite(answer.win) ? ` (wins ${percent(answer.win, 1)})` : "";
     const text = `Hint: ${answer.action}${chance}.`;
-    setHint({ at: steps, arrow: action?.to ? { from: action.from, to: action.to, kind: "hint" } : null, text });
+    setHint({ at: steps, arrows: arrowsOf(action, "hint"), text });
     announce(text);
   }
 
   const over = isOver(game);
-  const toRoll = live && turn === "CHANCE" && game.dice === "rolled" && isHuman(game, roller) && !busy;
+  const undo = mine && !busy ? turn.undo : null; // the last hop of an unfinished turn
+  const [above, below] = sidesOf(position.view);
+  const toRoll = live && toPlay === "CHANCE" && game.dice === "rolled" && isHuman(game, roller) && !busy;
   function press() {
     byDie.current = true;
     act("roll");
@@ -71,14 +76,14 @@ export function Play({ id }) {
   const win = over && game.result !== null ? (game.result + 1) / 2 : firstWin(analysis.analysis);
   return html`<div class="page two">
     <div class="board-side">
-      <${PlayerLine} game=${game} side="MAX" busy=${busy} roller=${roller} />
+      <${PlayerLine} game=${game} side=${above} busy=${busy} roller=${roller} />
       ${position.view
-        ? html`<${Board} view=${position.view} actions=${mine ? actions : []} last=${lastSeen} arrows=${arrows}
+        ? html`<${Board} view=${(live && turn.view) || position.view} moves=${turn.moves} last=${lastSeen} arrows=${arrows}
             onEnter=${toRoll ? () => act("roll") : null}
-            onAction=${mine && !busy ? (/** @type {any} */ action) => send(action.text) : undefined}
-            label=${`Board, ${COLOUR[turn ?? ""] ? `${COLOUR[roller ?? turn ?? ""]} to play` : "the game is over"}`} />`
+            onMove=${mine && !busy ? turn.move : undefined} undo=${undo}
+            label=${`Board, ${COLOUR[toPlay ?? ""] ? `${COLOUR[roller ?? toPlay ?? ""]} to play` : "the game is over"}`} />`
         : html`<${PlainPosition} text=${position.position} />`}
-      <${PlayerLine} game=${game} side="MIN" busy=${busy} roller=${roller} />
+      <${PlayerLine} game=${game} side=${below} busy=${busy} roller=${roller} />
       ${showWin && html`<${WinBar} win=${win} exact=${over || (analysis.analysis?.proved ?? false)} />`}
     </div>
     <div class="side">
@@ -88,10 +93,10 @@ export function Play({ id }) {
           <p class="status">${live ? statusText(game, roller, busy) : over && at === steps ? resultText(game.result, game.ended) : `After step ${at}`}</p>
           <p class="status-more">${live && hint?.at === steps ? hint.text : over && at === steps ? "" : live ? (slow ? SLOW : helpText(game, roller, mine, rollForMe)) : "Earlier position"}</p>
         </div>
-        ${game.dice === "hand" && !over && html`<${Faces} faces=${facesOf(game)} enabled=${live && turn === "CHANCE" && !busy} onChoose=${send} label="Number on the die" />`}
+        ${game.dice === "hand" && !over && html`<${Faces} rolls=${rollsOf(game)} enabled=${live && toPlay === "CHANCE" && !busy} onChoose=${send} label="Number on the die" />`}
       </section>
       ${tray && html`<div class=${mine ? "" : "unseen"}>${tray}</div>`}
-      ${mine && !tray && html`<${ActionButtons} position=${game.position} onAction=${send} />`}
+      ${mine && !tray && html`<${Choices} actions=${turn.actions} complete=${turn.complete} board=${Boolean(position.view)} long=${turn.long} begun=${turn.undo !== null} onAction=${send} />`}
       <${Message} text=${problem} onClose=${() => setProblem(null)} />
       <div class="buttons">
         ${over
@@ -99,11 +104,11 @@ export function Play({ id }) {
               ${humans.length > 0 && html`<button type="button" class="quiet" disabled=${Boolean(busy)} onClick=${() => act("take-back")}>Take back</button>`}`
           : html`
               <button type="button" class="quiet" disabled=${!mine || Boolean(busy)} onClick=${askHint}>Hint</button>
-              <button type="button" class="quiet" disabled=${Boolean(busy) || !humans.length || !canTakeBack(game)} onClick=${() => act("take-back")}>Take back</button>
+              <button type="button" class="quiet" disabled=${Boolean(busy) || !humans.length || !(undo || canTakeBack(game))} onClick=${() => (undo ? undo() : act("take-back"))}>Take back</button>
               <button type="button" class="quiet" disabled=${Boolean(busy) || !humans.length} onClick=${() => setAsking(true)}>Resign</button>`}
         <a class="button quiet" href=${analyseLink(game.game, position.position)}>Analyse</a>
       </div>
-      ${!over && humans.length > 0 && html`<${TypedStep} game=${game} onStep=${send} enabled=${live && (mine || (turn === "CHANCE" && game.dice === "hand")) && !busy} />`}
+      ${!over && humans.length > 0 && html`<${TypedStep} game=${game} onStep=${send} enabled=${live && (mine || (toPlay === "CHANCE" && game.dice === "hand")) && !busy} />`}
       <section class="card moves-card" aria-label="Moves">
         <${MoveList} game=${game} at=${at} onGo=${(/** @type {number} */ to) => setSeen(to === steps ? null : to)} />
         <${Stepper} at=${at} most=${steps} onGo=${(/** @type {number} */ to) => setSeen(to === steps ? null : to)} />
@@ -142,7 +147,8 @@ const canTakeBack = (game) =>
   game.history.some((past) => (past.player === "CHANCE" ? game.dice === "hand" : isHuman(game, past.player)));
 
 /** @param {Game} game */
-const usesDice = (game) => game.position.outcomes.length > 0 || game.history.some((past) => past.player === "CHANCE");
+const usesDice = (game) =>
+  game.position.outcomes.length > 0 || Boolean(game.position.view?.dice.length) || game.history.some((past) => past.player === "CHANCE");
 
 /** @param {Game} game @param {Side|null} roller @param {string|null} busy */
 function statusText(game, roller, busy) {
@@ -165,8 +171,9 @@ function helpText(game, roller, mine, rollForMe) {
     return game.position.view ? "Click the die, or press Enter on the board." : "Click the die.";
   }
   if (!mine) return "";
-  if (game.position.actions.some((action) => action.from)) return "Move a piece with a ring.";
-  return game.position.actions.some((action) => action.to) ? "Choose a square with a dot." : "Choose a move below.";
+  const hops = game.position.actions.flatMap((action) => action.paths[0] ?? []);
+  if (hops.some(([from]) => from !== null)) return "Move a piece with a ring.";
+  return hops.length ? "Choose a square with a dot." : "Choose a move below.";
 }
 
 /** @param {{game: Game, side: Side, busy: string|null, roller: Side|null}} props */
@@ -181,40 +188,28 @@ function PlayerLine({ game, side, busy, roller }) {
   </div>`;
 }
 
-/** Return the faces of the die, as far as this game has listed them. @param {Game} game */
-function facesOf(game) {
-  const now = game.position.outcomes.map((one) => one.text);
-  if (now.length) faces.set(game.id, now);
-  return faces.get(game.id) ?? ["1", "2", "3", "4", "5", "6"];
+/** Return the possible rolls, as far as this game has listed them. @param {Game} game */
+function rollsOf(game) {
+  const now = game.position.outcomes;
+  if (now.length) rolls.set(game.id, now);
+  return rolls.get(game.id) ?? ["1", "2", "3", "4", "5", "6"].map((text) => ({ text }));
 }
-/** @type {Map<string, string[]>} */
-const faces = new Map();
+/** @type {Map<string, import("./die.js").Rolled[]>} */
+const rolls = new Map();
 
-/** Show the die; it can be rolled if `onRoll` is given. @param {any} props */
+/** Show the dice; they can be rolled if `onRoll` is given. @param {any} props */
 function TurnDie({ game, position, live, roller, onRoll }) {
   if (!usesDice(game) || (isOver(game) && position === game.position)) return null;
-  const shown = position.view ? position.view.die : lastRoll(game, position);
+  const shown = position.view?.dice.length ? { text: "", dice: position.view.dice } : lastRoll(game, position);
   const lastIsRoll = game.history.at(-1)?.player === "CHANCE";
-  return html`<${Die} value=${shown} faces=${facesOf(game)} owner=${live ? roller ?? position.to_play : null}
+  return html`<${Die} roll=${shown} rolls=${rollsOf(game)} owner=${live ? roller ?? position.to_play : null}
     throw=${live && lastIsRoll ? game.history.length : "still"} onRoll=${onRoll} />`;
 }
 
-/** Return the roll of the player to move, for games without a view. @param {Game} game @param {any} position */
+/** Return the last roll, for positions that do not show the dice. @param {Game} game @param {any} position */
 function lastRoll(game, position) {
   const past = game.history.at(-1);
-  return past?.player === "CHANCE" && past.position === position.position ? past.step : "";
-}
-
-/** Offer buttons for actions that have no cells on the board, or share them with other actions. @param {{position: import("./types.js").Position, onAction: (text: string) => void}} props */
-function ActionButtons({ position, onAction }) {
-  /** @type {Map<string, number>} */
-  const places = new Map();
-  for (const { from, to } of position.actions) places.set(`${from} ${to}`, (places.get(`${from} ${to}`) ?? 0) + 1);
-  const loose = position.actions.filter(({ from, to }) => !to || (places.get(`${from} ${to}`) ?? 0) > 1 || !position.view);
-  if (!loose.length) return null;
-  return html`<div class="action-buttons" role="group" aria-label="Moves">
-    ${loose.map((action) => html`<button type="button" key=${action.text} onClick=${() => onAction(action.text)}>${action.text}</button>`)}
-  </div>`;
+  return { text: past?.player === "CHANCE" && past.position === position.position ? past.step : "" };
 }
 
 /** @param {{game: Game, onStep: (text: string) => Promise<any>, enabled: boolean}} props */

@@ -2,7 +2,7 @@
 import { get, post } from "./api.js";
 
 /** @typedef {import("./types.js").Position} Position */
-/** @typedef {import("./types.js").Cell} Cell */
+/** @typedef {import("./types.js").Arrow} Arrow */
 
 const MOST = 500;
 /** @type {Map<string, Promise<Position>>} */
@@ -34,7 +34,13 @@ export const afterStep = (game, position, step) =>
 export const findAction = (position, text) => position.actions.find((action) => action.text === text) ?? null;
 
 /**
- * Return an action with its cells, in a position given as text.
+ * Return an action as arrows, one for each hop.
+ * @param {import("./types.js").Action|null} action @param {string} kind @returns {Arrow[]}
+ */
+export const arrowsOf = (action, kind) => (action?.paths[0] ?? []).map(([from, to]) => ({ from, to, kind, label: "" }));
+
+/**
+ * Return an action with its places, in a position given as text.
  * @param {string} game @param {string} position @param {string} text
  */
 export async function getAction(game, position, text) {
@@ -42,17 +48,22 @@ export async function getAction(game, position, text) {
 }
 
 /**
- * Return the actions of a variation as arrows, first to last.
+ * Return the actions of a variation as arrows, first to last; `label` is the action's number.
  * @param {string} game @param {string} position @param {string[]} steps
- * @returns {Promise<import("./types.js").Arrow[]>}
+ * @returns {Promise<Arrow[]>}
  */
 export async function getArrows(game, position, steps) {
+  /** @type {Arrow[]} */
   const arrows = [];
+  let number = 0;
   let here = await getPosition(game, position);
   for (const text of steps) {
     const step = text.replace(/^\[(.*)\]$/, "$1"); // outcomes are written in brackets
     const action = findAction(here, step);
-    if (action?.to) arrows.push({ from: action.from, to: action.to, kind: here.to_play ?? "", label: "" });
+    if (action?.paths.length) {
+      number += 1;
+      arrows.push(...arrowsOf(action, here.to_play ?? "").map((arrow) => ({ ...arrow, label: String(number) })));
+    }
     if (here.to_play === null) break;
     here = await afterStep(game, here.position, step);
   }

@@ -2,7 +2,7 @@
 import { html, useEffect, useState } from "./ui.js";
 import { get, post } from "./api.js";
 import { WinCurve } from "./charts.js";
-import { Face } from "./die.js";
+import { Roll } from "./die.js";
 import { exportGame } from "./export.js";
 import { grade, MoveList } from "./moves.js";
 import { Dot, Message, NotHere, useLoaded } from "./parts.js";
@@ -68,7 +68,7 @@ export function ReviewPage({ id, query }) {
         <h2>${COLOUR.MAX}'s winning chances</h2>
         <${WinCurve} moments=${review.moments} start=${review.start_win?.MAX ?? null} at=${at} onGo=${setAt} mistakes=${review.mistakes.filter((i) => (review.moments[i].loss ?? 0) >= 0.03)} />
       </section>`}
-      ${review && html`<${Mistakes} review=${review} at=${at} onGo=${setAt} />`}
+      ${review && html`<${Mistakes} game=${game} review=${review} at=${at} onGo=${setAt} />`}
       <section class="card moves-card" aria-label="Moves"><h2>Moves</h2>
         <${MoveList} game=${game} at=${at} onGo=${setAt} moments=${review?.moments ?? null} /></section>
       <div class="buttons">
@@ -94,8 +94,8 @@ const Verdict = ({ review, path }) => html`<section class="card verdict" aria-la
 
 const MOST = 8;
 
-/** @param {{review: Review, at: number, onGo: (at: number) => void}} props */
-function Mistakes({ review, at, onGo }) {
+/** @param {{game: Game, review: Review, at: number, onGo: (at: number) => void}} props */
+function Mistakes({ game, review, at, onGo }) {
   const [all, setAll] = useState(false);
   const found = review.mistakes.filter((i) => (review.moments[i].loss ?? 0) >= WORTH_SHOWING);
   const shown = all ? found : found.slice(0, MOST);
@@ -104,10 +104,11 @@ function Mistakes({ review, at, onGo }) {
     <ol class="mistakes">
       ${shown.map((i) => {
         const moment = review.moments[i];
-        const roll = review.moments[i - 1]?.player === "CHANCE" ? review.moments[i - 1].step : null;
+        const before = game.history[i - 1];
+        const roll = before?.player === "CHANCE" ? { text: before.step, dice: before.dice } : null;
         return html`<li key=${i}><button type="button" class="move" aria-current=${at === i ? "step" : undefined} onClick=${() => onGo(i)}>
           <span class="loss ${grade(moment.loss ?? 0)}">${points(-(moment.loss ?? 0))}</span><${Dot} side=${moment.player} /><span class="hidden">${COLOUR[moment.player]}</span>
-          ${roll ? html`<${Face} value=${roll} size="tiny" />` : html`<span class="face tiny none"></span>`}
+          ${roll ? html`<${Roll} roll=${roll} size="tiny" />` : html`<span class="face tiny none"></span>`}
           <span class="move-text">${moment.step}</span><span class="soft">better</span><span class="move-text">${moment.best}</span>
           ${moment.proved && html`<abbr class="exact" title="Proved: the exact value">exact</abbr>`}
         </button></li>`;

@@ -4,8 +4,8 @@ import { Board } from "./board.js";
 import { useLastAction } from "./game.js";
 import { analyseLink } from "./links.js";
 import { Dot, PlainPosition, Stepper, useLoaded, WinBar } from "./parts.js";
-import { findAction, getPosition } from "./positions.js";
-import { COLOUR, percent, playerName, points } from "./words.js";
+import { arrowsOf, findAction, getPosition } from "./positions.js";
+import { COLOUR, percent, playerName, points, sidesOf } from "./words.js";
 
 /** @typedef {import("./types.js").Game} Game */
 /** @typedef {import("./types.js").Review} Review */
@@ -23,13 +23,14 @@ export function Scene({ game, review, at, onGo, small = false }) {
   const position = value;
   const here = position?.position === text ? position : null;
   const arrows = here && moment ? comparison(here, moment) : [];
+  const [above, below] = sidesOf(position?.view);
   const win = review ? (at > 0 ? review.moments[at - 1]?.win.MAX : review.start_win?.MAX) : null;
   return html`<div class="board-side ${small ? "small" : ""}">
-    <${SideLine} game=${game} side="MAX" review=${review} />
+    <${SideLine} game=${game} side=${above} review=${review} />
     ${position?.view
       ? html`<${Board} view=${position.view} last=${last} arrows=${arrows} label=${`Board after ${at} steps`} />`
       : html`<${PlainPosition} text=${text} />`}
-    <${SideLine} game=${game} side="MIN" review=${review} />
+    <${SideLine} game=${game} side=${below} review=${review} />
     ${review && html`<${WinBar} win=${win ?? null} />`}
     <div class="under-board steps">
       <${Stepper} at=${at} most=${game.steps.length} onGo=${onGo} />
@@ -42,12 +43,10 @@ export function Scene({ game, review, at, onGo, small = false }) {
 /** @param {import("./types.js").Position} position @param {Moment} moment */
 function comparison(position, moment) {
   if ((moment.loss ?? 0) < WORTH_SHOWING || !moment.best || moment.best === moment.step) return [];
-  const played = findAction(position, moment.step);
-  const best = findAction(position, moment.best);
-  const arrows = [];
-  if (played?.to) arrows.push({ from: played.from, to: played.to, kind: "played" });
-  if (best?.to) arrows.push({ from: best.from, to: best.to, kind: "better" });
-  return arrows;
+  return [
+    ...arrowsOf(findAction(position, moment.step), "played"),
+    ...arrowsOf(findAction(position, moment.best), "better"),
+  ];
 }
 
 /** @param {Game} game @param {Review|null} review @param {number} at */

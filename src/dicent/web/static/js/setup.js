@@ -3,8 +3,8 @@
 import { afterStep, getStart } from "./positions.js";
 
 /** @typedef {import("./types.js").Position} Position */
-/** @typedef {import("./types.js").Piece} Piece */
-/** @typedef {{owner: Piece["owner"], label: string, letter: string, single: boolean}} Kind */
+/** @typedef {import("./types.js").Stack} Stack */
+/** @typedef {{owner: Stack["owner"], label: string, letter: string, single: boolean}} Kind */
 /** @typedef {{kinds: Kind[], runs: boolean, faces: string[], rows: number, columns: number, pattern: Position}} Writer */
 /** @typedef {{cells: (Kind|null)[][], mover: string, die: string|null}} Draft */
 
@@ -18,27 +18,28 @@ export async function learnWriter(game) {
   let here = await getStart(game, 1);
   /** @type {string[]} */
   let faces = [];
-  for (let i = 0; i < LONGEST_WALK && here.view; i++) {
+  for (let i = 0; i < LONGEST_WALK && here.view?.grid; i++) {
     if (here.outcomes.length) faces = here.outcomes.map((/** @type {any} */ one) => one.text);
     if (isTypical(here)) break;
     const step = here.actions[0]?.text ?? here.outcomes[0]?.text;
     if (!step) break;
     here = await afterStep(game, here.position, step);
   }
-  if (!here.view || !here.view.pieces.length) return null;
+  if (!here.view?.grid || !here.view.stacks.length) return null;
   const rows = readRows(here);
   if (!rows) return null;
   /** @type {Map<string, Kind>} */
   const kinds = new Map();
-  for (const { row, column, label, owner } of here.view.pieces) {
+  const { columns } = here.view.grid;
+  for (const { place, label, owner } of here.view.stacks) {
     const key = `${owner} ${label}`;
-    kinds.set(key, { owner, label, letter: rows[row][column], single: !kinds.has(key) });
+    kinds.set(key, { owner, label, letter: rows[Math.floor(place / columns)][place % columns], single: !kinds.has(key) });
   }
   const order = (/** @type {Kind} */ kind) => (kind.owner === "MAX" ? 0 : 1);
   const sorted = [...kinds.values()].sort((a, b) => order(a) - order(b) || a.label.localeCompare(b.label, "en", { numeric: true }));
   const writer = {
     kinds: sorted, faces, runs: !here.position.split(" ")[0].includes("."),
-    rows: here.view.rows, columns: here.view.columns, pattern: here,
+    rows: here.view.grid.rows, columns, pattern: here,
   };
   const draft = readDraft(writer, here);
   return draft && writeDraft(writer, draft) === here.position ? writer : null;
@@ -46,18 +47,18 @@ export async function learnWriter(game) {
 
 /** Return whether a position has every kind of piece. @param {Position} position */
 function isTypical(position) {
-  const pieces = position.view?.pieces ?? [];
+  const pieces = position.view?.stacks ?? [];
   if (!pieces.length) return false;
-  if (position.to_play === "CHANCE" || position.actions.some((action) => action.from)) return true;
+  if (position.to_play === "CHANCE" || position.actions.some((action) => typeof action.paths[0]?.[0][0] === "number")) return true;
   const names = pieces.map((p) => `${p.owner} ${p.label}`);
   return new Set(names).size < names.length && new Set(pieces.map((p) => p.owner)).size === 2;
 }
 
 /** Return the letters of a position's board. @param {Position} position */
 function readRows(position) {
-  const view = position.view;
+  const grid = position.view?.grid;
   const rows = position.position.split(" ")[0].split("/").map((row) => row.replace(/\d/g, (n) => ".".repeat(Number(n))));
-  return view && rows.length === view.rows && rows.every((row) => row.length === view.columns) ? rows : null;
+  return grid && rows.length === grid.rows && rows.every((row) => row.length === grid.columns) ? rows : null;
 }
 
 /** @param {Writer} writer @param {Position} position @returns {Draft|null} */
@@ -91,9 +92,11 @@ export const emptyDraft = (writer) => ({
 
 /**
  * Put a piece on a cell and replace the piece there; the same piece again empties the cell.
- * @param {Draft} draft @param {Kind|null} kind @param {[number, number]} cell @returns {Draft}
+ * @param {Draft} draft @param {Kind|null} kind @param {number} place @returns {Draft}
  */
-export function put(draft, kind, [row, column]) {
+export function put(draft, kind, place) {
+  const columns = draft.cells[0].length;
+  const [row, column] = [Math.floor(place / columns), place % columns];
   const stood = draft.cells[row][column];
   const cells = draft.cells.map((line) => line.map((one) => (kind?.single && one === kind ? null : one)));
   cells[row][column] = kind === stood ? null : kind;
@@ -103,8 +106,6 @@ export function put(draft, kind, [row, column]) {
 /** Return the view of a draft. @param {Writer} writer @param {Draft} draft @returns {import("./types.js").View} */
 export function viewOf(writer, draft) {
   const view = /** @type {import("./types.js").View} */ (writer.pattern.view);
-  const pieces = draft.cells.flatMap((line, row) =>
-    line.flatMap((kind, column) => (kind ? [{ row, column, label: kind.label, owner: kind.owner }] : [])),
-  );
-  return { ...view, pieces, die: draft.die === "-" || draft.die === null ? "" : draft.die };
+  const stacks = draft.cells.flat().flatMap((kind, place) => (kind ? [{ place, label: kind.label, owner: kind.owner, count: 1 }] : []));
+  return { ...view, stacks, dice: draft.die === "-" || draft.die === null ? [] : [draft.die] };
 }

@@ -47,7 +47,7 @@ export function SetUp({ game, position, onDone, onCancel }) {
   </div>`;
   return html`<div class="page two">
     <div class="board-side">
-      <${Board} view=${viewOf(writer, draft)} onCell=${(/** @type {[number, number]} */ cell) => setDraft(put(draft, hand, cell))} label="Board to set up" />
+      <${Board} view=${viewOf(writer, draft)} onPlace=${(/** @type {number} */ place) => setDraft(put(draft, hand, place))} label="Board to set up" />
     </div>
     <div class="side">
       <h1>Set up a position</h1>
@@ -62,7 +62,7 @@ export function SetUp({ game, position, onDone, onCancel }) {
       <${Choice} legend="To play" name="mover" value=${draft.mover} onChange=${(/** @type {string} */ mover) => setDraft({ ...draft, mover })}
         choices=${[["1", html`<${Dot} side="MAX" />${COLOUR.MAX}`], ["2", html`<${Dot} side="MIN" />${COLOUR.MIN}`]]} />
       ${draft.die !== null && html`<div class="labelled"><span class="label">Die</span>
-        <${Faces} faces=${["-", ...writer.faces]} chosen=${draft.die} onChoose=${(/** @type {string} */ die) => setDraft({ ...draft, die })} label="Die; a dash means not rolled yet" /></div>`}
+        <${Faces} rolls=${["-", ...writer.faces].map((text) => ({ text }))} chosen=${draft.die} onChoose=${(/** @type {string} */ die) => setDraft({ ...draft, die })} label="Die; a dash means not rolled yet" /></div>`}
       <label class="field-label" for="draft">Position text<input id="draft" class="mono" readonly value=${text} /></label>
       <${Message} text=${problem} kind="note" />
       <div class="buttons">

@@ -1,6 +1,5 @@
 // Pieces that are still to be placed. Where several could go to one cell, one is taken in hand first.
 import { html, useEffect, useState } from "./ui.js";
-import { cellName } from "./board.js";
 import { useLoaded } from "./parts.js";
 import { afterStep } from "./positions.js";
 
@@ -8,10 +7,13 @@ import { afterStep } from "./positions.js";
 /** @typedef {import("./types.js").Action} Action */
 /** @typedef {{key: string, label: string, owner: string|null, actions: Action[]}} InHand */
 
-/** What an action's text says beside its cell: of which piece it is. @param {Position} position @param {Action} action */
+/** Return the place of an action that only puts a piece on the board, else null. @param {Action} action */
+const placedAt = ({ paths }) => (paths.length === 1 && paths[0].length === 1 && paths[0][0][0] === null ? paths[0][0][1] : null);
+
+/** Return the part of an action's text that names the piece. @param {Position} position @param {Action} action */
 function pieceKey(position, action) {
-  if (!position.view || !action.to || action.from) return null;
-  return action.text.replace(cellName(position.view, action.to), "");
+  const to = placedAt(action);
+  return position.view && to !== null ? action.text.replace(position.view.places[to].name, "") : null;
 }
 
 /**
@@ -25,13 +27,12 @@ async function findHands(position) {
     const key = pieceKey(position, action);
     if (key !== null) groups.set(key, [...(groups.get(key) ?? []), action]);
   }
-  const cells = new Set(position.actions.map((action) => String(action.to)));
+  const cells = new Set(position.actions.map((action) => String(placedAt(action))));
   if (groups.size < 2 || cells.size === position.actions.length) return [];
   return Promise.all(
     [...groups].map(async ([key, actions]) => {
-      const [row, column] = /** @type {[number, number]} */ (actions[0].to);
       const after = await afterStep(position.game, position.position, actions[0].text);
-      const piece = after.view?.pieces.find((p) => p.row === row && p.column === column);
+      const piece = after.view?.stacks.find((stack) => stack.place === placedAt(actions[0]));
       return { key, label: piece?.label ?? key, owner: piece?.owner ?? null, actions };
     }),
   );

@@ -2,19 +2,24 @@
 export {};
 
 /** @typedef {"MAX"|"MIN"} Side */
-/** @typedef {[number, number]} Cell a row and a column, counted from the top left */
-/** @typedef {{row: number, column: number, label: string, owner: Side|null}} Piece */
 /**
- * @typedef {{rows: number, columns: number, pieces: Piece[], die: string, marked: Cell[],
- *   row_names: string[], column_names: string[], caption: string}} View
+ * @typedef {{x: number, y: number, width: number, height: number, shape: string, name: string, text: string,
+ *   marked: boolean, capacity: number}} Place
  */
-/** @typedef {{text: string, from: Cell|null, to: Cell|null, label?: string|null}} Action */
-/** @typedef {{text: string, p: number}} Outcome */
+/** @typedef {{place: number, owner: Side|null, count: number, label: string}} Stack */
+/** @typedef {{rows: number, columns: number, row_names: string[], column_names: string[]}} Grid */
+/**
+ * @typedef {{width: number, height: number, places: Place[], stacks: Stack[], dice: string[], grid: Grid|null,
+ *   caption: string, bottom: Side}} View
+ */
+/** @typedef {[number|null, number]} Hop from a place to a place, by their indexes */
+/** @typedef {{text: string, paths: Hop[][]}} Action */
+/** @typedef {{text: string, p: number, dice: string[]}} Outcome */
 /**
  * @typedef {{game: string, position: string, to_play: Side|"CHANCE"|null, result: number|null, ply: number,
  *   roller: Side|null, view: View|null, actions: Action[], outcomes: Outcome[]}} Position
  */
-/** @typedef {{step: string, player: Side|"CHANCE", position: string}} Past */
+/** @typedef {{step: string, player: Side|"CHANCE", position: string, dice: string[]}} Past */
 /**
  * @typedef {{id: string, game: string, start: string, steps: string[], players: Record<Side, string>,
  *   dice: "rolled"|"hand", result: number|null, ended: string|null, created: string, position: Position,
@@ -47,4 +52,4 @@ export {};
  * @typedef {{judge: string, start_win?: {MAX: number}, moments: Moment[], luck: Record<Side, number>, loss: Record<Side, number>,
  *   mistakes: number[], verdict: string, adjusted: number}} Review
  */
-/** @typedef {{from: Cell|null, to: Cell, kind: string, label?: string}} Arrow */
+/** @typedef {{from: number|null, to: number, kind: string, label?: string}} Arrow */

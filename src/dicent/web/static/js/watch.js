@@ -113,7 +113,7 @@ async function walk(played) {
   let here = await getPosition(played.game, played.start);
   for (const step of played.steps) {
     const next = await afterStep(played.game, here.position, step);
-    history.push({ step, player: here.to_play, position: next.position });
+    history.push({ step, player: here.to_play, position: next.position, dice: next.view?.dice ?? [] });
     here = next;
   }
   const players = { MAX: played.players[0], MIN: played.players[1] };

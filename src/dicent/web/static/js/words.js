@@ -12,6 +12,9 @@ export const inColours = (text) =>
 /** @param {Side} side @returns {Side} */
 export const other = (side) => (side === "MAX" ? "MIN" : "MAX");
 
+/** Return the sides above and below a board. @param {import("./types.js").View|null|undefined} view @returns {[Side, Side]} */
+export const sidesOf = (view) => (view?.bottom === "MAX" ? ["MIN", "MAX"] : ["MAX", "MIN"]);
+
 /** @param {number} share @param {number} [digits] */
 export const percent = (share, digits = 0) => {
   if (!Number.isFinite(share)) return "–";
