@@ -60,7 +60,7 @@ class Config:
                 )
         flat = self.flat()
         for name in USED_IF:
-            if flat[name] != DEFAULTS[name] and not _applies(name, flat):
+            if flat[name] != DEFAULTS[name] and not applies(name, flat):
                 raise DicentError(_why_ignored(name, flat))
         search, terminal = self.search.search, self.search.terminal
         if choices.learns_policy(search) and terminal != "gain":
@@ -83,7 +83,7 @@ class Config:
     def settings(self) -> dict[str, Setting]:
         """Return the flat settings that are set and that the chosen search and network use."""
         flat = self.flat()
-        return {name: v for name, v in flat.items() if v is not None and _applies(name, flat)}
+        return {name: v for name, v in flat.items() if v is not None and applies(name, flat)}
 
     def replace(self, **changes: Setting) -> Config:
         """Return a copy with some flat settings changed.
@@ -246,7 +246,7 @@ def _build(flat: Mapping[str, object], explicit: Collection[str], strict: bool =
         check_range(name, value)
     settings = dict(flat)
     for name in USED_IF:
-        if _applies(name, flat):
+        if applies(name, flat):
             continue
         if name in explicit and (flat[name] is not None if strict else flat[name] != DEFAULTS[name]):
             raise DicentError(_why_ignored(name, flat))
@@ -259,7 +259,8 @@ def _build(flat: Mapping[str, object], explicit: Collection[str], strict: bool =
     return Config(**top, **parts)
 
 
-def _applies(name: str, flat: Mapping[str, object]) -> bool:
+def applies(name: str, flat: Mapping[str, object]) -> bool:
+    """Return whether the chosen search, replay buffer and network use a setting."""
     if name not in USED_IF:
         return True
     deciding, values = USED_IF[name]

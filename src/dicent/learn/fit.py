@@ -12,7 +12,7 @@ import numpy as np
 from dicent.game import Game
 from dicent.game.rollouts import rollouts
 from dicent.kernels.constants import CHANCE
-from dicent.learn.config import BY_GAME, Config
+from dicent.learn.config import BY_GAME, Config, applies
 from dicent.learn.config_sections import Setting
 
 PROBED = 200  # random games
@@ -78,7 +78,7 @@ def _outcomes(game: Game) -> float:
 def fit(config: Config, game: Game) -> tuple[Config, tuple[Choice, ...]]:
     """Settle the settings that `config` leaves to the game; return them with the choices made."""
     flat = config.flat()
-    open_ones = [name for name in BY_GAME if flat[name] is None]
+    open_ones = [name for name in BY_GAME if flat[name] is None and applies(name, flat)]
     if game.max_plies and "max_plies" in open_ones:
         open_ones.remove("max_plies")  # the game states it
     if not open_ones:
