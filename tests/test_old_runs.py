@@ -46,9 +46,13 @@ def test_old_run_resumes_to_the_same_result(old: Path) -> None:
     assert (before.games, before.next_games, before.finished) == (11, [15], False)
     assert before.pending is not None
     assert len(before.results) > 20
+    gains = RunReader(old / "stopped").config().search.terminal == "gain"
     quiet(None, old / "stopped")
-    assert counted(old / "stopped") == counted(old / "whole")
-    assert (old / "stopped" / "games.jsonl").read_text() == (old / "whole" / "games.jsonl").read_text()
+    # With other terminal values a sure win no longer resolves a state, so that searches differ from 0.1.
+    rows = None if gains else len([row for row in counted(old / "whole") if row["games"] <= before.games])
+    assert counted(old / "stopped")[:rows] == counted(old / "whole")[:rows]
+    if gains:
+        assert (old / "stopped" / "games.jsonl").read_text() == (old / "whole" / "games.jsonl").read_text()
     after = RunReader(old / "stopped").state()
     assert after is not None
     assert after.finished
