@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import dicent
+from dicent.cli import main
 from dicent.errors import ContractError
 from dicent.game.check import CHECKS
 
@@ -217,12 +218,50 @@ def test_rules_must_not_use_randomness_of_their_own(edited: Edit) -> None:
 def test_functions_that_look_must_not_change_the_state(
     edited: Edit, function: str, old: str, new: str
 ) -> None:
-    assert_reported(breach(edited("dice_nim", (old, new))), function, "changed the state")
+    assert_reported(breach(edited("dice_nim", (old, new))), function, "wrote to s, which it may only read")
+
+
+LOOKS_AHEAD = f"s[LEFT] -= 1\n    s[LEFT] += 1\n    {COUNTS_ACTIONS}"
+
+
+def test_a_change_that_is_undone_is_blamed_on_the_function_that_makes_it(edited: Edit) -> None:
+    message = breach(edited("dice_nim", (COUNTS_ACTIONS, LOOKS_AHEAD)))
+    assert_reported(
+        message, "legal_actions", "wrote to s, which it may only read; use scratch memory (SCRATCH_SIZE)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("function", "problem", "old", "new"),
+    [
+        ("legal_actions", "wrote to s, which it may only read", COUNTS_ACTIONS, LOOKS_AHEAD),
+        ("legal_actions", "raised NameError", COUNTS_ACTIONS, "n = unknown"),
+        ("legal_actions", "returned 0, not a number from 1 to 3", "    return n\n", "    return 0\n"),
+        ("legal_actions", "returned None", "    return n\n", "    return\n"),
+        ("outcomes", "returned 7, not a number from 1 to 6", "return 6", "return 7"),
+        ("to_play", "returned 5", "else int(s[MOVER])", "else 5"),
+        ("result", "returned None", "else -int(s[MOVER])", "else None"),
+        ("result", "raised IndexError", "s[LEFT] > 0", "s[LEFT + 9] > 0"),
+        ("initial", "raised IndexError", "= STONES, 0, MAX", "= STONES, 0, (1,)[1]"),
+        ("format_action", "raised KeyError", "return str(a + 1)", "raise KeyError(a)"),
+        ("format_state", "raised KeyError", BEFORE_TEXT, f"{BEFORE_TEXT}\n    raise KeyError(0)"),
+        ("parse_state", "raised KeyError", PARSES, f"{PARSES}\n    raise KeyError(text)"),
+        ("format_outcome", "raised KeyError", "return str(o + 1)", "raise KeyError(o)"),
+        ("view", "raised KeyError", BEFORE_TEXT, f"def view(s):\n    raise KeyError(0)\n\n\n{BEFORE_TEXT}"),
+    ],
+)
+def test_show_reports_a_faulty_game_in_words(
+    edited: Edit, capsys: pytest.CaptureFixture[str], function: str, problem: str, old: str, new: str
+) -> None:
+    path = str(edited("dice_nim", (old, new)))
+    assert 1 in [main(["show", path, *position]) for position in (["7 1 3"], ["7 1 -"], ["0 1 -"], [])]
+    message = " ".join(capsys.readouterr().err.split())
+    assert f"error: {function} of {path}: {problem}" in message
 
 
 def test_texts_must_not_change_the_state(edited: Edit) -> None:
     path = edited("dice_nim", (BEFORE_TEXT, f"{BEFORE_TEXT}\n    s[LEFT] = 1"))
-    assert_reported(breach(path), "format_state", "read-only")
+    assert_reported(breach(path), "format_state", "wrote to s, which it may only read")
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from dicent.errors import ContractError, DicentError, GameError
 from dicent.game.binding import bind
-from dicent.game.checked_rules import CheckedRules, RuleOutputs, describe
-from dicent.game.game import NAMES, Cells, Game, State
+from dicent.game.checked_rules import CheckedRules, RuleOutputs
+from dicent.game.game import NAMES, Cells, Game, State, describe, describe_fault
 from dicent.game.registry import make, ways_to_show
 from dicent.game.rollouts import MAX_STEPS, rollouts
 from dicent.game.view import View
@@ -157,9 +157,9 @@ def _check_text(game: Game, known: dict[bytes, RuleOutputs]) -> None:
 def _text(function: str, state: State, write: Callable[[], str]) -> str:
     try:
         text = write()
-    except Exception as error:
-        where = describe(state.game, state.cells)
-        raise ContractError(f"{function}: raised {type(error).__name__}: {error}, at {where}") from error
+    except GameError as error:
+        where, problem = describe(state.game, state.cells), describe_fault(function, error.__cause__)
+        raise ContractError(f"{function}: {problem}, at {where}") from error
     if not text or text != text.strip() or not text.isprintable():
         raise ContractError(f"{function}: {text!r} is not one line without spaces around it")
     return text
@@ -168,8 +168,9 @@ def _text(function: str, state: State, write: Callable[[], str]) -> str:
 def _check_view(game: Game, state: State) -> None:
     try:
         view = game.view(state)
-    except Exception as error:
-        raise ContractError(f"view: raised {type(error).__name__}: {error}, at position {state}") from error
+    except GameError as error:
+        problem = describe_fault("view", error.__cause__)
+        raise ContractError(f"view: {problem}, at position {state}") from error
     if view is None:
         return
     if not isinstance(view, View):
