@@ -194,12 +194,11 @@ def _check_encoding(rules: CheckedRules, known: dict[bytes, RuleOutputs]) -> Non
     looks: dict[bytes, RuleOutputs] = {}
     for outputs in known.values():
         if outputs.p:
-            faces = [rules.planes(child) for child in outputs.children]
-            for o, face in enumerate(faces):
-                if face in faces[:o]:
-                    rules.fail(
-                        "encode", outputs.cells, f"hides whether chance chose {faces.index(face)} or {o}"
-                    )
+            faces: dict[bytes, tuple[int, bytes]] = {}
+            for o, child in enumerate(outputs.children):
+                first, cells = faces.setdefault(rules.planes(child), (o, child.tobytes()))
+                if cells != child.tobytes():  # equal states may look alike
+                    rules.fail("encode", outputs.cells, f"hides whether chance chose {first} or {o}")
         twin = looks.setdefault(_look(rules.game, outputs.planes), outputs)
         if twin is outputs:
             continue

@@ -84,21 +84,10 @@ class CheckedRules:
         elif player == CHANCE:
             outputs.p = self.probabilities(cells)
             outputs.children = [self.after("apply_outcome", cells, o) for o in range(len(outputs.p))]
-            self.require_distinct(cells, outputs.children)
         else:
             outputs.legal = self.legal(cells)
             outputs.children = [self.after("apply_action", cells, a) for a in outputs.legal]
         return outputs
-
-    def require_distinct(self, cells: Cells, children: list[Cells]) -> None:
-        """Raise an error if two outcomes lead to the same state."""
-        seen: dict[bytes, int] = {}
-        for o, child in enumerate(children):
-            first = seen.setdefault(child.tobytes(), o)
-            if first != o:
-                self.fail(
-                    "apply_outcome", cells, f"outcomes {first} and {o} lead to the same state; merge them"
-                )
 
     def legal(self, cells: Cells) -> tuple[int, ...]:
         """Return the legal actions."""
