@@ -20,6 +20,7 @@ START = option(
 )
 FEW = option("checkers", 3, (1, 2, 3), "checkers of each player in hypergammon")
 PRESETS = {"hypergammon": {"variant": "hyper"}}
+EXTRAS = "dicent.games.backgammon.extras"
 
 # Points 1 to 24 are counted from MAX's side: MAX moves down to 1 and off, MIN moves up to 24 and off.
 # A player's own point p is p for MAX and 25 - p for MIN; 25 is the bar, 0 is off the board.
