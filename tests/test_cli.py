@@ -117,11 +117,16 @@ def test_check_for_programs(answer: Answer) -> None:
     assert report["game"] == TINY
     assert 0 < report["positions"] <= 20
     assert report["checks"] == list(CHECKS)
+    assert report["statistics"]["legal"]["most"] == 2
+    assert report["statistics"]["cycles"] is False
+    assert report["statistics"]["warnings"] == []
 
 
 def test_check_for_people(output: Output) -> None:
     text = output("check", TINY, "--positions", "20", "--seed", "3")
     assert all(f"✓ {check}" in text for check in CHECKS)
+    assert re.search(r"legal actions +1\.\d on average, 2 at most; MAX_LEGAL is 3", text)
+    assert re.search(r"cycles +none seen; CYCLIC is False", text)
     assert f"{TINY} keeps the contract" in text
 
 

@@ -71,11 +71,26 @@ def check(game: GameText, /, positions: int = 2000, seed: int = 0, json: Json = 
             dicent.make(game), positions, seed, lambda stage: progress.update(task, description=stage)
         )
     if json:
-        print_json({"ok": True, "game": report.game, "positions": report.positions, "checks": report.checks})
+        print_json(
+            {
+                "ok": True,
+                "game": report.game,
+                "positions": report.positions,
+                "games": report.games,
+                "checks": report.checks,
+                "statistics": report.statistics.to_dict(),
+            }
+        )
         return
     console = Console(highlight=False)
     for line in report.checks:
         console.print(f"[green]✓[/] {line}")
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for name, text in report.statistics.lines():
+        table.add_row(f"  [dim]{name}[/]", text)
+    console.print(table)
+    for warning in report.statistics.warnings:
+        console.print(f"[bold yellow]warning:[/] {escape(warning)}", soft_wrap=True)
     looked_at = f"{report.positions:,} positions, {report.games} games"
     console.print(f"[bold]{escape(report.game)}[/] keeps the contract: {looked_at}.")
 

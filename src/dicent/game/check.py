@@ -17,6 +17,7 @@ from dicent.errors import ContractError, DicentError, GameError
 from dicent.game.binding import bind
 from dicent.game.checked_rules import CheckedRules, RuleOutputs
 from dicent.game.game import NAMES, Cells, Game, State, describe, describe_fault
+from dicent.game.game_statistics import GameStatistics, statistics_of
 from dicent.game.registry import make, ways_to_show
 from dicent.game.rollouts import MAX_STEPS, rollouts
 from dicent.game.view import View
@@ -38,11 +39,12 @@ SYMMETRIC = 300  # positions whose images are looked at, which takes long
 
 @dataclass(frozen=True)
 class CheckReport:
-    """The positions and checks of a successful `check_game`."""
+    """The positions, checks and statistics of a successful `check_game`."""
 
     game: str
     positions: int
     games: int
+    statistics: GameStatistics
     checks: tuple[str, ...] = CHECKS
 
 
@@ -62,6 +64,7 @@ def check_game(
         _check_name(game)
         games = _random_games(rules, positions // 2, seed)
         known = _explore(rules, games, positions)
+        statistics = statistics_of(game, known, seed)
         report(CHECKS[1])
         _check_text(game, known)
         report(CHECKS[2])
@@ -73,7 +76,7 @@ def check_game(
             _check_symmetries(rules, outputs)
     report(CHECKS[4])
     _check_native(game, [outputs.cells for outputs in known.values()], seed)
-    return CheckReport(game.name, len(known), len(games))
+    return CheckReport(game.name, len(known), len(games), statistics)
 
 
 def _check_name(game: Game) -> None:

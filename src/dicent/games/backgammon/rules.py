@@ -5,6 +5,8 @@ without the cube. A win counts one point, a gammon two, a backgammon three. Hype
 game with three checkers each.
 """
 
+import math
+
 import numpy as np
 
 from dicent.game import CHANCE, MAX, MIN, ONGOING, option
@@ -39,11 +41,13 @@ STATE_SIZE = 31
 BASE = 26
 SMALL_FIRST = BASE * BASE
 NUM_ACTIONS = BASE**4
-MAX_LEGAL = 3060  # no position has more turns
+# The most turns of doubles: ways to share four moves among the checkers. Other rolls: two checkers in turn,
+# or one with either die first.
+MAX_LEGAL = max(math.comb(CHECKERS + 3, 4), CHECKERS * (CHECKERS + 1))
 NUM_OUTCOMES = 30 if START == "opening" else 21
 NUM_SYMMETRIES = 2  # the identity, and the players swapped
 SEEN_BY_MOVER = True
-MAX_PLIES = 200
+MAX_PLIES = 70 if HYPER else 300  # of 1,000 random games one is longer
 MAX_SCORE = 3.0
 CYCLIC = True
 
