@@ -111,6 +111,23 @@ def test_games_for_people(output: Output) -> None:
     assert "cells along each side of the board: 3, 4, 5, 6" in text
 
 
+@pytest.mark.parametrize("position", ["-b----E-C---eE---c-e----B- 1 31", "--A-------------------a--- 1 65"])
+def test_a_position_may_begin_with_a_dash(answer: Answer, position: str) -> None:
+    shown = answer("show", "backgammon", position)
+    assert shown["position"] == position
+    assert shown["to_play"] == "max"
+
+
+def test_games_are_listed_with_their_limits(answer: Answer) -> None:
+    listed = {game["name"]: game for game in answer("games")}
+    assert listed["backgammon"]["max_legal"] == 3060
+    assert listed["hypergammon"]["title"] == "Hypergammon"
+    assert (listed["hypergammon"]["max_legal"], listed["hypergammon"]["max_score"]) == (15, 3)
+    assert listed["backgammon"]["cyclic"]
+    assert not listed["ewn"]["cyclic"]
+    assert listed["ewn"]["max_score"] is None
+
+
 def test_check_for_programs(answer: Answer) -> None:
     report = answer("check", TINY, "--positions", "20")
     assert report["ok"] is True

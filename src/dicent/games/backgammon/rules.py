@@ -21,6 +21,8 @@ START = option(
     "the opening roll decides who begins (opening), or MAX begins with any roll (first)",
 )
 FEW = option("checkers", 3, (1, 2, 3), "checkers of each player in hypergammon")
+if VARIANT == "hyper":
+    __doc__ = "Hypergammon: backgammon with three checkers each, far from home, and many hits."
 PRESETS = {"hypergammon": {"variant": "hyper"}}
 EXTRAS = "dicent.games.backgammon.extras"
 
