@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint types layers unit docs wheel test-pythons browser chromium types-js exact faults learners load bench golden clean
+.PHONY: help run test lint types layers unit docs wheel test-pythons browser chromium types-js exact rules faults learners load bench golden clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -63,6 +63,9 @@ types-js:  ## Check the types of the browser pages with the TypeScript compiler 
 
 exact: $(READY)  ## Run the tests of exact values that take minutes
 	$(BIN)/pytest tests/slow_exact.py
+
+rules: $(READY)  ## Compare the rules with other programs on hundreds of thousands of positions (about ten minutes)
+	$(BIN)/pytest tests/slow_rules.py
 
 faults: $(READY)  ## Kill a run a hundred times at random moments and compare its result with an undisturbed run
 	DICENT_FAULT_ROUNDS=100 $(BIN)/pytest tests/test_learn_checkpoints.py -k killed_at_any_moment

@@ -111,17 +111,39 @@ def test_games_prints_text(output: Output) -> None:
     assert "cells along each side of the board: 3, 4, 5, 6" in text
 
 
+@pytest.mark.parametrize("position", ["-b----E-C---eE---c-e----B- 1 31", "--A-------------------a--- 1 65"])
+def test_a_position_may_begin_with_a_dash(answer: Answer, position: str) -> None:
+    shown = answer("show", "backgammon", position)
+    assert shown["position"] == position
+    assert shown["to_play"] == "max"
+
+
+def test_games_are_listed_with_their_limits(answer: Answer) -> None:
+    listed = {game["name"]: game for game in answer("games")}
+    assert listed["backgammon"]["max_legal"] == 3060
+    assert listed["hypergammon"]["title"] == "Hypergammon"
+    assert (listed["hypergammon"]["max_legal"], listed["hypergammon"]["max_score"]) == (15, 3)
+    assert listed["backgammon"]["cyclic"]
+    assert not listed["ewn"]["cyclic"]
+    assert listed["ewn"]["max_score"] is None
+
+
 def test_check_prints_json(answer: Answer) -> None:
     report = answer("check", TINY, "--positions", "20")
     assert report["ok"] is True
     assert report["game"] == TINY
     assert 0 < report["positions"] <= 20
     assert report["checks"] == list(CHECKS)
+    assert report["statistics"]["legal"]["most"] == 2
+    assert report["statistics"]["cycles"] is False
+    assert report["statistics"]["warnings"] == []
 
 
 def test_check_prints_text(output: Output) -> None:
     text = output("check", TINY, "--positions", "20", "--seed", "3")
     assert all(f"✓ {check}" in text for check in CHECKS)
+    assert re.search(r"legal actions +1\.\d on average, 2 at most; MAX_LEGAL is 3", text)
+    assert re.search(r"cycles +none seen; CYCLIC is False", text)
     assert f"{TINY} keeps the contract" in text
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from websockets.sync.client import connect
 
 import dicent
 from dicent.cli import main
@@ -18,6 +19,7 @@ from dicent.engine.lines import serve_lines
 from dicent.errors import GameError
 from dicent.evaluate.network_file import Description, save_network
 from dicent.evaluate.terminal_value import GAIN
+from dicent.game import registry
 from dicent.game.registry import names_game
 from dicent.learn.run_folder import RunFolder
 from dicent.library.library import Library
@@ -25,7 +27,7 @@ from dicent.nets.dense import DenseNetwork
 from dicent.play.record import Record
 from dicent.review import Review, review_game, review_page
 
-from .serving import served
+from .serving import begin, go_on, post, served
 
 Edit = Callable[..., Path]
 EVIL = "evil.py"
@@ -174,6 +176,39 @@ def test_the_server_runs_no_game_file_of_an_import_or_a_library(archive: Path) -
             assert answer.status_code == 422
             assert REFUSED in answer.text
         assert client.get("/api/runs").is_success
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_the_server_offers_the_game_files_that_its_user_names(
+    archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "_offered", {})
+    Path("other.py").write_text('open("other", "w").close()\n', encoding="utf-8")
+    with served(archive, games=(f"{EVIL}:stones=5",)) as client:
+        listed = {game["name"]: game["title"] for game in client.get("/api/info").json()["games"]}
+        assert listed[f"{EVIL}:stones=5"] == "Dice Nim"
+        game = begin(client, game=f"{EVIL}:stones=5", players={"MAX": "human", "MIN": "beginner"})
+        while game["result"] is None:
+            game = go_on(client, game)
+        text = client.get(f"/api/games/{game['id']}/export").text
+        assert len(post(client, "/api/import", text=text)["ids"]) == 1
+        assert client.post(f"/api/games/{game['id']}/review").is_success
+        for name in ("other.py", f"./{EVIL}", f"other.py:{EVIL}", f"{EVIL}/../other.py"):
+            assert client.get("/api/position", params={"game": name}).status_code == 422
+            record = Record(name, ("one", "two"), START, STEPS, 1)
+            assert client.post("/api/import", json={"text": record.to_json()}).status_code == 422
+        with connect(f"ws://127.0.0.1:{client.base_url.port}/api/engine") as socket:
+            query = {"id": 1, "game": EVIL, "position": "2 1 3", "player": "random"}
+            socket.send(json.dumps(query))
+            assert json.loads(socket.recv())["action"] in ("1", "2")
+            socket.send(json.dumps({**query, "game": "other.py"}))
+            assert "runs no game files" in json.loads(socket.recv())["error"]
+    assert not (archive / "other").exists()
+
+
+def test_serve_refuses_a_name_that_is_no_game_file(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["serve", "--no-browser", "--port", "0", "--games", "pig"]) == 1
+    assert "'pig' is no game file" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("marker")

@@ -26,6 +26,20 @@ def refusal(make: Callable[[], dicent.Game]) -> str:
 # Files.
 
 
+def test_load_accepts_options_behind_the_file_as_make_does(edited: Edit) -> None:
+    path = edited("dice_nim")
+    game = dicent.load(f"{path}:stones=20")
+    assert game == dicent.make(f"{path}:stones=20") == dicent.load(path, stones=20)
+    assert game.options["stones"] == 20
+    assert "option stones is given twice" in refusal(lambda: dicent.load(f"{path}:stones=20", stones=3))
+
+
+def test_load_prefers_a_file_whose_name_has_a_colon(edited: Edit) -> None:
+    path = edited("dice_nim")
+    odd = path.rename(path.with_name("nim.py:stones=3"))
+    assert dicent.load(odd).options["stones"] == 15
+
+
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     path = tmp_path / "missing.py"
     assert str(path) in refusal(lambda: dicent.load(path))

@@ -10,6 +10,7 @@ GAMES = [
     ("dice-nim", 5),
     ("tic-tac-toe", 4),
     ("connect-four", 4),
+    ("hypergammon", 3),
 ]
 
 
@@ -27,6 +28,18 @@ def test_no_game_of_tic_tac_toe_is_longer_than_nine_plies() -> None:
 def test_connect_four() -> None:
     counted = dicent.perft(dicent.make("connect-four").initial_state(), 7)
     assert counted.nodes == (1, 7, 49, 343, 2401, 16807, 117649, 823536)
+
+
+@pytest.mark.parametrize(
+    ("name", "nodes"),
+    [("backgammon", (1, 30, 380, 7980, 178306)), ("hypergammon", (1, 30, 240, 5040, 46692))],
+)
+def test_backgammon(name: str, nodes: tuple[int, ...]) -> None:
+    """The counts after one and after two turns are those of bgsage 2.0.20260907."""
+    counted = dicent.perft(dicent.make(name).initial_state(), 4)
+    assert counted.nodes == nodes
+    assert counted.chances == (1, 0, nodes[2], 0, nodes[4])
+    assert sum(counted.finished) == 0
 
 
 @pytest.mark.parametrize(("name", "depth"), GAMES)

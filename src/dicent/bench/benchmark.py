@@ -25,6 +25,15 @@ class Benchmark:
     exact_rows: Callable[[int, float], Iterator[Row]]  # of exact values, by rounds and scale
 
 
+@dataclass(frozen=True)
+class RolloutBenchmark:
+    """A position from which random games are timed, here and in OpenSpiel."""
+
+    label: str
+    position: str
+    openspiel: Callable[[], Any]  # OpenSpiel's state of `position`
+
+
 @lru_cache(maxsize=1)
 def benchmark() -> Benchmark:
     """Return the benchmark of the default game."""

@@ -10,15 +10,17 @@ import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
 from statistics import median
+from typing import Any
 
 import numpy as np
 
 from dicent import machine
-from dicent.bench.benchmark import benchmark
+from dicent.bench.benchmark import RolloutBenchmark, benchmark
 from dicent.bench.learn import learn_rows
 from dicent.bench.search import search_rows, search_signature
 from dicent.bench.timing import Row, in_turn, ratio, start
 from dicent.game import State
+from dicent.game.extras import extra, known_games
 from dicent.game.perft import perft
 from dicent.game.registry import DEFAULT_GAME, built_in_names, make
 from dicent.game.rollouts import rollouts
@@ -27,6 +29,7 @@ from dicent.game.rollouts import rollouts
 def bench(rounds: int = 5, scale: float = 1.0) -> Iterator[Row]:
     """Measure, a row at a time. `scale` scales the work; each row is the median of `rounds`."""
     yield from _rollout_rows(rounds, scale)
+    yield from random_game_rows(rounds, scale)
     yield from _scaling_rows(rounds, scale)
     yield from _perft_rows(rounds, scale)
     yield from search_rows(rounds, scale)
@@ -68,7 +71,8 @@ def _rollout_rows(rounds: int, scale: float) -> Iterator[Row]:
 
     works = [ours, plain]
     if importlib.util.find_spec("pyspiel") is not None:
-        works.append(_openspiel_rollouts(max(100, int(20_000 * scale)), plies))
+        position = benchmark().openspiel_rolled()
+        works.append(_openspiel_rollouts(position, max(100, int(20_000 * scale)), plies))
     speeds = in_turn(rounds, *works)
     unit = "M decisions/s"
     yield Row(f"{label} rollouts, one thread", median(speeds[0]) / 1e6, unit)
@@ -80,15 +84,40 @@ def _rollout_rows(rounds: int, scale: float) -> Iterator[Row]:
         yield Row(name, float("nan"), unit, "not installed: pip install open_spiel")
 
 
-def _openspiel_rollouts(rollouts: int, plies: float) -> Callable[[], float]:
-    """Return the work of OpenSpiel's C++ rollouts of the same position.
+def random_game_rows(rounds: int, scale: float) -> Iterator[Row]:
+    """Measure random games of the games that offer a position for them, one thread."""
+    unit = "k games/s"
+    for game in known_games():
+        offered = extra(game, "rollout_benchmark", RolloutBenchmark)
+        if offered is None:
+            continue
+        start, games = game.parse(offered.position), max(64, int(20_000 * scale))
+        plies = rollouts(start, games, seed=1, threads=1).mean_plies
+
+        def ours(start: State = start, games: int = games) -> float:
+            return float(rollouts(start, games, seed=1, threads=1).games)
+
+        works: list[Callable[[], float]] = [ours]
+        if importlib.util.find_spec("pyspiel") is not None:
+            works.append(_openspiel_rollouts(offered.openspiel(), max(20, int(400 * scale)), 1.0))
+        speeds = in_turn(rounds, *works)
+        note = f"{plies:.1f} turns a game"
+        yield Row(f"{offered.label} random games, one thread", median(speeds[0]) / 1e3, unit, note)
+        name = "  OpenSpiel's C++ rollouts"
+        if len(speeds) == 2:
+            yield Row(name, median(speeds[1]) / 1e3, unit, ratio(speeds[0], speeds[1]))
+        else:
+            yield Row(name, float("nan"), unit, "not installed: pip install open_spiel")
+
+
+def _openspiel_rollouts(state: Any, rollouts: int, plies: float) -> Callable[[], float]:
+    """Return the work of OpenSpiel's C++ rollouts of a position.
 
     Python reaches them through a search of one simulation, which only rolls out its root.
     They do not report plies, so `plies`, the mean of ours, stands in; the games are the same.
     """
     import pyspiel
 
-    state = benchmark().openspiel_rolled()
     evaluator = pyspiel.RandomRolloutEvaluator(rollouts, 1)
     bot = pyspiel.MCTSBot(state.get_game(), evaluator, 2.0, 1, 1000, False, 1, False)
 

@@ -14,13 +14,13 @@ from dicent.errors import DicentError
 
 @app.command
 def games(json: Json = False) -> None:
-    """List the games, their presets and their options."""
+    """List the games, their presets and their options; the most legal actions of a position are `legal`."""
     listed = [dicent.make(name) for name in dicent.game_names()]
     if json:
         print_json([_game_details(game) for game in listed])
         return
     table = Table(box=None, pad_edge=False)
-    for column in ("name", "what it is", "actions", "outcomes", "input"):
+    for column in ("name", "what it is", "legal", "outcomes", "input"):
         table.add_column(column, header_style="bold", no_wrap=column == "name")
     for game in listed:
         shape = "x".join(map(str, game.input_shape))
@@ -29,7 +29,7 @@ def games(json: Json = False) -> None:
             chosen = game.rules.module.PRESETS[game.name]
             what = "preset: " + ", ".join(f"{key}={value}" for key, value in chosen.items())
         table.add_row(
-            f"[bold]{game.name}[/]", escape(what), str(game.num_actions), str(game.num_outcomes), shape
+            f"[bold]{game.name}[/]", escape(what), f"{game.max_legal:,}", str(game.num_outcomes), shape
         )
         for option in () if game.name in game.rules.module.PRESETS else game.declared_options:
             named = isinstance(option.default, str)  # the help says in words what each name means
@@ -49,10 +49,13 @@ def _game_details(game: dicent.Game) -> dict[str, object]:
             for o in game.declared_options
         ],
         "num_actions": game.num_actions,
+        "max_legal": game.max_legal,
         "num_outcomes": game.num_outcomes,
         "input_shape": list(game.input_shape),
         "state_size": game.state_size,
         "max_plies": game.max_plies,
+        "max_score": game.max_score if game.has_score else None,
+        "cyclic": game.cyclic,
         "num_symmetries": game.num_symmetries,
     }
 
@@ -71,11 +74,26 @@ def check(game: GameText, /, positions: int = 2000, seed: int = 0, json: Json = 
             dicent.make(game), positions, seed, lambda stage: progress.update(task, description=stage)
         )
     if json:
-        print_json({"ok": True, "game": report.game, "positions": report.positions, "checks": report.checks})
+        print_json(
+            {
+                "ok": True,
+                "game": report.game,
+                "positions": report.positions,
+                "games": report.games,
+                "checks": report.checks,
+                "statistics": report.statistics.to_dict(),
+            }
+        )
         return
     console = Console(highlight=False)
     for line in report.checks:
         console.print(f"[green]✓[/] {line}")
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for name, text in report.statistics.lines():
+        table.add_row(f"  [dim]{name}[/]", text)
+    console.print(table)
+    for warning in report.statistics.warnings:
+        console.print(f"[bold yellow]warning:[/] {escape(warning)}", soft_wrap=True)
     looked_at = f"{report.positions:,} positions, {report.games} games"
     console.print(f"[bold]{escape(report.game)}[/] keeps the contract: {looked_at}.")
 

@@ -24,6 +24,7 @@ def serve(
     folder: str | None = None,
     runs: str = "runs",
     threads: int | None = None,
+    games: tuple[str, ...] = (),
 ) -> None:
     """Play, analyse and review in the browser. Ctrl-C stops the server; games are saved.
 
@@ -35,6 +36,8 @@ def serve(
         folder: Folder of the game library; by default the user's data folder.
         runs: Folder of the training runs and tournaments to show.
         threads: Threads that search for moves; by default one per core.
+        games: Python files of games to offer besides the built-in and installed ones, as in
+            my_game.py:stones=20. They are run.
     """
     try:
         from dicent.web.server import Settings, serve
@@ -49,7 +52,7 @@ def serve(
     if threads is not None and threads < 1:
         raise DicentError(f"--threads must be 1 or more (got {threads})")
     place = Path(folder).expanduser() if folder else data_folder()
-    settings = Settings(place, Path(runs), host, port, threads=threads, warm=True)
+    settings = Settings(place, Path(runs), host, port, threads=threads, warm=True, games=games)
     console = Console(highlight=False)
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # batches are small: more threads would only wait
 

@@ -107,7 +107,7 @@ class TerminalValue:
         """Return the value of a finished game after `ply` actions."""
         assert state.result is not None
         if self.uses_score:
-            return float(state.game.rules.module.score(state.cells))
+            return float(state.game.call("score", state.cells))
         return self._value(state.result, min(ply, self.horizon + 1) if self.uses_ply else 0)
 
     def _value(self, result: int, ply: int) -> float:

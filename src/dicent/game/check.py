@@ -15,8 +15,9 @@ import numpy.typing as npt
 
 from dicent.errors import ContractError, DicentError, GameError
 from dicent.game.binding import bind
-from dicent.game.checked_rules import CheckedRules, RuleOutputs, describe
-from dicent.game.game import NAMES, Cells, Game, State
+from dicent.game.checked_rules import CheckedRules, RuleOutputs
+from dicent.game.game import NAMES, Cells, Game, State, describe, describe_fault
+from dicent.game.game_statistics import GameStatistics, statistics_of
 from dicent.game.registry import make, ways_to_show
 from dicent.game.rollouts import MAX_STEPS, rollouts
 from dicent.game.view import find_fault, find_path_fault
@@ -38,11 +39,12 @@ SYMMETRIC = 300  # positions whose images are looked at, which takes long
 
 @dataclass(frozen=True)
 class CheckReport:
-    """The positions and checks of a successful `check_game`."""
+    """The positions, checks and statistics of a successful `check_game`."""
 
     game: str
     positions: int
     games: int
+    statistics: GameStatistics
     checks: tuple[str, ...] = CHECKS
 
 
@@ -62,6 +64,7 @@ def check_game(
         _check_name(game)
         games = _random_games(rules, positions // 2, seed)
         known = _explore(rules, games, positions)
+        statistics = statistics_of(game, known, seed)
         report(CHECKS[1])
         _check_text(game, known)
         report(CHECKS[2])
@@ -73,7 +76,7 @@ def check_game(
             _check_symmetries(rules, outputs)
     report(CHECKS[4])
     _check_native(game, [outputs.cells for outputs in known.values()], seed)
-    return CheckReport(game.name, len(known), len(games))
+    return CheckReport(game.name, len(known), len(games), statistics)
 
 
 def _check_name(game: Game) -> None:
@@ -157,9 +160,9 @@ def _check_text(game: Game, known: dict[bytes, RuleOutputs]) -> None:
 def _text(function: str, state: State, write: Callable[[], str]) -> str:
     try:
         text = write()
-    except Exception as error:
-        where = describe(state.game, state.cells)
-        raise ContractError(f"{function}: raised {type(error).__name__}: {error}, at {where}") from error
+    except GameError as error:
+        where, problem = describe(state.game, state.cells), describe_fault(function, error.__cause__)
+        raise ContractError(f"{function}: {problem}, at {where}") from error
     if not text or text != text.strip() or not text.isprintable():
         raise ContractError(f"{function}: {text!r} is not one line without spaces around it")
     return text
@@ -168,8 +171,9 @@ def _text(function: str, state: State, write: Callable[[], str]) -> str:
 def _check_view(game: Game, state: State) -> None:
     try:
         view = game.view(state)
-    except Exception as error:
-        raise ContractError(f"view: raised {type(error).__name__}: {error}, at position {state}") from error
+    except GameError as error:
+        problem = describe_fault("view", error.__cause__)
+        raise ContractError(f"view: {problem}, at position {state}") from error
     fault = None if view is None else find_fault(view)
     if fault is not None:
         raise ContractError(f"view: {fault}, at position {state}")
@@ -179,8 +183,8 @@ def _check_view(game: Game, state: State) -> None:
     for action in state.legal_actions:
         try:
             fault = find_path_fault(board, game.action_paths(state, action))
-        except Exception as error:
-            fault = f"raised {type(error).__name__}: {error}"
+        except GameError as error:
+            fault = describe_fault("action_paths", error.__cause__)
         if fault is not None:
             text = game.format_action(state, action)
             raise ContractError(f"action_paths: {fault}, for the action {text} at position {state}")
@@ -201,12 +205,11 @@ def _check_encoding(rules: CheckedRules, known: dict[bytes, RuleOutputs]) -> Non
     looks: dict[bytes, RuleOutputs] = {}
     for outputs in known.values():
         if outputs.p:
-            faces = [rules.planes(child) for child in outputs.children]
-            for o, face in enumerate(faces):
-                if face in faces[:o]:
-                    rules.fail(
-                        "encode", outputs.cells, f"hides whether chance chose {faces.index(face)} or {o}"
-                    )
+            faces: dict[bytes, tuple[int, bytes]] = {}
+            for o, child in enumerate(outputs.children):
+                first, cells = faces.setdefault(rules.planes(child), (o, child.tobytes()))
+                if cells != child.tobytes():  # equal states may look alike
+                    rules.fail("encode", outputs.cells, f"hides whether chance chose {first} or {o}")
         twin = looks.setdefault(_look(rules.game, outputs.planes), outputs)
         if twin is outputs:
             continue

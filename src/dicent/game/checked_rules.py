@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dicent.errors import ContractError
-from dicent.game.game import Cells, Game, State
+from dicent.game.game import Cells, Game, describe, describe_fault
 from dicent.kernels.constants import CHANCE, DEAL, MAX, MIN, ONGOING
 from dicent.kernels.generator import open_stream
 
@@ -25,6 +25,7 @@ class RuleOutputs:
     legal: tuple[int, ...] = ()
     p: tuple[float, ...] = ()
     planes: bytes = b""
+    score: float | None = None  # of a finished game
     children: list[Cells] = field(default_factory=list)  # by legal action or by outcome
 
 
@@ -44,12 +45,11 @@ class CheckedRules:
         answers: list[T] = []
         for _ in range(2):
             copy = cells.copy()
+            copy.flags.writeable = False  # also finds changes that are undone
             try:
                 answers.append(answer(copy))
             except Exception as error:
-                self.fail(function, cells, f"raised {type(error).__name__}: {error}")
-            if not np.array_equal(copy, cells):
-                self.fail(function, cells, "changed the state, which it may only read")
+                self.fail(function, cells, describe_fault(function, error))
         if not np.array_equal(answers[0], answers[1], equal_nan=True):
             short = np.size(answers[0]) < 20
             both = f"{answers[0]!r} and then {answers[1]!r}" if short else "two different arrays"
@@ -79,27 +79,27 @@ class CheckedRules:
             self.fail("to_play", cells, f"returned {player}, not MAX, MIN or CHANCE")
         outputs = RuleOutputs(cells, int(player), int(result), planes=self.planes(cells))
         if result != ONGOING:
-            score = self.ask("score", cells, self.module.score)
-            if not np.isfinite(score):
-                self.fail("score", cells, f"returned {score}")
+            outputs.score = self.score(cells, int(result))
         elif player == CHANCE:
             outputs.p = self.probabilities(cells)
             outputs.children = [self.after("apply_outcome", cells, o) for o in range(len(outputs.p))]
-            self.require_distinct(cells, outputs.children)
         else:
             outputs.legal = self.legal(cells)
             outputs.children = [self.after("apply_action", cells, a) for a in outputs.legal]
         return outputs
 
-    def require_distinct(self, cells: Cells, children: list[Cells]) -> None:
-        """Raise an error if two outcomes lead to the same state."""
-        seen: dict[bytes, int] = {}
-        for o, child in enumerate(children):
-            first = seen.setdefault(child.tobytes(), o)
-            if first != o:
-                self.fail(
-                    "apply_outcome", cells, f"outcomes {first} and {o} lead to the same state; merge them"
-                )
+    def score(self, cells: Cells, result: int) -> float:
+        """Return the score of a finished game."""
+        score = float(self.ask("score", cells, self.module.score))
+        if not np.isfinite(score):
+            self.fail("score", cells, f"returned {score}")
+        if abs(score) > self.game.max_score:
+            self.fail("score", cells, f"returned {score:g}, beyond MAX_SCORE, {self.game.max_score:g}")
+        if self.game.has_score and np.sign(score) != result:
+            self.fail(
+                "score", cells, f"returned {score:g}, but the result is {result}; they need the same sign"
+            )
+        return score
 
     def legal(self, cells: Cells) -> tuple[int, ...]:
         """Return the legal actions."""
@@ -108,11 +108,14 @@ class CheckedRules:
             out = self.game.empty_actions()
             out[: self.game.max_legal] = -1
             n = int(self.module.legal_actions(copy, out))
-            if n > self.game.max_legal:
-                raise ValueError(f"there are {n} legal actions, more than MAX_LEGAL, {self.game.max_legal}")
-            return tuple(out.tolist()[:n])
+            return n, *out.tolist()[: min(n, self.game.max_legal)]
 
-        legal: tuple[int, ...] = self.ask("legal_actions", cells, answer)
+        n, *listed = self.ask("legal_actions", cells, answer)
+        legal = tuple(listed)
+        if n > self.game.max_legal:
+            self.fail(
+                "legal_actions", cells, f"found {n:,} actions, more than MAX_LEGAL, {self.game.max_legal:,}"
+            )
         if not legal:
             self.fail("legal_actions", cells, "found none, though the game is not over")
         if not all(0 <= a < self.game.num_actions for a in legal):
@@ -126,12 +129,15 @@ class CheckedRules:
 
         def answer(copy: Cells) -> tuple[float, ...]:
             p = np.full(self.game.num_outcomes, -1.0)
-            n = self.module.outcomes(copy, p)
-            return tuple(p.tolist()[: int(n)])
+            n = int(self.module.outcomes(copy, p))
+            return n, *p.tolist()[:n]
 
         if self.game.num_outcomes == 0:
             self.fail("to_play", cells, "returned CHANCE, but NUM_OUTCOMES is 0")
-        p: tuple[float, ...] = self.ask("outcomes", cells, answer)
+        n, *listed = self.ask("outcomes", cells, answer)
+        p = tuple(listed)
+        if n > self.game.num_outcomes:
+            self.fail("outcomes", cells, f"found {n:,}, more than NUM_OUTCOMES, {self.game.num_outcomes:,}")
         if not p or not all(x > 0 for x in p):
             self.fail("outcomes", cells, f"gave the probabilities {p}, not all positive")
         if abs(sum(p) - 1) > 1e-9:
@@ -198,12 +204,3 @@ class CheckedRules:
         return int(
             self.ask("symmetry_action", cells, lambda copy: self.module.symmetry_action(copy, k, action))
         )
-
-
-def describe(game: Game, cells: Cells) -> str:
-    """Return a position for messages: its text, if it has one, and its numbers."""
-    numbers = ",".join(str(number) for number in cells)
-    try:
-        return f"position {State(game, cells.copy())} (state {numbers})"
-    except Exception:
-        return f"state {numbers}"

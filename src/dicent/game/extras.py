@@ -3,14 +3,15 @@
 A game module states `EXTRAS = "package.module"`. That module has a function for each part it offers. The
 function takes the game and returns the part, or None if the game has none with its options:
 
-    function     returns                                       defined in
-    notations    tuple of `Notation`                           dicent.play.notation
-    protocols    tuple of `Protocol`                           dicent.play.protocol
-    opponents    tuple of `Opponent`                           dicent.play.opponent
-    tablebase    `TablebaseProvider`                           dicent.exact.tablebase
-    endgames     `Endgames`                                    dicent.exact.sample
-    network      text that names a network for this game       dicent.evaluate.network_file
-    benchmark    `Benchmark`                                   dicent.bench.benchmark
+    function           returns                                   defined in
+    notations          tuple of `Notation`                       dicent.play.notation
+    protocols          tuple of `Protocol`                       dicent.play.protocol
+    opponents          tuple of `Opponent`                       dicent.play.opponent
+    tablebase          `TablebaseProvider`                       dicent.exact.tablebase
+    endgames           `Endgames`                                dicent.exact.sample
+    network            text that names a network for this game   dicent.evaluate.network_file
+    benchmark          `Benchmark`, of the default game          dicent.bench.benchmark
+    rollout_benchmark  `RolloutBenchmark`                        dicent.bench.benchmark
 
 The module is imported when the framework first asks for a part.
 """

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dicent.errors import IllegalActionError, IllegalOutcomeError, PositionError
+from dicent.errors import GameError, IllegalActionError, IllegalOutcomeError, PositionError
 from dicent.game.contract import Option, Rules, Value, load_rules
 from dicent.game.view import Board, View, as_board
 from dicent.game.view import Path as ActionPath
@@ -22,6 +22,23 @@ from dicent.kernels.generator import open_stream
 
 Cells = npt.NDArray[np.signedinteger[Any]]
 NAMES = {MAX: "MAX", MIN: "MIN", CHANCE: "chance"}
+
+
+def describe(game: "Game", cells: Cells) -> str:
+    """Return a position for messages: its text, if it has one, and its numbers."""
+    numbers = ",".join(str(number) for number in cells)
+    try:
+        return f"position {State(game, cells.copy())} (state {numbers})"
+    except Exception:
+        return f"state {numbers}"
+
+
+def describe_fault(function: str, error: BaseException | None) -> str:
+    """Return in words what a function of the rules did wrong when it raised `error`."""
+    if isinstance(error, ValueError) and "read-only" in str(error):  # NumPy's message
+        advice = "; use scratch memory (SCRATCH_SIZE)" if function == "legal_actions" else ""
+        return f"wrote to s, which it may only read{advice}"
+    return f"raised {type(error).__name__}: {error}"
 
 
 class Symmetry(NamedTuple):
@@ -84,8 +101,29 @@ class Game:
         rng = np.empty(2, np.uint64)
         open_stream(rng, secrets.randbits(63) if seed is None else seed % 2**63, 0, DEAL)
         cells = self.empty_cells()
-        self.rules.module.initial(cells, rng)
+        self.call("initial", cells, rng)
         return State(self, cells)
+
+    def call(self, function: str, cells: Cells, *rest: object) -> Any:
+        """Call a function of the rules; an exception becomes an error that names function and position."""
+        try:
+            return getattr(self.rules.module, function)(cells, *rest)
+        except Exception as error:
+            raise self.fault(function, cells, describe_fault(function, error)) from error
+
+    def count(self, function: str, cells: Cells, *rest: object, most: int) -> int:
+        """Call a function of the rules that returns a number from 1 to `most`, of actions or outcomes."""
+        n = self.call(function, cells, *rest)
+        if not isinstance(n, (int, np.integer)) or not 0 < n <= most:
+            raise self.fault(function, cells, f"returned {n!r}, not a number from 1 to {most}")
+        return int(n)
+
+    def fault(self, function: str, cells: Cells, problem: str) -> GameError:
+        """Return an error that names a function of the rules, what it did wrong, and the position."""
+        return GameError(
+            f"{function} of {self.name}: {problem}, at {describe(self, cells)}. "
+            f"`dicent check {self.name}` looks for such faults"
+        )
 
     def empty_cells(self) -> Cells:
         """Return zeros in the shape of one state."""
@@ -117,9 +155,12 @@ class Game:
         text = text.strip()
         cells = self.empty_cells()
         try:
-            self._function("parse_state", self._parse_numbers)(text, cells)
+            getattr(self.rules.module, "parse_state", self._parse_numbers)(text, cells)
         except (ValueError, IndexError, OverflowError) as error:
             raise PositionError(f"{text!r} is no position of {self.name}: {error}") from error
+        except Exception as error:
+            problem = describe_fault("parse_state", error)
+            raise GameError(f"parse_state of {self.name}: {problem}, for the text {text!r}") from error
         state = State(self, cells)
         if str(state) != text:
             raise PositionError(f"{text!r} is no position of {self.name}: it should read {str(state)!r}")
@@ -151,8 +192,7 @@ class Game:
 
     def view(self, state: "State") -> View | Board | None:
         """Return what the game shows, a grid or a board, or None if it shows nothing."""
-        function = getattr(self.rules.module, "view", None)
-        return None if function is None else function(state.cells)
+        return self.call("view", state.cells) if self._has("view") else None
 
     def board(self, state: "State") -> Board | None:
         """Return the board to draw, also for a game that shows a grid; None if it shows nothing."""
@@ -161,12 +201,11 @@ class Game:
 
     def action_paths(self, state: "State", action: int) -> tuple[ActionPath, ...] | None:
         """Return the ways to play an action by hops between places, or None if the game does not say."""
-        function = getattr(self.rules.module, "action_paths", None)
-        return None if function is None else function(state.cells, action)
+        return self.call("action_paths", state.cells, action) if self._has("action_paths") else None
 
-    def _function(self, name: str, default: Callable[..., Any]) -> Callable[..., Any]:
-        function: Callable[..., Any] = getattr(self.rules.module, name, default)
-        return function
+    def _has(self, function: str) -> bool:
+        """Return whether the rules have an optional function."""
+        return hasattr(self.rules.module, function)
 
     def _parse_numbers(self, text: str, cells: Cells) -> None:
         numbers = [int(number) for number in text.split(",")]
@@ -174,17 +213,19 @@ class Game:
             raise ValueError(f"it needs {self.state_size} numbers with commas between them")
         cells[:] = numbers
 
-    def _format_numbers(self, cells: Cells) -> str:
-        return ",".join(str(number) for number in cells)
-
     def _state_text(self, cells: Cells) -> str:
-        return str(self._function("format_state", self._format_numbers)(cells))
+        if not self._has("format_state"):
+            return ",".join(str(number) for number in cells)
+        return str(self.call("format_state", cells))
 
     def _action_text(self, state: "State", action: int) -> str:
-        return str(self._function("format_action", lambda s, a: a)(state.cells, action))
+        return self._choice_text("format_action", state, action)
 
     def _outcome_text(self, state: "State", outcome: int) -> str:
-        return str(self._function("format_outcome", lambda s, o: o)(state.cells, outcome))
+        return self._choice_text("format_outcome", state, outcome)
+
+    def _choice_text(self, function: str, state: "State", choice: int) -> str:
+        return str(self.call(function, state.cells, choice) if self._has(function) else choice)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Game) and self._identity == other._identity
@@ -217,13 +258,18 @@ class State:
     @cached_property
     def to_play(self) -> int:
         """Who is to play: MAX, MIN or CHANCE."""
-        return int(self.game.rules.module.to_play(self.cells))
+        player = self.game.call("to_play", self.cells)
+        if player not in (MAX, MIN, CHANCE):
+            raise self.game.fault("to_play", self.cells, f"returned {player!r}, not MAX, MIN or CHANCE")
+        return int(player)
 
     @cached_property
     def result(self) -> int | None:
         """None before the end of the game, else +1, 0 or -1 for MAX."""
-        result = int(self.game.rules.module.result(self.cells))
-        return None if result == ONGOING else result
+        result = self.game.call("result", self.cells)
+        if result not in (ONGOING, 1, 0, -1):
+            raise self.game.fault("result", self.cells, f"returned {result!r}, not ONGOING, 1, 0 or -1")
+        return None if result == ONGOING else int(result)
 
     @property
     def is_chance(self) -> bool:
@@ -236,7 +282,7 @@ class State:
         if self.result is not None or self.to_play == CHANCE:
             return ()
         out = self.game.empty_actions()
-        n = self.game.rules.module.legal_actions(self.cells, out)
+        n = self.game.count("legal_actions", self.cells, out, most=self.game.max_legal)
         return tuple(out[:n].tolist())
 
     @cached_property
@@ -245,40 +291,40 @@ class State:
         if not self.is_chance:
             return ()
         p = np.empty(self.game.num_outcomes, np.float64)
-        n = self.game.rules.module.outcomes(self.cells, p)
+        n = self.game.count("outcomes", self.cells, p, most=self.game.num_outcomes)
         return tuple(enumerate(p[:n].tolist()))
 
     def apply(self, action: int) -> "State":
         """Return the state after a legal action."""
         self.require_legal(action)
-        cells = self.cells.copy()
-        self.game.rules.module.apply_action(cells, action)
-        return State(self.game, cells)
+        return self._after("apply_action", action)
 
     def apply_outcome(self, outcome: int) -> "State":
         """Return the state after an outcome of chance."""
         self.require_outcome(outcome)
+        return self._after("apply_outcome", outcome)
+
+    def _after(self, function: str, choice: int) -> "State":
         cells = self.cells.copy()
-        self.game.rules.module.apply_outcome(cells, outcome)
+        self.game.call(function, cells, choice)
         return State(self.game, cells)
 
     def encode(self) -> npt.NDArray[np.float32]:
         """Return the network's input, an array of shape `game.input_shape`."""
         planes = np.zeros(self.game.input_shape, np.float32)
-        self.game.rules.module.encode(self.cells, planes)
+        self.game.call("encode", self.cells, planes)
         return planes
 
     @property
     def symmetries(self) -> tuple[Symmetry, ...]:
         """The images of this state under the game's symmetries, the identity first."""
-        module = self.game.rules.module
-        images = []
-        for k in range(self.game.num_symmetries):
-            cells = self.game.empty_cells()
-            sign = int(module.symmetry(self.cells, k, cells))
+        game, images = self.game, []
+        for k in range(game.num_symmetries):
+            cells = game.empty_cells()
+            sign = int(game.call("symmetry", self.cells, k, cells))
             if sign:
-                actions = {a: int(module.symmetry_action(self.cells, k, a)) for a in self.legal_actions}
-                images.append(Symmetry(State(self.game, cells), sign, actions))
+                actions = {a: int(game.call("symmetry_action", self.cells, k, a)) for a in self.legal_actions}
+                images.append(Symmetry(State(game, cells), sign, actions))
         return tuple(images)
 
     def require_legal(self, action: int) -> None:

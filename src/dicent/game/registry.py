@@ -9,7 +9,7 @@ Games of other packages are found through their entry points in the group `dicen
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from importlib.metadata import entry_points
 from importlib.util import find_spec
@@ -67,8 +67,22 @@ def require_installed(name: str, where: str | Path) -> None:
 
 
 def is_game_file(name: str) -> bool:
-    """Return whether a game's text names a Python file, without loading anything."""
-    return ".py" in name
+    """Return whether a game's text names a Python file that is not offered; nothing is loaded."""
+    return ".py" in name and not is_known(name)
+
+
+def offer(names: Iterable[str]) -> None:
+    """Offer game files like installed games, under the texts with which the user names them.
+
+    Until this process ends, data files and clients may name these files, and no others.
+    """
+    for name in names:
+        if ".py" not in name:
+            raise GameError(f"{name!r} is no game file; built-in and installed games are offered always")
+        _offered[_split(name)[0]] = make(name).name
+
+
+_offered: dict[str, str] = {}  # the game's name by the text of its file
 
 
 def names_game(text: str, game: Game, *aside: str) -> bool:
@@ -96,7 +110,9 @@ def names_game(text: str, game: Game, *aside: str) -> bool:
 
 
 def load(path: str | Path, **options: Value) -> Game:
-    """Return the game in a Python file."""
+    """Return the game in a Python file. Options may follow it, as in `load("game.py:stones=20")`."""
+    if ".py:" in str(path) and not Path(path).exists():
+        return make(str(path), **options)
     return _build(str(path), Path(path), options)
 
 
@@ -111,9 +127,19 @@ def ways_to_show(game: Game) -> Iterator[Game]:
 
 
 def game_names() -> list[str]:
-    """Return the names of all built-in and installed games, each followed by its presets."""
+    """Return the names of all built-in, installed and offered games, each followed by its presets."""
     presets = _presets()
-    return [name for game in _paths() for name in (game, *[p for p in presets if presets[p][0] == game])]
+    named = [name for game in _paths() for name in (game, *[p for p in presets if presets[p][0] == game])]
+    return [*named, *_offered.values()]
+
+
+def is_known(name: str) -> bool:
+    """Return whether a game's text names a built-in, installed or offered game; nothing is loaded."""
+    try:
+        base = _split(name)[0]
+    except GameError:
+        return False
+    return base in _paths() or base in _presets() or base in _offered
 
 
 def base_names() -> list[str]:

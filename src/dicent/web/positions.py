@@ -12,7 +12,7 @@ import dicent
 from dicent.draw.paths import action_paths
 from dicent.errors import GameError
 from dicent.game import Game, State
-from dicent.game.registry import game_names, make
+from dicent.game.registry import game_names, is_known, make
 from dicent.game.view import Board as GameBoard
 from dicent.game.view import View, as_board
 from dicent.kernels.constants import CHANCE, MAX, MIN
@@ -45,9 +45,9 @@ TURNS: dict[int, Turn] = {MAX: "MAX", MIN: "MIN", CHANCE: "CHANCE"}
 
 
 def game_named(text: str) -> Game:
-    """Make a game from its text. A client must not name a Python file."""
-    base = text.partition(":")[0].strip()
-    if base not in game_names() or ".py" in text:
+    """Make a game from its text. A client may name a Python file only if the user offers it."""
+    if not is_known(text):
+        base = text.partition(":")[0].strip()
         raise GameError(f"there is no game {base!r}; known games: {', '.join(game_names())}")
     return _made(text)
 

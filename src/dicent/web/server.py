@@ -19,6 +19,7 @@ from starlette.staticfiles import StaticFiles
 import dicent
 from dicent.errors import DicentError
 from dicent.files import data_folder
+from dicent.game.registry import offer
 from dicent.library.library import Library
 from dicent.web import archive, games, positions, reviews, runs
 from dicent.web.engine_socket import add_socket
@@ -45,6 +46,7 @@ class Settings:
     token: str | None = None  # generated if other machines can connect
     threads: int | None = None  # for moves; by default one per core
     warm: bool = False  # compile the first game at the start
+    games: tuple[str, ...] = ()  # game files to offer
 
     def __post_init__(self) -> None:
         if self.host not in LOOPBACK and self.token is None:
@@ -74,6 +76,7 @@ class Settings:
 
 def make_app(settings: Settings) -> FastAPI:
     """Return the application, with its library open."""
+    offer(settings.games)
     library, threads = Library(settings.folder / FILE), SearchThreads(settings.threads)
 
     @asynccontextmanager

@@ -5,6 +5,8 @@ without the cube. A win counts one point, a gammon two, a backgammon three. Hype
 game with three checkers each.
 """
 
+import math
+
 import numpy as np
 
 from dicent.game import CHANCE, MAX, MIN, ONGOING, option
@@ -20,7 +22,10 @@ START = option(
     "the opening roll decides who begins (opening), or MAX begins with any roll (first)",
 )
 FEW = option("checkers", 3, (1, 2, 3), "checkers of each player in hypergammon")
+if VARIANT == "hyper":
+    __doc__ = "Hypergammon: backgammon with three checkers each, far from home, and many hits."
 PRESETS = {"hypergammon": {"variant": "hyper"}}
+EXTRAS = "dicent.games.backgammon.extras"
 
 # Points 1 to 24 are counted from MAX's side: MAX moves down to 1 and off, MIN moves up to 24 and off.
 # A player's own point p is p for MAX and 25 - p for MIN; 25 is the bar, 0 is off the board.
@@ -39,11 +44,13 @@ STATE_SIZE = 31
 BASE = 26
 SMALL_FIRST = BASE * BASE
 NUM_ACTIONS = BASE**4
-MAX_LEGAL = 3060  # no position has more turns
+# The most turns of doubles: ways to share four moves among the checkers. Other rolls: two checkers in turn,
+# or one with either die first.
+MAX_LEGAL = max(math.comb(CHECKERS + 3, 4), CHECKERS * (CHECKERS + 1))
 NUM_OUTCOMES = 30 if START == "opening" else 21
 NUM_SYMMETRIES = 2  # the identity, and the players swapped
 SEEN_BY_MOVER = True
-MAX_PLIES = 200
+MAX_PLIES = 70 if HYPER else 300  # of 1,000 random games one is longer
 MAX_SCORE = 3.0
 CYCLIC = True
 
@@ -52,15 +59,22 @@ ROLLS = np.array([(high, low) for high in range(1, 7) for low in range(1, high +
 OPENING = np.array([roll for roll in ROLLS.tolist() if roll[0] != roll[1]])
 CHANCES = np.array([(1.0 if high == low else 2.0) / 36.0 for high, low in ROLLS.tolist()])
 
-# Scratch memory behind the actions that `legal_actions` writes: the board by the mover's own points,
-# how many of his checkers are not at home yet, the points left so far, and two keys for each turn.
-MINE, THEIRS = MAX_LEGAL, MAX_LEGAL + BASE
-OUTSIDE = THEIRS + BASE
-PLAYED = OUTSIDE + 1
-KEYS = PLAYED + 4
-SCRATCH_SIZE = KEYS + 2 * 2 * 25 * 25 - MAX_LEGAL
-# A turn of two moves changes each point by two at the most, so base 5 gives every change its own key.
-WEIGHT = 5 ** np.arange(BASE)
+# Turns are found with sets of places, the bits of a number. A place counts steps from the mover's bar:
+# bit 0 is the bar, bit 25 - p is the own point p. A move shifts a checker's bit by the die.
+ON_BOARD = (1 << 25) - 1
+ABROAD = (1 << 19) - 1  # the bar and the points outside the mover's home
+NO_MOVE = 1 << 25
+# The own point of each place, by `bit % 37`, which differs for all powers of two up to 2 ** 35.
+OWN_POINT = np.zeros(37, np.int64)
+OWN_POINT[[(1 << place) % 37 for place in range(26)]] = 25 - np.arange(26)
+
+# Scratch memory behind the actions that `legal_actions` writes, for doubles: the checkers on each own point,
+# and for each move of a turn the own point that it leaves, the places not yet tried instead, and the
+# occupied places and the action before it.
+COUNTS = MAX_LEGAL
+PLAYED, UNTRIED, OCCUPIED, TURN = (COUNTS + BASE + 4 * i for i in range(4))
+SCRATCH_SIZE = BASE + 16
+WEIGHTS = BASE ** np.arange(4)
 
 # A network sees both boards by the mover's points: one, two, three checkers, and how many more. One plane has
 # the rest, a cell for each number: bars, checkers off, the six faces of the dice, the opening.
@@ -103,155 +117,141 @@ def apply_outcome(s, o):
 
 
 def legal_actions(s, out):
-    """List the turns, equal positions once; `out` has room for scratch memory behind the actions."""
-    read_board(s, out)
+    """List the turns, each position that they lead to once."""
     high, low = int(s[HIGH]), int(s[LOW])
+    mine, single, blots, blocked = places(s)
     if high == low:
-        return doubles(out, high)
-    n = two_moves(out, high, low, 0, 0)
-    n = two_moves(out, low, high, SMALL_FIRST, n)
+        return doubles(s, out, mine, blocked, high)
+    n = two_moves(out, mine, single, blots, blocked, high, low)
     if n == 0:
-        n = one_move(out, high, 0)
+        n = add_turns(out, 0, movable(mine, blocked, high), 0, 1)
     if n == 0:
-        n = one_move(out, low, SMALL_FIRST)
+        n = add_turns(out, 0, movable(mine, blocked, low), SMALL_FIRST, 1)
     if n == 0:
-        out[0] = 0
-        n = 1
+        n = add_turns(out, 0, NO_MOVE, 0, 1)
     return n
 
 
-def read_board(s, out):
-    """Write the board into scratch memory as the mover counts it."""
+def places(s):
+    """Return the places that the mover holds, holds with one checker, could hit, and cannot enter."""
     mover = int(s[MOVER])
     side = 0 if mover == MAX else 1
-    outside = int(s[ON_BAR + side])
-    out[MINE + BAR] = outside
-    out[MINE + OFF] = s[BORNE_OFF + side]
-    for point in range(1, POINTS + 1):
-        count = mover * int(s[point - 1 if side == 0 else POINTS - point])
-        out[MINE + point] = max(0, count)
-        out[THEIRS + point] = max(0, -count)
-        if point > 6:
-            outside += max(0, count)
-    out[OUTSIDE] = outside
+    mine = 1 if s[ON_BAR + side] > 0 else 0
+    single = 1 if s[ON_BAR + side] == 1 else 0
+    blots = blocked = 0
+    for place in range(1, POINTS + 1):
+        count = mover * int(s[POINTS - place if side == 0 else place - 1])
+        mine |= (count > 0) << place
+        single |= (count == 1) << place
+        blots |= (count == -1) << place
+        blocked |= (count < -1) << place
+    return mine, single, blots, blocked
 
 
-def can_move(out, source, die):
-    """Return whether a checker may leave an own point by a die."""
-    if out[MINE + source] == 0 or (source != BAR and out[MINE + BAR] > 0):
-        return False
-    to = source - die
-    if to > 0:
-        return out[THEIRS + to] < 2
-    if out[OUTSIDE] > 0:
-        return False
-    if to < 0:  # a larger number than needed takes off a checker of the last point only
-        for point in range(source + 1, 7):
-            if out[MINE + point] > 0:
-                return False
-    return True
+def movable(mine, blocked, die):
+    """Return the places that a checker may leave by a die."""
+    free = mine & ~(blocked >> die)
+    if mine & 1:  # checkers on the bar enter first
+        return free & 1
+    if mine & ABROAD:
+        return free & (ON_BOARD >> die)
+    farthest = mine & -mine  # may bear off by a larger number than it needs
+    return free & (ON_BOARD >> (die - 1) | farthest)
 
 
-def move(out, source, die):
-    """Move a checker in scratch memory; returns whether it hits."""
-    to = max(OFF, source - die)
-    out[MINE + source] -= 1
-    out[MINE + to] += 1
-    if source > 6 >= to:
-        out[OUTSIDE] -= 1
-    if to > 0 and out[THEIRS + to] == 1:
-        out[THEIRS + to] = 0
-        return True
-    return False
+def moved(mine, single, bit, die):
+    """Return the places that the mover holds after a move from the place `bit`."""
+    return mine & ~(bit & single) | bit << die & ON_BOARD
 
 
-def undo(out, source, die, hit):
-    to = max(OFF, source - die)
-    out[MINE + source] += 1
-    out[MINE + to] -= 1
-    if source > 6 >= to:
-        out[OUTSIDE] += 1
-    if hit:
-        out[THEIRS + to] = 1
+def two_moves(out, mine, single, blots, blocked, high, low):
+    """List the turns of two moves, the larger die first; then those that need the other order.
 
-
-def one_move(out, die, order):
-    """List the turns of a single move."""
+    Two turns lead to the same position if they leave the same places by the same dice, or if a single
+    checker makes both moves and hits nothing on its way.
+    """
     n = 0
-    for source in range(BAR, 0, -1):
-        if can_move(out, source, die):
-            out[n] = source + order
-            n += 1
+    firsts = movable(mine, blocked, high)
+    left = firsts
+    while left:
+        bit = left & -left
+        left ^= bit
+        seconds = movable(moved(mine, single, bit, high), blocked, low) & ~(bit >> low)
+        n = add_turns(out, n, seconds, OWN_POINT[bit % 37], BASE)
+    left = movable(mine, blocked, low) & (ON_BOARD >> low)
+    while left:
+        bit = left & -left
+        left ^= bit
+        again = bit << low  # where the checker now is
+        seconds = movable(moved(mine, single, bit, low), blocked, high) & (~firsts | again)
+        if (
+            seconds & again
+            and firsts & bit
+            and not blots & (again | bit << high)
+            and movable(moved(mine, single, bit, high), blocked, low) & bit << high
+        ):
+            seconds ^= again  # the other order leads to the same position
+        n = add_turns(out, n, seconds, SMALL_FIRST + OWN_POINT[bit % 37], BASE)
     return n
 
 
-def two_moves(out, first, second, order, n):
-    """Append the turns that play die `first`, then `second`, unless one of the `n` leads to the same."""
-    for source in range(BAR, 0, -1):
-        if not can_move(out, source, first):
-            continue
-        hit = move(out, source, first)
-        to = max(OFF, source - first)
-        change = WEIGHT[to] - WEIGHT[source]
-        hits = 1 << to if hit else 0
-        for other in range(BAR, 0, -1):
-            if can_move(out, other, second):
-                to_too = max(OFF, other - second)
-                both = hits | (1 << to_too if out[THEIRS + to_too] == 1 and to_too > 0 else 0)
-                key = change + WEIGHT[to_too] - WEIGHT[other]
-                if is_new(out, n, key, both):
-                    out[n] = source + BASE * other + order
-                    n += 1
-        undo(out, source, first, hit)
+def add_turns(out, n, left, turn, weight):
+    """Append `turn` with one more move from each of the places `left`; returns the number of turns."""
+    while left:
+        bit = left & -left
+        left ^= bit
+        out[n] = turn + weight * OWN_POINT[bit % 37]
+        n += 1
     return n
 
 
-def is_new(out, n, change, hits):
-    """Return whether no listed turn changes the board alike, and note the change as that of turn `n`."""
-    for i in range(n):
-        if out[KEYS + 2 * i] == change and out[KEYS + 2 * i + 1] == hits:
-            return False
-    out[KEYS + 2 * n] = change
-    out[KEYS + 2 * n + 1] = hits
-    return True
-
-
-def doubles(out, die):
-    """List the turns of up to four moves, the most that can be played, from the farthest point down.
+def doubles(s, out, mine, blocked, die):
+    """List the turns of up to four moves, the most that can be played, from the farthest place on.
 
     Any turn can be played in that order, and different turns lead to different positions.
     """
-    n, most, level, source, hits = 0, 0, 0, BAR, 0
+    count_checkers(s, out)
+    out[OCCUPIED], out[TURN] = mine, 0
+    n, most, level = 0, 0, 0
+    left = movable(mine, blocked, die)
     while True:
-        while source > 0 and not can_move(out, source, die):
-            source -= 1
-        if source > 0 and level < 4:  # one move more
-            if move(out, source, die):
-                hits |= 1 << level
-            out[PLAYED + level] = source
-            level += 1
-            if level < 4:
-                continue
-        if level > most:
-            n, most = 0, level
-        if level == most:
-            out[n] = code(out, level)
-            n += 1
-        if level == 0:
-            return n
-        level -= 1
-        source = out[PLAYED + level]
-        undo(out, source, die, hits >> level & 1)
-        hits &= ~(1 << level)
-        source -= 1
+        if left == 0 or level == 3:  # the turn ends here, or with one of these moves
+            length = level if left == 0 else 4
+            if length > most:
+                n, most = 0, length
+            if length == most:
+                n = add_turns(out, n, left if left else NO_MOVE, out[TURN + level], WEIGHTS[level])
+            left = 0
+            while left == 0:  # take back moves until another one can be tried
+                if level == 0:
+                    return n
+                level -= 1
+                shift_count(out, out[PLAYED + level], die, -1)
+                left = out[UNTRIED + level]
+        bit = left & -left
+        point = OWN_POINT[bit % 37]
+        shift_count(out, point, die, 1)
+        emptied = bit if out[COUNTS + point] == 0 else 0
+        out[UNTRIED + level], out[PLAYED + level] = left ^ bit, point
+        out[OCCUPIED + level + 1] = moved(out[OCCUPIED + level], emptied, bit, die)
+        out[TURN + level + 1] = out[TURN + level] + WEIGHTS[level] * point
+        level += 1
+        left = movable(out[OCCUPIED + level], blocked, die) & -bit
 
 
-def code(out, level):
-    """Return the action that leaves the points played so far."""
-    action = 0
-    for i in range(level - 1, -1, -1):
-        action = action * BASE + out[PLAYED + i]
-    return action
+def count_checkers(s, out):
+    """Write the number of the mover's checkers on each own point into scratch memory."""
+    mover = int(s[MOVER])
+    side = 0 if mover == MAX else 1
+    out[COUNTS + OFF], out[COUNTS + BAR] = 0, s[ON_BAR + side]
+    for point in range(1, POINTS + 1):
+        out[COUNTS + point] = max(0, mover * int(s[point - 1 if side == 0 else POINTS - point]))
+
+
+def shift_count(out, point, die, checkers):
+    """Move checkers from an own point in scratch memory; a negative number takes a move back."""
+    out[COUNTS + point] -= checkers
+    out[COUNTS + max(OFF, point - die)] += checkers
 
 
 def apply_action(s, a):

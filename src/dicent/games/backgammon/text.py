@@ -9,6 +9,7 @@ from dicent.game import CHANCE, MAX, MIN
 
 EXAMPLE = "-b----E-C---eE---c-e----B- 1 52"
 MOVERS = {"1": MAX, "2": MIN, "-": CHANCE}
+POINTS = ("bar", *map(str, range(24, 0, -1)), "off")  # from the farthest on
 DICE = {f"{high}{low}": (high, low) for high in range(1, 7) for low in range(1, high + 1)}
 
 
@@ -67,7 +68,10 @@ def _count(letter):
 
 
 def format_turn(moves):
-    """Write the moves of a turn, each (from, to, hits) by the mover's own points; 25 is the bar, 0 is off."""
+    """Write the moves of a turn, each (from, to, hits) by the mover's own points; 25 is the bar, 0 is off.
+
+    The checker that is farthest from home comes first.
+    """
     paths = []
     for source, to, hits in moves:
         stop = f"{_point(to)}{'*' if hits else ''}"
@@ -80,10 +84,10 @@ def format_turn(moves):
                 break
         else:
             paths.append([_point(source), stop])
-    texts = ["/".join(path) for path in paths]
+    texts = ["/".join(path) for path in sorted(paths, key=lambda path: POINTS.index(path[0]))]
     grouped = {text: texts.count(text) for text in texts}
     return " ".join(text if n == 1 else f"{text}({n})" for text, n in grouped.items()) or "pass"
 
 
 def _point(point):
-    return {0: "off", 25: "bar"}.get(point, str(point))
+    return POINTS[25 - point]
