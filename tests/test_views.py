@@ -22,7 +22,7 @@ START = "-b----E-C---eE---c-e----B-"
 
 @pytest.mark.parametrize("name", POSITIONS)
 def test_drawings_are_the_recorded_ones(name: str) -> None:
-    """Where a change is meant, `make golden` writes the files anew."""
+    """If a change is intended, `make golden` rewrites the files."""
     for path, text in drawings(name).items():
         assert text.splitlines() == path.read_text(encoding="utf-8").splitlines()
 
