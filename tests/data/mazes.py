@@ -11,6 +11,8 @@ from dicent.game import CHANCE, MAX, MIN, ONGOING, option
 NAME = "mazes"
 ROOMS = option("rooms", 8, help="rooms of each player")
 SCORED = option("scored", False, help="ends are worth 1 to 3 points")
+LAYERED = option("layered", False, help="each corridor leads to a new layer of rooms, so no room recurs")
+LAYERS = 40
 STATE_DTYPE = np.int32
 STATE_SIZE = 3  # the number of the maze; the kind of place; the place
 MAZE, KIND, PLACE = 0, 1, 2
@@ -19,14 +21,14 @@ CORRIDORS = 2 * ROOMS
 NUM_ACTIONS, NUM_OUTCOMES = 3, 3
 INPUT_SHAPE = (3, 1, 1)
 MAX_SCORE = 3.0
-CYCLIC = True
+CYCLIC = not LAYERED
 
 
 def mixed(a, b, c):
-    """Return a number that depends on three others, from 0 to 65535."""
-    x = int(a) * 73856093 + int(b) * 19349663 + int(c) * 83492791 + 12345
-    x = (x ^ (x >> 13)) * 1274126177 & 0x7FFFFFFF
-    return (x ^ (x >> 16)) & 0xFFFF
+    """Return a number that depends on three others, from 0 to 2**31 - 1."""
+    x = (int(a) * 73856093 + int(b) * 19349663 + int(c) * 83492791 + 12345) & 0x7FFFFFFF
+    x = ((x ^ (x >> 13)) * 1274126177) & 0x7FFFFFFF
+    return x ^ (x >> 16)
 
 
 def initial(s, rng):
@@ -47,8 +49,8 @@ def legal_actions(s, out):
 
 
 def apply_action(s, a):
-    to = mixed(s[MAZE], s[PLACE], 20 + a) % CORRIDORS
-    s[KIND], s[PLACE] = CORRIDOR, to
+    layer = int(s[PLACE]) // (2 * ROOMS)
+    s[KIND], s[PLACE] = CORRIDOR, layer * CORRIDORS + mixed(s[MAZE], s[PLACE], 20 + a) % CORRIDORS
 
 
 def outcomes(s, p):
@@ -58,10 +60,11 @@ def outcomes(s, p):
 
 def apply_outcome(s, o):
     to = mixed(s[MAZE], 1000 + s[PLACE], o)
-    if o == 0:
+    layer = int(s[PLACE]) // CORRIDORS
+    if o == 0 or layer == LAYERS:
         s[KIND], s[PLACE] = END, to % 7
     else:
-        s[KIND], s[PLACE] = ROOM, to % (2 * ROOMS)
+        s[KIND], s[PLACE] = ROOM, (layer + 1 if LAYERED else 0) * 2 * ROOMS + to % (2 * ROOMS)
 
 
 def result(s):

@@ -163,9 +163,14 @@ def end_on_cycle(tree, searches, row, completion):
     the same actions again, and the values of the others would never improve. So the next one makes a detour
     by random actions.
     """
-    stalled = not searches.grew[row] and not searches.detour[row]
+    steps = searches.length[row] - 1
+    stalled = not searches.grew[row]
+    detour = searches.detour[row]
     end_iteration(tree, searches, row, completion)
-    searches.detour[row] = 1 if stalled else 0
+    if stalled:
+        searches.detour[row] = 1 - detour
+        searches.evaluations[row] += steps  # a budget counts work, and this iteration has evaluated nothing
+        searches.nodes[row] += steps
 
 
 @inline
