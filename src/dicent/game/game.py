@@ -214,6 +214,13 @@ class State:
         result = int(self.game.rules.module.result(self.cells))
         return None if result == ONGOING else result
 
+    @cached_property
+    def score(self) -> float | None:
+        """The game's points for MAX at its end; None before, and in games without a score."""
+        if self.result is None or not self.game.has_score:
+            return None
+        return float(self.game.rules.module.score(self.cells))
+
     @property
     def is_chance(self) -> bool:
         """Is it chance's turn?"""

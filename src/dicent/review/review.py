@@ -104,7 +104,7 @@ class Review:
             "mistakes": self.mistakes,
             "verdict": self.verdict,
             "adjusted": self.adjusted,
-            "record": asdict(self.record),
+            "record": self.record.to_dict(),
         }
 
     @classmethod
