@@ -40,7 +40,7 @@ class Greedy(Search):
     @property
     def batched(self) -> TreeSearch | None:
         """Expectiminimax, which finds the same moves at depth 1."""
-        return Expectiminimax(self.evaluator)
+        return Expectiminimax(self.evaluator, completion=not self.evaluator.in_points)
 
     def stream(
         self,
@@ -69,6 +69,8 @@ class Greedy(Search):
                 proved[i] = exact is not None and bool(exact[k])
                 sure[i] = int(values[i]) if proved[i] and abs(values[i]) == 1 else 0
         seconds = time.perf_counter() - begin
+        if self.evaluator.in_points:  # a sure win may be worth less than other moves
+            sure = [0] * len(sure)
         yield _one_ply(state, self.evaluator, ahead, values, proved, sure, len(going), seconds)
 
 
