@@ -1,9 +1,9 @@
-"""What completion is worth: the error of Descent Expectiminimax on endgames of EWN, with and without.
+"""Measure the error of Descent Expectiminimax on endgames of EWN, with and without completion.
 
     python benchmarks/completion.py
 
-Forty random endgames of two against two pieces, each searched with random leaf values. The error is
-that of the root's value against the exact one, which a search with completion proves.
+The script searches forty random endgames of two against two pieces with random leaf values. The error is
+the difference between the root's value and the exact value, which a search with completion proves.
 """
 
 import random
@@ -23,7 +23,7 @@ SEEDS = 5
 
 
 def endgames(count: int) -> list[dicent.State]:
-    """Random positions with two pieces a side, chance to play."""
+    """Return random positions with two pieces a side, before a roll."""
     ewn = dicent.make("ewn")
     rng = random.Random(1)
     found: list[dicent.State] = []
@@ -46,7 +46,7 @@ def endgames(count: int) -> list[dicent.State]:
 
 
 def errors(states: list[dicent.State], exact: list[float], completion: bool) -> list[float]:
-    """The mean error after each number of iterations."""
+    """Return the mean error after each number of iterations."""
     found = []
     for seed in range(SEEDS):
         search = dicent.Descent(dicent.RandomEvaluator(seed), completion=completion)

@@ -1,11 +1,12 @@
-"""What determinization learns: the mean of a chance state's minimax value over all determinizations.
+"""Compare learned values of chance states with their mean minimax value over all determinizations.
 
     python benchmarks/determinization.py OUT --minutes 1
 
-The game is Dice Nim with few stones, small enough to go through every determinization. Its players know
-the dice to come, so these means differ from the values of best play; both stand beside what was learned. A
-search that goes through each determinized game whole learns the means. Descent visits good states rather
-than bad ones, and learns a chance state more often where its outcome was good for whoever could choose it.
+The game is Dice Nim with few stones, small enough to enumerate every determinization. Players of a
+determinized game know the future rolls, so these means differ from the values of best play. The script
+prints both beside the learned values. A search that covers each determinized game completely learns the
+means. Descent prefers good states, so it learns a chance state more often if its outcome favours the player
+who chose it.
 """
 
 import argparse
@@ -26,7 +27,7 @@ SEARCHES = {
 
 
 def chance_states(game: dicent.Game) -> list[dicent.State]:
-    """Every chance state that can come up."""
+    """Return every reachable chance state."""
     seen, waiting = {}, [game.initial_state(0)]
     while waiting:
         state = waiting.pop()
@@ -40,7 +41,7 @@ def chance_states(game: dicent.Game) -> list[dicent.State]:
 
 
 def minimax(state: dicent.State, d: dict[str, int]) -> float:
-    """The value of a state where chance does what `d` says."""
+    """Return the minimax value of a state under the determinization `d`."""
     if state.result is not None:
         return float(state.result)
     if state.is_chance:
@@ -50,8 +51,8 @@ def minimax(state: dicent.State, d: dict[str, int]) -> float:
 
 
 def means(states: list[dicent.State]) -> dict[str, float]:
-    """The mean of each chance state's value over all determinizations, by their probabilities."""
-    # Rolls that allow the same actions count as one, so that there are few enough.
+    """Return the mean value of each chance state over all determinizations, by probability."""
+    # Rolls that allow the same actions are merged, to limit the number of determinizations.
     merged = []
     for state in states:
         kinds: dict[tuple[int, ...], tuple[int, float]] = {}
@@ -90,7 +91,7 @@ def show(game, network, states, mean, solver, name) -> None:
         best = solver.value_of(state)
         print(f"{state}  learned {value:6.3f}  mean over d {mean[str(state)]:6.3f}  best play {best:6.3f}")
     errors = [abs(v - mean[str(s)]) for s, v in zip(states, learned, strict=True)]
-    print(f"mean distance {np.mean(errors):.4f} from the means over d, the largest {max(errors):.4f}")
+    print(f"distance from the means over d: mean {np.mean(errors):.4f}, largest {max(errors):.4f}")
 
 
 if __name__ == "__main__":

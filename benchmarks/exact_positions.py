@@ -1,18 +1,18 @@
-"""How far networks are from the truth at endgames of EWN, official rules, by three rulers.
+"""Measure the error of networks in endgames of EWN with official rules, in three samples.
 
     python benchmarks/exact_positions.py net-official runs/mine --each 20
 
-*recorded*: the positions of `tests/data/ewn_exact_positions.jsonl`, each before its roll, and all six
-decisions after it, also those between moves that are worth the same.
-*drawn*: the same with so many random positions for each recorded one, with as many pieces.
-*different*: the decisions of `dicent accuracy`, those between moves that differ in worth.
+*recorded*: the positions of `tests/data/ewn_exact_positions.jsonl`, each before its roll, and the six
+decisions after it, including those between moves of equal value.
+*drawn*: the same for random positions, `--each` for every recorded one, with as many pieces.
+*different*: the decisions of `dicent accuracy`, whose moves differ in value.
 
-`error` is that of the bare network's value (-1 to 1), `best` the share of decisions in which play one ply
-ahead finds a best move, `regret` the win probability that it gives away. Intervals are 95 %.
+`error` is the error of the network's value (-1 to 1). `best` is the share of decisions in which one-ply play
+finds a best move. `regret` is the win probability that one-ply play loses. Intervals are 95 %.
 
-`--why` measures two better judges beside each network, at the drawn positions. *images*: the mean over all
-symmetric images; what that mends are differences between images. *ahead*: the network's values after all
-rolls and best moves, about what it is taught; what that mends is what it does not manage to take in.
+`--why` adds two better evaluators for each network, at the drawn positions. *images* is the mean over all
+symmetric images; it removes differences between images. *ahead* is the mean over all rolls of the network's
+value after the best move, which is close to its training target; it shows the error of the fit.
 """
 
 import argparse
@@ -39,7 +39,7 @@ def records():
 
 
 def recorded(game):
-    """The recorded positions; the top-left side, MAX, is to move."""
+    """Return the recorded positions; the top-left side, MAX, is to move."""
     rules = game.rules.module
     positions = []
     for record in records():
@@ -54,7 +54,7 @@ def recorded(game):
 
 
 def drawn(game, each, seed=0):
-    """Random positions before a roll, `each` for every recorded one, with as many pieces."""
+    """Return random positions before a roll, `each` for every recorded one, with as many pieces."""
     rng = np.random.default_rng(seed)
     positions = []
     for record in records():
@@ -66,35 +66,35 @@ def drawn(game, each, seed=0):
 
 
 def rolled(game, positions):
-    """The same after each of the six rolls, roll by roll."""
+    """Return the positions after each of the six rolls, roll by roll."""
     decisions = positions.repeat(game.num_outcomes, axis=0)
     decisions[:, game.rules.module.DIE] = np.tile(np.arange(game.num_outcomes) + 1, len(positions))
     return decisions
 
 
 def moves_of(game, network, decisions):
-    """For each decision who is to move, and the states after all moves with the network's values."""
+    """Yield for each decision the mover, the states after all moves, and the network's values."""
     states = [game.state(cells) for cells in decisions]
     after = [[state.apply(action) for action in state.legal_actions] for state in states]
     cells = np.array([s.cells for moves in after for s in moves])
     results = [s.result for moves in after for s in moves]
-    judged = np.array(network.evaluate(game, cells))
-    judged = np.array([v if r is None else r for v, r in zip(judged, results, strict=True)])
+    values = np.array(network.evaluate(game, cells))
+    values = np.array([v if r is None else r for v, r in zip(values, results, strict=True)])
     ends = np.cumsum([len(moves) for moves in after])[:-1]
-    return zip([s.to_play for s in states], np.split(cells, ends), np.split(judged, ends), strict=True)
+    return zip([s.to_play for s in states], np.split(cells, ends), np.split(values, ends), strict=True)
 
 
 def lost(game, network, tables, decisions):
-    """The win probability that play one ply ahead gives away in each decision."""
+    """Return the win probability that one-ply play loses in each decision."""
     answer = []
-    for mover, cells, judged in moves_of(game, network, decisions):
+    for mover, cells, values in moves_of(game, network, decisions):
         worth = mover * tables.values(cells)
-        answer.append((worth.max() - worth[np.argmax(mover * judged)]) / 2)
+        answer.append((worth.max() - worth[np.argmax(mover * values)]) / 2)
     return np.array(answer)
 
 
 class Ahead(dicent.Evaluator):
-    """A network's values after all rolls and best moves, of states before a roll."""
+    """Evaluate states before a roll by the network's values after all rolls and best moves."""
 
     def __init__(self, network):
         self.network = network
@@ -105,7 +105,7 @@ class Ahead(dicent.Evaluator):
 
 
 def measure(game, network, tables, positions):
-    """Error, best moves and regret; intervals by positions, since the rolls of one are not independent."""
+    """Return error, best moves and regret, with intervals over positions, whose rolls are dependent."""
     errors = np.abs(network.evaluate(game, positions) - tables.values(positions))
     given = lost(game, network, tables, rolled(game, positions)).reshape(len(positions), -1)
     return {
@@ -116,7 +116,7 @@ def measure(game, network, tables, positions):
 
 
 def measure_different(network, sample):
-    """The ruler of `dicent accuracy`, its error on the scale of -1 to 1."""
+    """Return the figures of `dicent accuracy`, with the error on the scale of -1 to 1."""
     played = dicent.accuracy(dicent.Greedy(network), sample)[-1]
     wins = np.array([decision.win for decision in sample])
     states = np.array([decision.state.cells for decision in sample])
@@ -129,11 +129,11 @@ def measure_different(network, sample):
     }
 
 
-def show(name, ruler, found):
+def show(name, sample, found):
     spread = {key: (e.mean, (e.high - e.low) / 2) for key, e in found.items()}
     error, best, regret = spread["error"], spread["best"], spread["regret"]
     print(
-        f"{name:20} {ruler:10} error {error[0]:.4f} ± {error[1]:.4f}   "
+        f"{name:20} {sample:10} error {error[0]:.4f} ± {error[1]:.4f}   "
         f"best {100 * best[0]:.2f} ± {100 * best[1]:.2f} %   regret {regret[0]:.4f} ± {regret[1]:.4f}",
         flush=True,
     )
@@ -150,15 +150,15 @@ def main():
     game = dicent.make("ewn")
     tables = build_tablebase(game, 4)
     positions = {"recorded": recorded(game), "drawn": drawn(game, given.each)}
-    told = 2 * np.array([record["p_win_to_move"] for record in records()]) - 1
-    assert np.abs(tables.values(positions["recorded"]) - told).max() < DIFFERENT
+    exact = 2 * np.array([record["p_win_to_move"] for record in records()]) - 1
+    assert np.abs(tables.values(positions["recorded"]) - exact).max() < DIFFERENT
     sample = endgame_sample(game, 200, 4, tablebase=tables)
-    print(", ".join(f"{ruler}: {len(p):,} positions" for ruler, p in positions.items()), end=", ")
+    print(", ".join(f"{part}: {len(p):,} positions" for part, p in positions.items()), end=", ")
     print(f"different: {len(sample):,} decisions")
     for name in given.networks:
         network = dicent.load_network(find_network(name))
-        for ruler, some in positions.items():
-            show(name, ruler, measure(game, network, tables, some))
+        for part, some in positions.items():
+            show(name, part, measure(game, network, tables, some))
         show(name, "different", measure_different(network, sample))
         if given.why:
             show(name, "images", measure(game, dicent.Symmetric(network), tables, positions["drawn"]))

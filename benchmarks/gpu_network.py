@@ -23,7 +23,7 @@ PADDED = {name: getattr(dicent.preset("gpu").network, name) for name in ("width"
 
 
 def speed(step, states, seconds=SECONDS):
-    """Return states per second; `step` evaluates so many."""
+    """Return states per second; each call of `step` evaluates `size` states."""
     for _ in range(3):
         step()
     torch.cuda.synchronize()

@@ -1,11 +1,11 @@
 """Measure how well self-play and learning fill a GPU: evaluations per second against the bare network's.
 
-The first figures are the processor's throughput without a network: these searches give all states one value.
+The first figures are the throughput of the CPU without a network: all states get the same value.
 
     python benchmarks/gpu_self_play.py OUT --seconds 40 --sizes 16384 more:games_at_once=32768,groups=8
 
 A case is a name, a colon and settings that differ from the preset `gpu`, or from `preset=NAME`; `seconds` may
-be among them. A duplication of almost nothing leaves learning out.
+be among them. A duplication near zero disables learning.
 """
 
 import argparse
@@ -34,11 +34,11 @@ CASES = (
     "learning:seconds=60,games_at_once=43008,groups=14,batch=16384,games_per_update=2048,evaluations_per_move=150",
     "one-match:seconds=50,preset=paper,game=ewn,evaluations_per_move=150,device=cuda,width=96,hidden_width=432",
 )
-WARM_UP = 0.4  # of the time, not counted: the first matches all begin at once
+WARM_UP = 0.4  # share of the time that is not counted: the first games all begin at once
 
 
 class Alike(dicent.Evaluator):
-    """Gives all states the same value."""
+    """Evaluate all states as equal."""
 
     def evaluate(self, game, states):
         return np.zeros(len(states))
@@ -68,7 +68,7 @@ def searching(game, threads, seconds=3.0):
 
 
 def timed(owner, names, spent):
-    """Add up the seconds that methods take."""
+    """Add up the seconds spent in methods."""
 
     def wrap(name, call):
         def wrapper(*arguments, **named):
@@ -86,7 +86,7 @@ def timed(owner, names, spent):
 
 
 def counted(spent):
-    """Count the rows of graphs, filled or not, and the states that matches leave to be learned."""
+    """Count the rows of graphs, filled or not, and the states that games add to the replay buffer."""
     send = GpuStage.send
 
     def wrapper(self, count):
@@ -113,7 +113,7 @@ def self_play(folder, seconds, spent, **settings):
 
     def watch(status):
         if not seen:
-            spent.clear()  # of the preflight
+            spent.clear()  # drop the figures of the preflight
         played = spent["states"]
         seen.append((time.monotonic(), status.evaluations, status.games, status.states, played))
 
@@ -123,14 +123,14 @@ def self_play(folder, seconds, spent, **settings):
     taken = last[0] - first[0]
     return {
         "evaluations": (last[1] - first[1]) / taken,
-        "matches": (last[2] - first[2]) / taken,
+        "games": (last[2] - first[2]) / taken,
         "learned": (last[3] - first[3]) / taken,
         "times": (last[3] - first[3]) / max(1, last[4] - first[4]),
     }
 
 
 def sizes(text):
-    """Parse batch sizes, separated by commas: a list of arguments would swallow the cases that follow."""
+    """Parse batch sizes separated by commas; a list of arguments would swallow the cases after it."""
     return tuple(int(size) for size in text.split(","))
 
 
@@ -138,7 +138,7 @@ def arguments(words=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("out", type=Path)
     parser.add_argument("--seconds", type=float, default=12.0)
-    parser.add_argument("--sizes", type=sizes, default=SIZES, help="of batches, like 4096,16384")
+    parser.add_argument("--sizes", type=sizes, default=SIZES, help="batch sizes, like 4096,16384")
     parser.add_argument("cases", nargs="*", default=CASES)
     return parser.parse_intermixed_args(words)
 
@@ -164,9 +164,9 @@ def main():
         row = found[name] = self_play(given.out / name, seconds, spent, **settings)
         print(
             f"{name}: {row['evaluations'] / 1e6:.3f} M evaluations/s, {row['evaluations'] / ceiling:.0%} of "
-            f"the bare network; {row['matches']:.0f} matches/s, {row['learned'] / 1e6:.2f} M states "
+            f"the bare network; {row['games']:.0f} games/s, {row['learned'] / 1e6:.2f} M states "
             f"learned/s, each {row['times']:.2f} times, "
-            f"{spent['rows filled'] / max(1, spent['_send, times']):.0f} to a batch, "
+            f"{spent['rows filled'] / max(1, spent['_send, times']):.0f} states per batch, "
             f"{spent['rows filled'] / max(1, spent['rows']):.0%} of its rows filled",
             flush=True,
         )

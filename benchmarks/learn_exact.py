@@ -1,9 +1,9 @@
-"""Does each learner learn? Small games with exact values: one-ply play and value error after some minutes.
+"""Measure each learner on small games with exact values: one-ply play and value error.
 
     python benchmarks/learn_exact.py OUT --minutes 4
 
-Decisions are those that a player meets who plays one ply ahead by the learned network, and one move in ten
-at random. A decision counts as good if it is within 0.01 of the best value. AlphaZero plays by its policy.
+The decisions come from games of one-ply play with the learned network, with one random move in ten. A move
+is good if it is within 0.01 of the best value. AlphaZero plays by its policy.
 """
 
 import argparse
@@ -30,7 +30,7 @@ LEARNERS = {
 
 
 def decisions(game: dicent.Game, network: dicent.Network, games: int, seed: int) -> list[dicent.State]:
-    """What is met in play with one random move in ten."""
+    """Return decisions from games with one random move in ten."""
     rng = np.random.default_rng(seed)
     greedy = dicent.Greedy(network)
     met = []
@@ -50,7 +50,7 @@ def decisions(game: dicent.Game, network: dicent.Network, games: int, seed: int)
 
 
 def measure(game: dicent.Game, network: dicent.Network, games: int = 300) -> dict[str, float]:
-    """Shares of good decisions by one-ply play and by the policy, and the mean error of values."""
+    """Return the shares of good moves by one-ply play and by the policy, and the mean value error."""
     solver = dicent.solve(game).solver
     assert solver is not None
     met = decisions(game, network, games, 10_000)

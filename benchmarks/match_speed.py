@@ -1,9 +1,9 @@
-"""A match between two networks three plies ahead: its speed, and how sure its result is.
+"""Measure the speed of a match between two networks three plies ahead, and the width of its intervals.
 
     python benchmarks/match_speed.py NET [OTHER NET] [games]
 
-The bare network is run on zeros, with the same batches in the same order. On a machine that others use the
-share of the time that the match spends inside the networks is the better measure.
+The bare networks run on zeros, with the same batches in the same order. On a shared machine, the share of the
+time that the match spends inside the networks is the better measure.
 """
 
 import sys
@@ -15,7 +15,7 @@ import dicent
 
 
 class Recording(torch.nn.Module):
-    """A module that notes the sizes of its batches, and the time that they take."""
+    """A module that records the sizes of its batches and their time."""
 
     def __init__(self, inner: torch.nn.Module) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ def player(path: str) -> tuple[dicent.Player, Recording]:
 
 
 def bare(recording: Recording, shape: tuple[int, ...]) -> float:
-    """Seconds that the network takes for its batches alone."""
+    """Return the seconds that the network alone needs for its batches."""
     begin = time.perf_counter()
     with torch.no_grad():
         for size in recording.sizes:
@@ -67,7 +67,7 @@ def main() -> None:
         "paired": (result.score, result.interval),
         "luck-adjusted": (result.adjusted, result.adjusted_interval),
     }
-    print(f"luck took {time.perf_counter() - begin:.1f} s beside {result.seconds:.1f} s of play")
+    print(f"luck adjustment took {time.perf_counter() - begin:.1f} s, the games took {result.seconds:.1f} s")
     plain = result.plain_interval[1] - result.plain_interval[0]
     for name, (share, (low, high)) in intervals.items():
         print(f"{name}: {share:.2%}, {low:.2%} to {high:.2%}, {(high - low) / plain:.2f} of the plain width")

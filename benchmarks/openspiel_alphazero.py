@@ -1,13 +1,13 @@
-"""OpenSpiel's Python AlphaZero and Dicent at EWN, the same minutes of learning: games a second, a match.
+"""Compare OpenSpiel's Python AlphaZero with Dicent at EWN after equal training time: speed and a match.
 
     python benchmarks/openspiel_alphazero.py learn THEIRS --minutes 5
     dicent train OURS --minutes 5 --measurements 0
     python benchmarks/openspiel_alphazero.py match THEIRS OURS --games 200 --simulations 100
 
-It needs what OpenSpiel's AlphaZero needs: `pip install jax flax chex optax`. `learn` runs their learner as it
-is, two actors and no evaluators, and interrupts it when the minutes are over. Games come in pairs with sides
-swapped; theirs moves by its own MCTSBot with the last checkpoint (its network compiled, which changes the
-speed alone), ours by Expectiminimax.
+The script needs the packages of OpenSpiel's AlphaZero: `pip install jax flax chex optax`. `learn` runs their
+unchanged learner with two actors and no evaluators, and interrupts it at the time limit. Games come in pairs
+with sides swapped. Their player is MCTSBot with the last checkpoint; its network is compiled, which changes
+only the speed. Our player is Expectiminimax.
 """
 
 import argparse
@@ -27,9 +27,9 @@ from open_spiel.python.algorithms import mcts
 from open_spiel.python.algorithms.alpha_zero import alpha_zero, evaluator, utils
 
 GAME = "einstein_wurfelt_nicht"
-# From their example, with a smaller network (there: resnet, width 256, depth 2), a smaller buffer (8192,
-# reuse 4: they learn after each buffer / reuse new states, once in minutes at this speed), a later
-# temperature drop (2; dice count as moves), the other API (linen), and no evaluators. 20 simulations, not 40.
+# Their example's settings, with these changes: a smaller network (theirs: resnet, width 256, depth 2), a
+# smaller buffer (8192, reuse 4: learning after each buffer / reuse new states takes minutes at this speed), a
+# later temperature drop (2; dice count as moves), the linen API, no evaluators, 20 simulations instead of 40.
 SETTINGS: dict[str, Any] = {
     "game": GAME,
     "uct_c": 1.41,
@@ -43,30 +43,30 @@ SETTINGS: dict[str, Any] = {
     "policy_alpha": 1.0,
     "temperature": 1.0,
     "temperature_drop": 10,
-    "nn_model": "mlp",  # their observation is flat
+    "nn_model": "mlp",  # their observation is a vector
     "nn_width": 128,
     "nn_depth": 3,
-    "checkpoint_freq": 1,  # one a step, so that an interrupted one spoils nothing
+    "checkpoint_freq": 1,  # one per step, so that an interrupted write loses nothing
     "evaluators": 0,
     "evaluation_window": 50,
-    "eval_levels": 2,  # their learner divides by this less one
+    "eval_levels": 2,  # their learner divides by this minus one
     "max_steps": 0,
     "quiet": True,
     "verbose": False,
-    "nn_api_version": "nnx",  # the faster of the two here
+    "nn_api_version": "nnx",  # the faster API here
     "observation_shape": None,
     "output_size": None,
 }
 
 
 def played(folder: Path) -> int:
-    """How many games the actors have finished, by their logs."""
+    """Return the number of games in the actors' logs."""
     logs = folder.glob("log-actor-*.txt")
     return sum(len(re.findall(r"\bGame \d+: Returns", log.read_text())) for log in logs)
 
 
 def learn(given: argparse.Namespace) -> None:
-    """Their learner for some minutes."""
+    """Run their learner for some minutes."""
     folder = given.theirs.resolve()
     folder.mkdir(parents=True)
     more = json.loads(given.set)
@@ -78,7 +78,7 @@ def learn(given: argparse.Namespace) -> None:
 
     def stop(*_: object) -> None:
         games.append(played(folder))
-        raise KeyboardInterrupt  # they stop for that
+        raise KeyboardInterrupt  # the processes stop at this signal
 
     signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, 60 * given.minutes)
@@ -102,7 +102,7 @@ def learn(given: argparse.Namespace) -> None:
 
 
 def load(folder: Path, step: int | None) -> tuple[Any, int]:
-    """Their network as a checkpoint has it, the last unless told, and which it is."""
+    """Return their network from a checkpoint, by default the last, and the checkpoint's step."""
     kept = json.loads((folder / "config.json").read_text())
     game = pyspiel.load_game(GAME)
     model = utils.api_selector(kept["nn_api_version"]).Model.build_model(
@@ -119,7 +119,7 @@ def load(folder: Path, step: int | None) -> tuple[Any, int]:
     last = max(int(name[1]) for name in found if name)
     step = last if step is None else step
     model.load_checkpoint(step)
-    compiled = jax.jit(model.inference)  # op by op, as they have it, is many times as slow
+    compiled = jax.jit(model.inference)  # uncompiled, as in their code, it is many times slower
     model.inference = lambda *seen: [np.asarray(answer) for answer in compiled(*seen)]
     return model, step
 
@@ -140,7 +140,7 @@ def match(given: argparse.Namespace) -> None:
     spent: list[list[float]] = [[], []]
 
     def play(seed: int, side: int) -> int:
-        """One game; 1 if we, playing `side`, win."""
+        """Play one game; return 1 if we, playing `side`, win."""
         rng = random.Random(seed)
         state = game.new_initial_state()
         noise = np.random.RandomState(seed)
@@ -185,7 +185,7 @@ def match(given: argparse.Namespace) -> None:
     print(f"theirs: checkpoint {step}, {given.simulations} simulations a move; ours: depth {given.depth}")
     print(f"Dicent won {wins} of {games}: {wins / games:.1%} (95 %, Wilson: {low:.1%} to {high:.1%})")
     print(f"95 % by pairs of games: {paired[0]:.1%} to {paired[1]:.1%}")
-    print(f"milliseconds a move: ours {used[0]:.1f}, theirs {used[1]:.1f}; load {os.getloadavg()[0]:.1f}")
+    print(f"milliseconds per move: ours {used[0]:.1f}, theirs {used[1]:.1f}; load {os.getloadavg()[0]:.1f}")
 
 
 def main() -> None:
@@ -196,7 +196,7 @@ def main() -> None:
     command.add_argument("--minutes", type=float, default=5)
     command.add_argument("--actors", type=int, default=2)
     command.add_argument("--simulations", type=int, default=20)
-    command.add_argument("--set", default="{}", help="other settings of theirs, as JSON")
+    command.add_argument("--set", default="{}", help="changes of their settings, as JSON")
     command.set_defaults(run=learn)
     command = commands.add_parser("match")
     command.add_argument("theirs", type=Path)

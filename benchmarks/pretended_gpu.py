@@ -1,11 +1,10 @@
-"""Self-play with a pretended GPU: what threads cost each other, on any machine.
+"""Measure the contention between self-play threads on any machine, with a pretended GPU.
 
     python benchmarks/pretended_gpu.py --groups 1 2 4 8 16
 
-Groups of matches play in a thread each, as on a GPU. Their batches go to a device that is pretended to take
-CALL seconds a batch and EACH seconds a state, one batch after the other, and answers with random values. So
-whatever is slower than the processor's cores and that device is Python's lock and the threads that wait
-for it. The last column is how often threads slept.
+Each group of games plays in its own thread, as on a GPU. The pretended device takes CALL seconds per batch
+and EACH seconds per state, one batch after another, and returns random values. Any further slowdown comes
+from Python's lock and the threads that wait for it. The last column is how often threads slept.
 """
 
 import argparse
@@ -27,13 +26,13 @@ from dicent.learn.self_play import SelfPlay
 
 CALL, EACH = 0.12e-3, 1e-7
 ROWS, STAGES = 16_384, 4
-WARM_UP = 0.3  # share of the seconds that does not count
+WARM_UP = 0.3  # share of the time that is not counted
 
-sleep = ctypes.CDLL(None).usleep  # which lets go of Python's lock, as a wait for a GPU does
+sleep = ctypes.CDLL(None).usleep  # releases Python's lock, like waiting for a GPU
 
 
 class Device:
-    """Works on one batch after the other."""
+    """A device that processes one batch after another."""
 
     def __init__(self):
         self.lock, self.free_at = threading.Lock(), 0.0
@@ -64,7 +63,7 @@ class Stage:
 
 
 class Pretended(dicent.Evaluator):
-    """Asks the device, by way of batches that all threads share."""
+    """Evaluate on the device, in batches shared by all threads."""
 
     def __init__(self, game):
         device = Device()
@@ -77,7 +76,7 @@ class Pretended(dicent.Evaluator):
 
 
 def speed(game, at_once, number, seconds):
-    """Evaluations and sleeps a second of `at_once` matches in a number of groups."""
+    """Return evaluations and sleeps per second of `at_once` games in a number of groups."""
     evaluator = Pretended(game)
     search, limit = dicent.Descent(evaluator), dicent.Limit(evaluations=60)
     numbers = [itertools.count(i, number) for i in range(number)]

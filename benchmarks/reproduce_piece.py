@@ -3,8 +3,8 @@
     python benchmarks/reproduce_piece.py FOLDER --scale gpu --minutes 8 --pack ONE.tar
     python benchmarks/reproduce_piece.py FOLDER --scale gpu --minutes 8 --unpack ONE-*.tar --pack TWO.tar
 
-This script does not need tyro. Of a finished process only the network is kept, in half precision: a GPU
-plays in half precision, and the process learns no more. `--pack` writes the files that another machine needs
+This script does not need tyro. It keeps only the network of a finished process, in half precision, as a GPU
+plays in half precision. `--pack` writes the files that another machine needs
 to resume, in parts of less than 16 MiB (ONE-1.tar, ONE-2.tar, ...). Networks in earlier parts are left out
 unless `--all` is given, so all parts of all pieces belong together. `--unpack` takes them in any order: of
 two versions of a file the newer one stays.
@@ -24,18 +24,18 @@ from dicent.learn.run_reader import RunReader
 from dicent.reproduction.report import sentence
 from dicent.reproduction.reproduce import LEARNING, Step, reproduce
 
-PART = 15 << 20  # most bytes of a part, before its last few
-PACKED = "packed.json"  # networks in earlier parts
+PART = 15 << 20  # maximum size of a part in bytes, approximately
+PACKED = "packed.json"  # names of the networks in earlier parts
 EVERY = 10.0  # seconds between two lines about matches
 
 
-class Teller:
-    """Prints the progress, and shrinks processes as soon as they have finished learning."""
+class Reporter:
+    """Print the progress, and shrink processes that have finished learning."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.begin = time.monotonic()
-        self.told: tuple[str, int, str] | None = None
+        self.reported: tuple[str, int, str] | None = None
         self.last = 0.0
 
     def watch(self, step: Step) -> None:
@@ -43,8 +43,8 @@ class Teller:
             shrink(self.folder / "runs" / step.text)
         now, news = time.monotonic(), (step.stage, int(step.done), step.text)
         often = step.stage != LEARNING and step.text != "over" and now - self.last < EVERY
-        if news != self.told and not often:
-            self.told, self.last = news, now
+        if news != self.reported and not often:
+            self.reported, self.last = news, now
             self.say(f"{step.stage}, {news[1]} of {step.pieces} finished: {step.text}")
 
     def say(self, text: str) -> None:
@@ -93,7 +93,7 @@ def pack(folder: Path, out: Path, everything: bool = False) -> list[Path]:
 
 
 def is_needed(name: Path) -> bool:
-    """Replay buffers can be refilled; locks and incomplete files are useless on another machine."""
+    """Return whether another machine needs a file: no replay buffers, locks or incomplete files."""
     return name.name not in OPTIONAL and not any(part.startswith(".") for part in name.parts)
 
 
@@ -113,7 +113,7 @@ def unpack(parts: list[Path], folder: Path) -> None:
         with tarfile.open(part) as tar:
             members = tar.getmembers()
             if not all(member.isreg() for member in members):
-                raise DicentError(f"{part} holds more than plain files: this script did not write it")
+                raise DicentError(f"{part} contains more than plain files, so this script did not write it")
             tar.extractall(folder, [m for m in members if is_news(m, folder)], filter="data")
 
 
@@ -132,9 +132,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--minutes", type=float)
     parser.add_argument("--unpack", type=Path, nargs="+", default=[], metavar="PART")
     parser.add_argument("--pack", type=Path, metavar="OUT.tar")
-    parser.add_argument("--all", action="store_true", help="pack also what was packed before")
+    parser.add_argument("--all", action="store_true", help="also pack the networks in earlier parts")
     given = parser.parse_args(arguments)
-    teller = Teller(given.folder)
+    reporter = Reporter(given.folder)
     unpack(given.unpack, given.folder)
     try:
         result = reproduce(
@@ -144,17 +144,17 @@ def main(arguments: list[str] | None = None) -> None:
             seconds=given.seconds,
             games=given.games,
             minutes=given.minutes,
-            watch=teller.watch,
-            warn=teller.say,
+            watch=reporter.watch,
+            warn=reporter.say,
         )
-        teller.say(f"{len(result.learned)} of {len(result.runs)} processes have finished learning")
+        reporter.say(f"{len(result.learned)} of {len(result.runs)} processes have finished learning")
         for claim in result.claims:
             print(sentence(claim))
-        teller.say("everything is done" if result.finished else "not finished: the same command resumes")
+        reporter.say("everything is done" if result.finished else "not finished: the same command resumes")
     finally:
         if given.pack:
             for part in pack(given.folder, given.pack, given.all):
-                teller.say(f"packed {part}, {part.stat().st_size / 2**20:.1f} MiB")
+                reporter.say(f"packed {part}, {part.stat().st_size / 2**20:.1f} MiB")
 
 
 if __name__ == "__main__":

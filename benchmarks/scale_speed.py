@@ -1,10 +1,10 @@
-"""How fast the processes of a reproduction learn, by the number of groups.
+"""Measure the training speed of a reproduction's processes by the number of groups.
 
     python benchmarks/scale_speed.py --scale gpu --arm descent-gain --groups 2 3 4 8
 
-A short training for each number of groups, with the settings of that arm. What is counted begins when a
-part of the time is over, since matches must end before anything is learned. *learner* is how much of the
-time it was busy; the seconds in brackets are those of the whole training, with all that is compiled.
+The script runs a short training for each number of groups, with the settings of the arm. It does not count
+the first part of the time, as learning starts after the first games. *learner* is the share of the time in
+which the learner was busy. The seconds in brackets are those of the whole training, including compilation.
 """
 
 import argparse
@@ -15,11 +15,11 @@ import time
 import dicent
 from dicent.reproduction.scale import ALPHAZERO, ARMS, Run, scale_of
 
-WARM_UP = 0.4  # share of the seconds that does not count
+WARM_UP = 0.4  # share of the time that is not counted
 
 
 def speeds(config, folder):
-    """How many evaluations, states, matches, phases and seconds of learning there were a second."""
+    """Return evaluations, states, games, phases and seconds of learning, each per second."""
     seen = []
 
     def watch(status):

@@ -36,11 +36,11 @@ class Load:
         self.base, self.port = f"http://127.0.0.1:{port}", port
         self.think, self.strength, self.until = think, strength, until
         self.times: dict[str, list[float]] = {kind: [] for kind in KINDS}
-        self.seen: dict[str, dict] = {}  # the games, as they were answered last
+        self.seen: dict[str, dict] = {}  # each game in its last answer
         self.failures: list[str] = []
         self.analyses = 0
-        self.games = games  # for each client to play to its end; None: as many as fit into the time
-        self.playing = 0  # clients
+        self.games = games  # games per client; None: until the time is over
+        self.playing = 0  # number of active clients
 
     def is_over(self) -> bool:
         return self.games is None and time.monotonic() >= self.until
@@ -86,7 +86,7 @@ class Load:
         game = answer.json()
         expected = 0 if kind == "begin" else content["at"] + 1
         if len(game["steps"]) != expected:
-            self.failures.append(f"{kind}: {len(game['steps'])} steps, and not {expected}")
+            self.failures.append(f"{kind}: {len(game['steps'])} steps instead of {expected}")
         self.seen[game["id"]] = game
         return game
 
@@ -136,7 +136,7 @@ def free_port() -> int:
 
 
 def warm(port: int, strength: str) -> None:
-    """Let the server compile what it needs, so that only playing is timed."""
+    """Let the server compile its kernels, so that only playing is timed."""
     load = Load(port, 0, strength, time.monotonic() + 3600)
 
     async def one() -> None:
@@ -147,7 +147,7 @@ def warm(port: int, strength: str) -> None:
 
 
 def lost(load: Load) -> list[str]:
-    """Games that are not what their client has seen."""
+    """Return the games that differ from the state that their client saw last."""
     with httpx.Client(base_url=load.base, timeout=PATIENCE) as client:
         return [id for id, game in load.seen.items() if client.get(f"/api/games/{id}").json() != game]
 
@@ -155,9 +155,9 @@ def lost(load: Load) -> list[str]:
 def report(load: Load, seconds: float, clients: int, gone: list[str]) -> dict:
     rows = {}
     print(
-        f"{clients} clients, {seconds:.0f} s, strength {load.strength}, {load.think} s of thought to a move"
+        f"{clients} clients, {seconds:.0f} s, strength {load.strength}, {load.think} s of thinking per move"
     )
-    print(f"{'ms':8}{'asked':>9}{'median':>9}{'90 %':>9}{'99 %':>9}{'most':>9}")
+    print(f"{'ms':8}{'requests':>9}{'median':>9}{'90 %':>9}{'99 %':>9}{'maximum':>9}")
     for kind in KINDS:
         times = sorted(load.times[kind])
         if not times:
@@ -166,10 +166,8 @@ def report(load: Load, seconds: float, clients: int, gone: list[str]) -> dict:
         rows[kind] = {"asked": len(times), "ms": marks}
         print(f"{kind:8}{len(times):9,}" + "".join(f"{mark:9.1f}" for mark in marks))
     ended = sum(game["ended"] is not None for game in load.seen.values())
-    print(
-        f"{len(load.seen):,} games, {ended:,} of them ended; {load.analyses} analyses of up to 20 s meanwhile"
-    )
-    print(f"{len(load.failures)} requests failed, {len(gone)} games differ after a kill and a new start")
+    print(f"{len(load.seen):,} games, {ended:,} finished; {load.analyses} analyses of up to 20 s in parallel")
+    print(f"{len(load.failures)} requests failed, {len(gone)} games differ after a kill and a restart")
     for failure in load.failures[:5]:
         print(f"  {failure}")
     return {
@@ -184,7 +182,7 @@ def report(load: Load, seconds: float, clients: int, gone: list[str]) -> dict:
 def main(arguments: list[str] | None = None) -> dict:
     parser = argparse.ArgumentParser()
     parser.add_argument("minutes", type=float, nargs="?", default=5)
-    parser.add_argument("--games", type=int, help="games for each client to play; the time is then no limit")
+    parser.add_argument("--games", type=int, help="games per client; without a time limit")
     parser.add_argument("--clients", type=int, default=50)
     parser.add_argument("--analysts", type=int, default=2)
     parser.add_argument("--think", type=float, default=0.5)

@@ -1,9 +1,9 @@
-"""Make a network that comes with Dicent, and its card, from the networks that a run has kept.
+"""Create a network that ships with Dicent, and its card, from the networks of a run.
 
     python benchmarks/ship_network.py net-official EARLY LATER LAST --machine "one H200" --games 4000
 
-The weights are cut to what they are without padding and kept in half precision. The card has the settings
-and the seed, how learning went, and what was measured here of the file as it is shipped.
+The weights are stored in half precision, without padding. The card has the settings, the seed, the progress
+of training, and measurements of the shipped file.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from dicent.nets.residual import ResidualNetwork
 
 
 def without_padding(padded):
-    """The same function with as many filters and hidden units as it has learned."""
+    """Return the same network without padded filters and hidden units."""
     settings = {**padded.settings, "width": None, "hidden_width": None}
     plain = ResidualNetwork(**settings)
     filters, cells = settings["filters"], settings["input_shape"][1] * settings["input_shape"][2]
@@ -37,7 +37,7 @@ def without_padding(padded):
 
 
 def check(padded, plain, game):
-    """Both must judge alike."""
+    """Check that both networks give the same values."""
     planes = torch.rand(64, *game.input_shape).round()
     with torch.no_grad():
         worst = float((padded(planes) - plain(planes)).abs().max())
@@ -45,7 +45,7 @@ def check(padded, plain, game):
 
 
 def measured(arguments):
-    """What a command prints as JSON."""
+    """Run a command with --json; return its output."""
     command = [sys.executable, "-m", "dicent.cli", *arguments, "--json"]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
@@ -56,13 +56,13 @@ def percent(match):
 
 
 def learned(description):
-    """Minutes, games, evaluations and states, as a table's cells."""
+    """Return minutes, games, evaluations and states as table cells."""
     how = old_names.translate(description.training, old_names.METRICS)
     return f"{how['seconds'] / 60:.1f} | {how['games']:,} | {how['evaluations']:,} | {how['states']:,}"
 
 
 def exactness(path):
-    """Error of the win probability, and best moves one ply ahead, as a table's cells."""
+    """Return the error of the win probability and the best moves one ply ahead as table cells."""
     rows = measured(["accuracy", f"greedy:{path}"])["rows"]
     bare, ahead = (next(row for row in group if row["group"] == "all") for group in rows.values())
     error, best = bare["error"], ahead["optimal"]
@@ -71,7 +71,7 @@ def exactness(path):
 
 
 def against(player, opponent, game, games):
-    """A match's score, and that with the luck of the dice taken out."""
+    """Play a match; return its score, plain and without luck, as a table cell."""
     match = measured(["match", player, opponent, "--game", game, "--games", str(games)])
     low, high = match["adjusted_interval"]
     without = f"{100 * match['adjusted']:.1f} % ({100 * low:.1f} to {100 * high:.1f})"
@@ -79,7 +79,7 @@ def against(player, opponent, game, games):
 
 
 def command(name, config):
-    """How to learn like this."""
+    """Return the command that trains such a network."""
     preset = "gpu" if config.run.device == "cuda" else "laptop"
     base = dicent.preset(preset).flat()
     given = {k: v for k, v in config.settings().items() if v != base[k]}
@@ -91,7 +91,7 @@ def command(name, config):
 
 
 def card(name, snapshots, machine, player, games):
-    """What is to be known of a shipped network."""
+    """Return the card of a shipped network."""
     network = dicent.load_network(name)
     description = network.description
     planes = network.shown(dicent.make(description.game)).options.get("planes")
@@ -134,9 +134,9 @@ def card(name, snapshots, machine, player, games):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("name")
-    parser.add_argument("networks", type=Path, nargs="+", help="of one run; the last is shipped")
+    parser.add_argument("networks", type=Path, nargs="+", help="networks of one run; the last is shipped")
     parser.add_argument("--machine", required=True)
-    parser.add_argument("--player", default="{}", help="how it plays the matches, {} for its name")
+    parser.add_argument("--player", default="{}", help="player of the matches, {} for the network's name")
     parser.add_argument("--games", type=int, default=4000)
     given = parser.parse_args()
     network = dicent.load_network(given.networks[-1])

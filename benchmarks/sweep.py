@@ -1,4 +1,4 @@
-"""Train several variations side by side, each on cores of its own, and play each result.
+"""Train several variations in parallel, each on its own cores, and measure each result.
 
     python benchmarks/sweep.py OUT --minutes 5 --cores 2 --games 2000 plain: wide:hidden=512 small:hidden=64
 
@@ -33,7 +33,7 @@ def parse(text: str) -> tuple[str, dict[str, object]]:
 
 
 def one(out: Path, text: str, minutes: float, games: int) -> None:
-    """Train and measure one variation, in a process of its own."""
+    """Train and measure one variation, in its own process."""
     import dicent
     from dicent.learn.config import config as make_config
     from dicent.learn.train import train

@@ -1,8 +1,8 @@
-"""Uct against OpenSpiel's C++ MCTSBot at EWN, with equal time a move.
+"""Play a match between Uct and OpenSpiel's C++ MCTSBot at EWN, with equal time per move.
 
     python benchmarks/uct_match.py [games] [milliseconds] [milliseconds for OpenSpiel]
 
-Games come in pairs with the same start and sides swapped; both search with one rollout a simulation.
+Games come in pairs with the same start and sides swapped. Both players use one rollout per simulation.
 """
 
 import math
@@ -16,12 +16,12 @@ import dicent
 from dicent.games.ewn.openspiel import position_text as openspiel_text
 
 EWN = dicent.make("ewn")
-rate = [100_000.0]  # OpenSpiel's simulations a second
+rate = [100_000.0]  # OpenSpiel's simulations per second
 DIRECTIONS = {"right": 0, "left": 0, "down": 1, "up": 1, "diag": 2}
 
 
 def their_action(state: pyspiel.State, action: int) -> int:
-    """The OpenSpiel action that is our `action`."""
+    """Return the OpenSpiel action that equals our `action`."""
     for theirs in state.legal_actions():
         piece, direction = state.action_to_string(theirs).rstrip("*").split("-")
         if (int(piece[1]) - 1, DIRECTIONS[direction]) == (action // 3, action % 3):
@@ -30,7 +30,7 @@ def their_action(state: pyspiel.State, action: int) -> int:
 
 
 def play(seed: int, ours: int, seconds: float, theirs: float, spent: list[list[float]]) -> int:
-    """One game; 1 if we, playing side `ours` (0 top left, 1 bottom right), win."""
+    """Play one game; return 1 if we, playing side `ours` (0 top left, 1 bottom right), win."""
     game = pyspiel.load_game("einstein_wurfelt_nicht")
     rng = random.Random(seed)
     state = game.new_initial_state()
@@ -49,7 +49,7 @@ def play(seed: int, ours: int, seconds: float, theirs: float, spent: list[list[f
             spent[0].append(time.perf_counter() - begin)
         else:
             evaluator = pyspiel.RandomRolloutEvaluator(1, rng.randrange(2**31))
-            # By simulations, as many as the time allowed last: its own clock crashes now and then.
+            # Limited by simulations at its last measured speed, because its time limit sometimes crashes.
             simulations = max(1, int(rate[0] * theirs))
             seeds = rng.randrange(2**31), False
             bot = pyspiel.MCTSBot(game, evaluator, 1.4, simulations, 1000, True, *seeds)
@@ -73,7 +73,7 @@ def main() -> None:
     half = z * math.sqrt(share * (1 - share) / games + z * z / (4 * games**2)) / (1 + z * z / games)
     used = [1000 * sum(times) / len(times) for times in spent]
     print(f"Uct won {wins} of {games}: {share:.1%} (95 %: {centre - half:.1%} to {centre + half:.1%})")
-    print(f"milliseconds a move: ours {used[0]:.1f}, OpenSpiel's {used[1]:.1f}")
+    print(f"milliseconds per move: ours {used[0]:.1f}, OpenSpiel's {used[1]:.1f}")
 
 
 if __name__ == "__main__":

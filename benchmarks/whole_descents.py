@@ -1,20 +1,19 @@
-"""Do whole descents, completion and the evaluations to a move matter in short learning? Many small trainings.
+"""Measure the effect of whole descents, completion and evaluations per move in many short trainings.
 
     python benchmarks/whole_descents.py OUT
 
-Each case learns the paper's game with the preset `paper`, but a dense network and 128 matches at once, for
-four million evaluations, with four seeds. Then each two networks of different cases play, three plies ahead.
-What OUT holds is not learned again. It takes about half an hour on two cores.
+Each case learns the paper's game with the preset `paper`, but with a dense network and 128 games at once,
+for four million evaluations, with four seeds. Then each pair of networks from different cases plays a match,
+three plies ahead. Finished trainings in OUT are reused. All cases take about half an hour on two cores.
 
     python benchmarks/whole_descents.py OUT --many
 
-does the same for Descent and Expectiminimax with ten times as many evaluations to a move, and three times as
-many in all: are fewer moves, each thought about for longer, better for one of them? `--longer 4` lets all
-learn from four times as many evaluations.
+compares Descent and Expectiminimax with ten times as many evaluations per move and three times as many in
+total: fewer moves, each searched longer. `--longer 4` multiplies the total of all cases by four.
 
     python benchmarks/whole_descents.py OUT --cost
 
-says how many evaluations one whole descent takes, at the positions of some games, and learns nothing.
+prints the number of evaluations of one whole descent, at the positions of some games, without training.
 """
 
 import argparse
@@ -59,7 +58,7 @@ MANY = {
 
 
 def learn(out, cases, seeds, longer):
-    """The networks of all cases."""
+    """Train and return the networks of all cases."""
     networks = {}
     for seed, (case, changes) in itertools.product(range(1, seeds + 1), cases.items()):
         config = BASE.replace(seed=seed, **changes)
@@ -72,7 +71,7 @@ def learn(out, cases, seeds, longer):
 
 
 def play(networks, games):
-    """The score of each network against each of another case, without luck."""
+    """Return the luck-adjusted score of each network against those of other cases."""
     scores = {}
     judge = next(network for (case, _), network in networks.items() if case.startswith("descent"))
     for seed, pair in enumerate(itertools.combinations(networks, 2)):
@@ -89,7 +88,7 @@ def play(networks, games):
 
 
 def cost(games=150):
-    """What one descent takes at each decision of games in which every other move is random."""
+    """Print the evaluations of one descent at decisions of games with every other move random."""
     game, rng, found = dicent.make(BASE.game), np.random.default_rng(0), {}
     for number in range(games):
         search = dicent.Descent(dicent.Rollout(1), completion=False, seed=number, whole=True)
@@ -115,10 +114,10 @@ def cost(games=150):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("out", type=Path)
-    parser.add_argument("--games", type=int, default=40, help="between two networks")
-    parser.add_argument("--many", action="store_true", help="evaluations to a move, 600")
-    parser.add_argument("--seeds", type=int, default=4, help="networks of each case")
-    parser.add_argument("--longer", type=int, default=1, help="times as many evaluations in all")
+    parser.add_argument("--games", type=int, default=40, help="games between two networks")
+    parser.add_argument("--many", action="store_true", help="600 evaluations per move")
+    parser.add_argument("--seeds", type=int, default=4, help="seeds (networks) per case")
+    parser.add_argument("--longer", type=int, default=1, help="factor of the total evaluations")
     parser.add_argument("--cost", action="store_true")
     given = parser.parse_args()
     if given.cost:

@@ -1,4 +1,4 @@
-"""Draws the pictures of the README and the documentation: python docs/make_pictures.py."""
+"""Draw the pictures of the README and the documentation: python docs/make_pictures.py."""
 
 import io
 from pathlib import Path

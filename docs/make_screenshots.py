@@ -1,7 +1,7 @@
-"""Takes the pictures of the pages: python docs/make_screenshots.py [RUNS].
+"""Take screenshots of the browser pages: python docs/make_screenshots.py [RUNS].
 
-RUNS is a folder with a run and a tournament to watch. Needs Chromium with its driver and Pillow; games are
-played for it, so that no two pictures taken on different days are quite the same.
+RUNS is a folder with a run and a tournament to watch. The script needs Chromium with its driver, and Pillow.
+It plays new games each time, so the pictures differ slightly from run to run.
 """
 
 import io
@@ -24,7 +24,7 @@ PLACE = "AB3/CD3/E1F2/3fe/2abd 1 4"
 
 
 def play(server: Server, rival: str, seed: int, most: int = 200, careless: float = 0.25) -> str:
-    """A game of somebody who sometimes moves at random; its id."""
+    """Play a game in which MAX sometimes moves at random; return its id."""
     rng = random.Random(seed)
     id = server.begin(rival=rival)
     game = server.get(f"api/games/{id}")
@@ -49,7 +49,7 @@ def review(server: Server, id: str) -> dict:
 
 
 def shoot(browser: Browser, name: str, look: tuple[str, str]) -> None:
-    """A picture of what the browser shows, with few colours, to be small."""
+    """Save a screenshot, with few colours to keep the file small."""
     time.sleep(0.6)
     picture = Image.open(io.BytesIO(browser.driver.get_screenshot_as_png())).convert("RGB")
     FOLDER.mkdir(parents=True, exist_ok=True)
@@ -58,7 +58,7 @@ def shoot(browser: Browser, name: str, look: tuple[str, str]) -> None:
 
 
 def take(server: Server, browser: Browser, running: str, finished: str, look: tuple[str, str]) -> None:
-    """Every view in one look."""
+    """Take screenshots of every view in one size and theme."""
     width, height, scale = SIZES[look[0]]
     browser.look(width, height, look[1] == "dark", calm=False, scale=scale)
     browser.open(server.url)

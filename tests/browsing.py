@@ -1,4 +1,4 @@
-"""What the tests in a real browser share: a server in a process of its own, and a Chromium that drives it."""
+"""Helpers for tests in a real browser: a server in its own process, and a Chromium that uses it."""
 
 import importlib.util
 import json
@@ -20,7 +20,7 @@ PATIENCE = 600.0  # seconds to wait; native code may have to be compiled first, 
 
 
 def missing() -> str | None:
-    """Why there can be no tests in a browser here, if so."""
+    """Return why browser tests cannot run here, or None if they can."""
     for package in ("selenium", "uvicorn"):
         if importlib.util.find_spec(package) is None:
             return f"no tests in a browser: the package {package} is not installed"
@@ -34,7 +34,7 @@ def chromium() -> str | None:
 
 
 class Server:
-    """`dicent serve`, which can be killed and started again on the same port and library."""
+    """A `dicent serve` process that can be killed and restarted on the same port and library."""
 
     def __init__(self, folder: Path, runs: Path | None = None) -> None:
         self.folder, self.runs = folder, runs or folder / "runs"
@@ -77,14 +77,14 @@ class Server:
     def begin(
         self, game: str = "ewn", dice: str = "rolled", position: str = "", rival: str = "beginner"
     ) -> str:
-        """A new game of a person, who is first; its id."""
+        """Create a game that a human starts; return its id."""
         players = {"MAX": "human", "MIN": rival}
         wanted = {"game": game, "position": position, "players": players, "dice": dice}
         return str(self.post("api/games", wanted)["id"])
 
 
 def wait_for(found: Callable[[], Any], what: str, seconds: float = PATIENCE) -> Any:
-    """What `found` returns, once that is something."""
+    """Call `found` until it returns a true value; return that value."""
     end = time.monotonic() + seconds
     while not (value := found()):
         assert time.monotonic() < end, f"waited {seconds:g} s in vain for {what}"
@@ -93,7 +93,7 @@ def wait_for(found: Callable[[], Any], what: str, seconds: float = PATIENCE) -> 
 
 
 class Browser:
-    """Chromium without a window."""
+    """A headless Chromium."""
 
     def __init__(self) -> None:
         from selenium import webdriver
@@ -110,7 +110,7 @@ class Browser:
     def look(
         self, width: int = 1280, height: int = 900, dark: bool = False, calm: bool = True, scale: float = 1.0
     ) -> None:
-        """The size of the page, its theme, and whether it should keep still."""
+        """Set the size and theme of the page, and whether it reduces motion."""
         self.driver.execute_cdp_cmd(
             "Emulation.setDeviceMetricsOverride",
             {"width": width, "height": height, "deviceScaleFactor": scale, "mobile": width < 500},
@@ -122,14 +122,14 @@ class Browser:
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
     def open(self, url: str) -> None:
-        self.driver.get("about:blank")  # else a change of what stands after # would keep the page
+        self.driver.get("about:blank")  # else a change after the # would not reload the page
         self.driver.get(url)
 
     def all(self, selector: str) -> list[Any]:
         return list(self.driver.find_elements("css selector", selector))
 
     def see(self, selector: str, words: str = "", seconds: float = PATIENCE) -> Any:
-        """The first element that fits and shows the words, once there is one."""
+        """Wait for an element that matches the selector and contains the words; return it."""
 
         def found() -> Any:
             return next((each for each in self.all(selector) if words in self.text(each)), None)
@@ -137,7 +137,7 @@ class Browser:
         return wait_for(found, f"{selector} {words!r}", seconds)
 
     def text(self, element: Any) -> str:
-        """What an element says; nothing if it is gone meanwhile."""
+        """Return the text of an element, or nothing if the element is gone."""
         from selenium.common.exceptions import StaleElementReferenceException
 
         try:
@@ -146,7 +146,7 @@ class Browser:
             return ""
 
     def click(self, selector: str, words: str = "") -> None:
-        """Click as a person does: on what can be clicked, once it is there."""
+        """Wait until the element can be clicked, and click it."""
         from selenium.common.exceptions import WebDriverException
 
         def clicked() -> bool:
@@ -162,13 +162,13 @@ class Browser:
         wait_for(clicked, f"a click on {selector} {words!r}")
 
     def write(self, selector: str, text: str) -> None:
-        """Write over what a field holds, by keys: pages hear nothing of `clear`, and would put it back."""
+        """Replace the content of a field by key presses; `clear` sends no events to the page."""
         from selenium.webdriver.common.keys import Keys
 
         self.see(selector).send_keys(Keys.CONTROL + "a", Keys.NULL, text)
 
     def choose(self, selector: str, value: str) -> None:
-        """Choose from a list; its entries have values that need not be attributes."""
+        """Choose from a list by value, which need not be an attribute."""
         self.see(selector)
         options = self.all(f"{selector} option")
         next(option for option in options if option.get_property("value") == value).click()
@@ -184,12 +184,12 @@ class Browser:
         ActionChains(self.driver, duration=60).drag_and_drop(self.see(start), self.see(end)).perform()
 
     def complaints(self) -> list[str]:
-        """What the console says is wrong; answers of the server that say so in words are not."""
+        """Return the errors in the console, except error answers of the server."""
         said = [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] == "SEVERE"]
         return [text for text in said if "status of 4" not in text]
 
     def violations(self) -> list[str]:
-        """Serious findings of axe-core on this page."""
+        """Return the serious accessibility violations that axe-core finds on this page."""
         self.driver.execute_script(AXE.read_text(encoding="utf-8"))
         found = self.driver.execute_async_script(
             "const done = arguments[0]; axe.run({resultTypes: ['violations']}).then("

@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, settings
 
 import dicent.games
 
-with contextlib.suppress(ModuleNotFoundError):  # tests without networks do not need it
+with contextlib.suppress(ModuleNotFoundError):  # torch is missing: tests without networks do not need it
     import torch
 
-    torch.set_num_threads(1)  # tests run side by side, and threads that wait for each other are slow then
+    torch.set_num_threads(1)  # tests run in parallel, and more threads than cores are slow
 
 GAMES = Path(dicent.games.__file__).parent
 Edit = Callable[..., Path]
@@ -23,21 +23,21 @@ settings.load_profile("any speed")
 
 @pytest.fixture(scope="session", autouse=True)
 def ctrl_c_of_the_session() -> None:
-    """Ctrl-C works in tests, also where they were started in the background and it is ignored."""
+    """Restore the Ctrl-C handler, which is ignored if the tests were started in the background."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)
 def cache_of_the_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Native code is kept in one folder for all tests, apart from the user's own.
+    """Cache native code in one folder for all tests, separate from the user's cache.
 
-    Set in the environment, so that processes started by tests have it too.
+    The folder is set in the environment, so that processes started by tests use it too.
     """
     folder = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:  # what one process has compiled, the others load
+    if "PYTEST_XDIST_WORKER" in os.environ:  # processes share their compiled code
         folder = folder.parent
-    # DICENT_TEST_CACHE spares developers the compilation when they run tests again.
+    # DICENT_TEST_CACHE keeps the compiled code between test runs.
     folder = Path(os.environ.get("DICENT_TEST_CACHE", folder / "native-code"))
     folder.mkdir(exist_ok=True)
     before = os.environ.get("DICENT_CACHE")
@@ -51,7 +51,7 @@ def cache_of_the_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[P
 
 @pytest.fixture(scope="session", autouse=True)
 def home_of_the_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Nor do tests see or touch the user's tables."""
+    """Hide the user's tablebases from the tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DICENT_HOME", str(tmp_path_factory.mktemp("home")))
         yield
@@ -59,7 +59,7 @@ def home_of_the_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
 
 @pytest.fixture
 def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels run as plain Python: what is small is done sooner than native code is compiled."""
+    """Run kernels as plain Python, which is faster than compiling for small inputs."""
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
 
 
@@ -72,7 +72,7 @@ def quick_preflight(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def edited(tmp_path: Path) -> Edit:
-    """Writes a copy of a built-in game with some of its text replaced, and returns its path."""
+    """Return a function that writes a copy of a built-in game with some text replaced."""
 
     def edit(game: str, *replacements: tuple[str, str], folder: Path = tmp_path) -> Path:
         module = GAMES / f"{game}.py"

@@ -25,7 +25,7 @@ ELLIPSIS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block, with what an HTML comment in the line before it says.
+    """A fenced block, with the marker in the HTML comment before it.
 
     `<!-- not run: REASON -->` leaves a block out. `<!-- file: NAME -->` writes it to a file.
     """
@@ -57,7 +57,7 @@ def read_blocks(page: Path) -> list[Block]:
 
 
 class PageRunner:
-    """Runs the blocks of one page in order, in the current folder, with one namespace."""
+    """Run the blocks of one page in order, in the current folder, with one namespace."""
 
     def __init__(self, page: Path) -> None:
         self.page = page

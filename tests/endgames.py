@@ -1,4 +1,4 @@
-"""For tests of exact values: records of another program, random endgames, every endgame of a class."""
+"""Endgames for tests of exact values: records of another program, random ones, whole classes."""
 
 import json
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ def _lines() -> list[dict[str, Any]]:
 
 
 def start_with(game: dicent.Game, first: str, second: str) -> dicent.State:
-    """The start of a game with three pieces a side, each side's numbers in the order of its home cells."""
+    """Return a start with three pieces a side, given as each side's numbers by home cell."""
     module = game.rules.module
     s = game.empty_cells()
     for side, numbers in enumerate((first, second)):
@@ -43,7 +43,7 @@ def start_with(game: dicent.Game, first: str, second: str) -> dicent.State:
 def random_endgames(
     game: dicent.Game, mine: int, theirs: int, count: int, seed: int, die: bool = False
 ) -> Iterator[dicent.State]:
-    """Positions with so many pieces of the side to move and of the other, before or after a roll."""
+    """Return random positions with these numbers of pieces, before or after a roll."""
     module, rng = game.rules.module, np.random.default_rng([seed, mine, theirs])
     faces = module.PIECES
     while count:
@@ -63,7 +63,7 @@ def random_endgames(
 
 
 def all_endgames(game: dicent.Game, mine: int, theirs: int) -> Iterator[np.ndarray]:
-    """Every position before MAX's roll with so many pieces, as arrays of states."""
+    """Yield every position before MAX's roll with these numbers of pieces, as arrays of states."""
     module = game.rules.module
     faces, cells = module.PIECES, module.CELLS
     placed = np.array(list(permutations(range(cells), mine + theirs)), game.state_dtype)

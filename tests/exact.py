@@ -1,4 +1,4 @@
-"""For tests of searches: brute force, all searches by name, what every analysis promises, games by hand."""
+"""Helpers for tests of searches: brute force, searches by name, checks of analyses, small games."""
 
 import math
 from collections.abc import Callable
@@ -16,9 +16,9 @@ from dicent.evaluate.base import PolicyEvaluator
 
 
 class Exact:
-    """Values for MAX with best play by both sides, each state worked out once.
+    """Exact values for MAX by brute force; each state is computed once.
 
-    `outcome` says what chance does where that is settled beforehand; otherwise chance is a mean.
+    If `outcome` is given, it decides every chance state; otherwise chance states are means.
     """
 
     def __init__(self, outcome: Callable[[dicent.State], int] | None = None) -> None:
@@ -31,7 +31,7 @@ class Exact:
         return self.known[state]
 
     def moves(self, state: dicent.State) -> dict[int, float]:
-        """The value of each legal action."""
+        """Return the value of each legal action."""
         return {action: self.value(state.apply(action)) for action in state.legal_actions}
 
     def _work_out(self, state: dicent.State) -> float:
@@ -45,7 +45,7 @@ class Exact:
 
 
 def value_at_horizon(state: dicent.State, depth: int, evaluator: dicent.Evaluator) -> float:
-    """Return the value with a horizon of `depth` plies, rolls included, where the evaluator is asked."""
+    """Return the value with the evaluator at a horizon of `depth` plies, rolls included."""
     if state.result is not None:
         return float(state.result)
     if depth == 0:
@@ -60,7 +60,7 @@ def value_at_horizon(state: dicent.State, depth: int, evaluator: dicent.Evaluato
 
 
 class Table(dicent.Evaluator):
-    """The values that a table gives to states by their text; keeps the batches it was asked for."""
+    """An evaluator that looks up states by their text and records its batches."""
 
     def __init__(self, values: dict[str, float]) -> None:
         self.values = values
@@ -72,7 +72,7 @@ class Table(dicent.Evaluator):
 
 
 class Asked(PolicyEvaluator):
-    """Values from outside of native code, random or all alike, and one Ctrl-C after some calls."""
+    """An evaluator in Python, random or constant, that can raise one Ctrl-C after some calls."""
 
     def __init__(self, calls: float = math.inf, value: float | None = None) -> None:
         self.calls = calls
@@ -90,7 +90,7 @@ class Asked(PolicyEvaluator):
         return self.evaluate(game, states), np.zeros((len(states), game.num_actions), np.float32)
 
 
-# Searches by name: those that ask an evaluator in Python, those with a tree, and all.
+# Searches by name: those with an evaluator in Python, those with a tree, and all.
 ASKING: dict[str, Callable[[Asked], dicent.Search]] = {
     "asking descent": lambda asked: Descent(asked),
     "asking unbounded": lambda asked: Unbounded(asked),
@@ -123,9 +123,9 @@ BY_VISITS = ("uct", "puct", "safe unbounded")
 
 
 def check_usable(analysis: dicent.Analysis) -> None:
-    """An analysis says something about every move, with values that are numbers and legal variations."""
+    """Check that an analysis lists every move, with finite values and legal variations."""
     state = analysis.state
-    assert -1.000001 <= analysis.value <= 1.000001  # not NaN either
+    assert -1.000001 <= analysis.value <= 1.000001  # fails for NaN too
     assert 0 <= analysis.win <= 1
     assert sorted(move.action for move in analysis.moves) == sorted(state.legal_actions)
     for move in analysis.moves:
@@ -142,7 +142,7 @@ def check_usable(analysis: dicent.Analysis) -> None:
 
 
 def check_order(name: str, analysis: dicent.Analysis) -> None:
-    """The best move stands first, and says what the position is worth."""
+    """Check that the best move is first and has the value of the position."""
     if name in BY_VISITS:
         visits = [move.visits for move in analysis.moves if not move.proved]
         assert visits == sorted(visits, reverse=True)

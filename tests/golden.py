@@ -1,6 +1,6 @@
-"""Readable playthroughs, one file a game, that show any change of the rules as a diff.
+"""Readable playthroughs, one file per game: any change of the rules appears as a diff.
 
-Run as `python tests/golden.py` to write them all anew.
+Run `python tests/golden.py` to rewrite all files.
 """
 
 import hashlib
@@ -21,12 +21,12 @@ PLAYERS = {dicent.MAX: "MAX", dicent.MIN: "MIN", dicent.CHANCE: "chance"}
 
 
 def path(name: str) -> Path:
-    """The file of a game's playthrough."""
+    """Return the file of a game's playthrough."""
     return FOLDER / (name.translate(str.maketrans(":=,", "---")) + ".txt")
 
 
 def playthrough(name: str) -> str:
-    """One random game from start to end."""
+    """Return one random game from start to end, as text."""
     game, chooser = dicent.make(name), random.Random(SEED)
     state = game.initial_state(SEED)
     lines = [f"game      {name}", f"seed      {SEED}"]

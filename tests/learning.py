@@ -1,4 +1,4 @@
-"""For tests of learners: states, networks and datasets."""
+"""Helpers for tests of learners: states, networks and datasets."""
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ EWN = dicent.make("ewn")
 
 
 def states_of(game: dicent.Game, count: int) -> np.ndarray:
-    """States from random games."""
+    """Return states from random games."""
     found, rng = [], np.random.default_rng(1)
     while len(found) < count:
         state = game.initial_state(int(rng.integers(1 << 40)))
@@ -34,7 +34,7 @@ def network(game: dicent.Game, seed: int = 3, **settings: object) -> torch.nn.Mo
 
 
 def examples(num_actions: int, count: int = 500) -> Dataset:
-    """States with the amplified values of another network; four batches, the last ones smaller."""
+    """Return states with the amplified values of another network; four batches, the last ones smaller."""
     game = dicent.make("ewn")
     states = states_of(game, count)
     teacher = Network(network(game, seed=4, num_actions=num_actions))
@@ -52,10 +52,10 @@ def learner_on(device: str, num_actions: int) -> Learner:
 
 
 def weights_of(learner: Learner) -> np.ndarray:
-    """All weights in a row."""
+    """Return all weights as one vector."""
     return np.concatenate([p.detach().cpu().numpy().ravel() for p in learner.module.parameters()])
 
 
 def learn(learner: Learner, data: Dataset, phases: int = 5) -> list[float]:
-    """Some phases; returns their losses."""
+    """Run some phases; return their losses."""
     return [learner.phase(data, 1e-3, np.random.default_rng(i)) for i in range(phases)]

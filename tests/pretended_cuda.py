@@ -1,6 +1,6 @@
 """A pretended GPU: a device on the CPU that replays graphs at once, in single precision.
 
-It counts what it has handed out, and holds memory for each stream, as cuBLAS does.
+It counts the objects that it handed out, and holds memory for each stream, as cuBLAS does.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ from dicent.learn.learner import Learner
 from .learning import BATCH, EWN, network
 
 R = TypeVar("R")
-STREAMS = 32  # of a priority; torch hands out the same ones again after these
+STREAMS = 32  # streams of one priority; torch reuses them after this many
 CAPTURING = "operation not permitted when stream is capturing"
 ERRORS = [torch.cuda.OutOfMemoryError("none left"), RuntimeError("CUDA error: out of memory")]
 
@@ -45,7 +45,7 @@ class Stream:
 
 
 class Event:
-    """Work is done as soon as it is sent, so nothing waits."""
+    """An event that never waits, since work is done as soon as it is sent."""
 
     def __init__(self, device: "PretendedDevice") -> None:
         self.device = device
@@ -90,15 +90,15 @@ class PretendedDevice:
         self._handed_out: list[tuple[str, weakref.ref[object]]] = []
         self._failures, self._error = 0, RuntimeError()
 
-    # What tests ask
+    # Queries for tests
 
     def held(self) -> Counter[str]:
-        """Count what is still alive of everything that the device handed out."""
+        """Count the objects that the device handed out and that are still alive."""
         found = Counter(kind for kind, reference in self._handed_out if reference() is not None)
         return found + Counter({"workspace": len(self.workspaces)})
 
     def fail(self, error: RuntimeError, times: int) -> None:
-        """Let so many of the next recordings end in an error."""
+        """Let the next `times` recordings end in an error."""
         self._failures, self._error = times, error
 
     def _count(self, kind: str, thing: R) -> R:
@@ -166,7 +166,7 @@ class PretendedDevice:
             self.recorded.remove(stream.cuda_stream)
         if self._failures:
             self._failures -= 1
-            raise type(self._error)(*self._error.args)  # a fresh one, whose traceback dies with it
+            raise type(self._error)(*self._error.args)  # a new one, whose traceback is freed
         return graph
 
     def live_graphs(self) -> int:

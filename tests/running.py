@@ -28,14 +28,14 @@ TINY = config(
     replay_states=2000,
     measurements=0,
     record_every=5,
-    checkpoint_seconds=1e9,  # checkpoints at counted turns only
+    checkpoint_seconds=1e9,  # no checkpoints by the clock
     threads=1,
 )
 TIMES = ("seconds", "evaluations_per_second")
 
 
 def rows(folder: Path) -> list[dict[str, Any]]:
-    """The metrics of a run, without timings."""
+    """Return the metrics of a run, without timings."""
     lines = (folder / "metrics.jsonl").read_text().splitlines()
     return [{k: v for k, v in json.loads(line).items() if k not in TIMES} for line in lines]
 
@@ -46,12 +46,12 @@ def weights(folder: Path) -> dict[str, list[float]]:
 
 
 def everything(folder: Path) -> tuple[Any, ...]:
-    """Everything that the same run must reproduce."""
+    """Return everything that a repeated run must reproduce."""
     return rows(folder), weights(folder), (folder / "games.jsonl").read_text()
 
 
 class StopHere(Exception):  # noqa: N818  not an error
-    """A run ends here, as if it were killed."""
+    """Ends a run as if it were killed."""
 
 
 def run_to(folder: Path, config: Config | None, turn: int, save: bool = True, **own: Any) -> None:

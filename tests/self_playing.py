@@ -1,4 +1,4 @@
-"""For tests of self-play: play games step by step, and read their datasets."""
+"""Helpers for tests of self-play: play games step by step, and read their datasets."""
 
 import itertools
 from collections.abc import Iterator
@@ -32,14 +32,14 @@ def play_games(
     kind: type[SelfPlay] = SelfPlay,
     **settings: Any,
 ) -> list[FinishedGame]:
-    """The first `count` games of a run, in the order of their numbers."""
+    """Return the first `count` games of a run, in the order of their numbers."""
     settings = {"compiled": False, "selection": Ordinal(), "numbers": itertools.count(), **settings}
     play = kind(search, game, size, limit or Limit(evaluations=20), **settings)
     return first_games(play, count, progress)
 
 
 def first_games(play: SelfPlay, count: int, progress: float = 0.5) -> list[FinishedGame]:
-    """Let games play until those with the first `count` numbers have ended."""
+    """Play until the games with the first `count` numbers have ended; return them."""
     finished: dict[int, FinishedGame] = {}
     play.deal()
     while not all(number in finished for number in range(count)):
@@ -50,7 +50,7 @@ def first_games(play: SelfPlay, count: int, progress: float = 0.5) -> list[Finis
 
 
 def states_of(game: Game, played: FinishedGame) -> Iterator[tuple[State, int]]:
-    """Every state of a game but the last, and what was chosen there."""
+    """Return every state of a game but the last, each with the choice made there."""
     state = game.state(played.start)
     for choice in played.chosen.tolist():
         yield state, choice
@@ -58,26 +58,26 @@ def states_of(game: Game, played: FinishedGame) -> Iterator[tuple[State, int]]:
 
 
 def end_of(game: Game, played: FinishedGame) -> State:
-    """The last state of a game."""
+    """Return the last state of a game."""
     for state, choice in states_of(game, played):
         end = state.apply_outcome(choice) if state.is_chance else state.apply(choice)
     return end
 
 
 def roots_of(game: Game, played: FinishedGame) -> list[State]:
-    """The states at which a player chose."""
+    """Return the states in which a player chose."""
     return [state for state, _ in states_of(game, played) if not state.is_chance]
 
 
 def numbers(game: Game, data: Dataset) -> Values:
-    """A dataset by its states, each of them once."""
+    """Return a dataset as a dict by state; each state must occur once."""
     found = {game.state(cells): float(value) for cells, value in zip(data.states, data.values, strict=True)}
     assert len(found) == len(data)
     return found
 
 
 def same(one: FinishedGame, other: FinishedGame) -> bool:
-    """Do two games agree in everything?"""
+    """Return whether two games are equal in everything."""
     return (
         (one.number, one.result, one.plies) == (other.number, other.result, other.plies)
         and all(np.array_equal(getattr(one, name), getattr(other, name)) for name in ("start", "chosen"))
@@ -90,14 +90,14 @@ def same(one: FinishedGame, other: FinishedGame) -> bool:
 
 
 def determinization(game: Game, seed: int, number: int) -> dicent.Determinized:
-    """The d of a game."""
+    """Return the determinization of a game."""
     rng = np.zeros(2, np.uint64)
     open_stream(rng, seed, number, DICE)
     return dicent.Determinized(dicent.Descent(ConstantEvaluator()), int(bits(rng)) >> 1)
 
 
 def from_outside() -> dicent.Evaluator:
-    """Values that native code must wait for, and that do not depend on the batch."""
+    """Return an evaluator in Python whose values do not depend on the batch."""
     return Function(lambda planes: np.sin(planes.reshape(len(planes), -1) @ WEIGHTS[: planes[0].size]))
 
 
@@ -106,11 +106,11 @@ def settings_of(name: str) -> dict[str, Any]:
 
 
 class Watched(SelfPlay):
-    """Keeps what stands in the trees when games end, and the visits when moves are chosen."""
+    """Record the trees when games end, and the visits when moves are chosen."""
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
-        self.trees: dict[int, dict[State, tuple[int, bool, float]]] = {}  # kind, expanded?, value
+        self.trees: dict[int, dict[State, tuple[int, bool, float]]] = {}  # kind, whether expanded, value
         self.visits: dict[int, list[dict[int, int]]] = {}
         WATCHED.append(self)
 

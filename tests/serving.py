@@ -1,4 +1,4 @@
-"""A server for tests, in this process or in one of its own."""
+"""A server for tests, in this process or in its own."""
 
 import os
 import signal
@@ -28,7 +28,7 @@ def free_port() -> int:
 
 @contextmanager
 def served(folder: Path, **settings: Any) -> Iterator[httpx.Client]:
-    """A client of a server in a thread."""
+    """Yield a client of a server that runs in a thread."""
     chosen = Settings(**{"folder": folder, "runs": folder / "runs", "port": free_port(), **settings})
     ready, servers = threading.Event(), list[Any]()
     thread = threading.Thread(
@@ -45,7 +45,7 @@ def served(folder: Path, **settings: Any) -> Iterator[httpx.Client]:
 
 
 class Process:
-    """A server in a process of its own, which may be killed."""
+    """A server in its own process, which may be killed."""
 
     def __init__(self, folder: Path, port: int) -> None:
         arguments = ["serve", "--no-browser", "--port", str(port), "--folder", str(folder)]
@@ -71,7 +71,7 @@ class Process:
 
 
 def post(client: httpx.Client, path: str, **content: Any) -> dict[str, Any]:
-    """An answer that must be a success."""
+    """Send a request and return the answer, which must be a success."""
     answer = client.post(path, json=content)
     assert answer.is_success, answer.text
     return dict(answer.json())
@@ -82,7 +82,7 @@ def begin(client: httpx.Client, **wanted: Any) -> dict[str, Any]:
 
 
 def go_on(client: httpx.Client, game: dict[str, Any]) -> dict[str, Any]:
-    """The next step of a game, whoever does it; people play the first move of the list."""
+    """Make the next step of a game; a human plays the first legal action."""
     path, position = f"/api/games/{game['id']}", game["position"]
     seen = {"at": len(game["steps"])}
     if position["to_play"] == "CHANCE":

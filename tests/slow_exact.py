@@ -1,4 +1,4 @@
-"""What takes minutes: `make exact` runs it. Tables of four pieces, small games from every start."""
+"""Tests that take minutes, run by `make exact`: tablebases of four pieces, small games from every start."""
 
 from pathlib import Path
 
@@ -21,8 +21,8 @@ def tables(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return build_tablebase(make(request.param), 4, tmp_path_factory.mktemp("tables"))
 
 
-def test_whole_classes(tables: Tablebase) -> None:
-    """The counts, means and sure results of all 120 million positions, each looked up."""
+def test_means_of_whole_classes_agree_with_records(tables: Tablebase) -> None:
+    """Look up all 120 million positions; compare counts, means and sure results."""
     for record in class_records(tables.game.name):
         mine, theirs = record["mover_pieces"], record["other_pieces"]
         count = wins = losses = 0
@@ -38,7 +38,7 @@ def test_whole_classes(tables: Tablebase) -> None:
         assert (wins, losses) == (record["sure_wins"], record["sure_losses"])
 
 
-def test_recorded_endgames(tables: Tablebase) -> None:
+def test_recorded_endgames_have_their_recorded_values(tables: Tablebase) -> None:
     for record in records(tables.game.name):
         assert pieces(record) <= 4
         assert tables.probe(position(record)).win == pytest.approx(record["p_win_to_move"], abs=tables.error)
@@ -50,7 +50,7 @@ def test_recorded_endgames(tables: Tablebase) -> None:
 
 
 @pytest.mark.parametrize(("mine", "theirs"), CLASSES)
-def test_solver_and_tables_agree(tables: Tablebase, mine: int, theirs: int) -> None:
+def test_solver_and_tablebase_agree(tables: Tablebase, mine: int, theirs: int) -> None:
     solver, worst = Solver(tables.game), 0.0
     for i, state in enumerate(random_endgames(tables.game, mine, theirs, 1000, seed=1, die=True)):
         if solver.states > 2_000_000:
@@ -64,8 +64,8 @@ def test_solver_and_tables_agree(tables: Tablebase, mine: int, theirs: int) -> N
 
 
 @pytest.mark.parametrize(("mine", "theirs"), CLASSES)
-def test_searches_agree(tables: Tablebase, mine: int, theirs: int) -> None:
-    """Those with up to 15 steps left in all; farther from the end they take too long."""
+def test_searches_prove_the_tablebase_values(tables: Tablebase, mine: int, theirs: int) -> None:
+    """Compare positions with up to 15 steps left; searches take too long farther from the end."""
     searches, solver, seen = [Expectiminimax(RandomEvaluator(1)), Descent(RandomEvaluator(1))], None, 0
     solver = Solver(tables.game)
     for state in random_endgames(tables.game, mine, theirs, 1000, seed=2, die=True):
@@ -89,7 +89,7 @@ def steps_left(state: dicent.State) -> int:
     return int(steps[there].sum())
 
 
-def test_a_small_game_from_every_start() -> None:
+def test_small_game_has_its_recorded_value_from_every_start() -> None:
     game, record = make("ewn:size=4,pieces=3"), small_game("4x4")
     solver = Solver(game)
     for first, row in zip(record["placements"], record["p_first_wins"], strict=True):
@@ -97,8 +97,8 @@ def test_a_small_game_from_every_start() -> None:
             assert solver.solve(start_with(game, first, second)).win == close(p)
 
 
-def test_a_larger_small_game_from_every_start(tmp_path: Path) -> None:
-    """Three pieces a side on the 5x5 board, all 102 million positions in a table."""
+def test_larger_game_has_its_recorded_value_from_every_start(tmp_path: Path) -> None:
+    """Three pieces a side on the 5x5 board: the tablebase covers all 102 million positions."""
     game, record = make("ewn:pieces=3"), small_game("5x5")
     tables = build_tablebase(game, 6, tmp_path)
     for first, row in zip(record["placements"], record["p_first_wins"], strict=True):
@@ -107,7 +107,7 @@ def test_a_larger_small_game_from_every_start(tmp_path: Path) -> None:
             assert win == pytest.approx(p, abs=tables.error)
 
 
-def test_the_table_of_a_whole_small_game(tmp_path: Path) -> None:
+def test_tablebase_of_a_whole_small_game_agrees_with_the_solver(tmp_path: Path) -> None:
     game = make("ewn:size=4,pieces=3")
     tables = build_tablebase(game, 6, tmp_path)
     solver = Solver(game)

@@ -80,7 +80,7 @@ def test_every_thread_gets_its_own_answers(most_asked: int) -> None:
     with ThreadPoolExecutor(8) as pool:
         asked = sum(pool.map(ask, range(8), timeout=WAIT))
     sent = [count for stage in stages for count in stage.sent]
-    assert sum(sent) == asked  # nothing twice, and nothing that nobody asked for
+    assert sum(sent) == asked  # each state once, and no other states
     assert max(sent) <= 16
     if most_asked > 16:
         assert sent.count(16) > len(sent) / 2

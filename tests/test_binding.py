@@ -1,4 +1,4 @@
-"""Native code: always that of the rules as they are, kept where possible, never in the way."""
+"""Native code: it follows every change of the rules, is cached, and is never required."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from dicent.game.binding import bind, fingerprint
 
 Edit = Callable[..., Path]
 
-# What other processes run: some random games, as JSON.
+# Code for other processes: play some random games and print them as JSON.
 PLAY = """
 import json, dicent
 games = dicent.rollouts(dicent.make({name!r}), 50, seed=1)
@@ -28,7 +28,7 @@ NAME = "dice-nim:stones=6"
 
 
 def start(code: str, **environment: str | Path) -> subprocess.Popen[str]:
-    """Run Python code in a process of its own, every warning an error."""
+    """Run Python code in its own process, with warnings as errors."""
     return subprocess.Popen(
         [sys.executable, "-W", "error", "-c", code],
         env={**os.environ, **{key: str(value) for key, value in environment.items()}},
@@ -39,7 +39,7 @@ def start(code: str, **environment: str | Path) -> subprocess.Popen[str]:
 
 
 def answer(process: subprocess.Popen[str]) -> object:
-    """The JSON that a process prints."""
+    """Return the JSON that a process prints."""
     output, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
     return json.loads(output)
@@ -50,19 +50,19 @@ def run(code: str, **environment: str | Path) -> object:
 
 
 def plain_games(name: str) -> list[list[int]]:
-    """What PLAY prints, from rules that are not compiled."""
+    """Return the games of PLAY, played by uncompiled rules."""
     games = dicent.rollouts(dicent.make(name), 50, seed=1, compiled=False)
     return [games.results.tolist(), games.plies.tolist()]
 
 
 def native_files(cache: Path) -> dict[str, int]:
-    """The files of native code, each with the time when it was written."""
+    """Return the files of native code with their modification times."""
     return {str(path.relative_to(cache)): path.stat().st_mtime_ns for path in cache.rglob("*.nb[ic]")}
 
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache with the native code of NAME, only to be copied."""
+    """Return a cache with the native code of NAME; tests copy it and never change it."""
     cache = tmp_path_factory.mktemp("filled")
     assert run(PLAY.format(name=NAME), DICENT_CACHE=cache) == plain_games(NAME)
     return cache
@@ -70,7 +70,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An empty cache for this process."""
+    """Use an empty cache in this process."""
     folder = tmp_path / "cache"
     monkeypatch.setenv("DICENT_CACHE", str(folder))
     binding._bind.cache_clear()
@@ -82,7 +82,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("name", dicent.game_names())
-def test_compiled_games_are_the_plain_ones(name: str) -> None:
+def test_compiled_and_uncompiled_games_are_equal(name: str) -> None:
     game = dicent.make(name)
     native, plain = (dicent.rollouts(game, 200, seed=5, compiled=compiled) for compiled in (True, False))
     assert bind(game, True).compiled
@@ -92,7 +92,7 @@ def test_compiled_games_are_the_plain_ones(name: str) -> None:
     assert np.array_equal(native.legal, plain.legal)
 
 
-def test_without_a_compiler_everything_runs_and_nothing_is_kept(tmp_path: Path) -> None:
+def test_games_run_uncompiled_if_numba_is_disabled(tmp_path: Path) -> None:
     code = f"""
 import json, dicent
 from dicent.game.binding import bind
@@ -124,7 +124,7 @@ def test_an_edited_game_plays_by_its_new_rules_in_the_next_process(edited: Edit,
     code, cache, before = PLAY.format(name=f"{path}:stones=6"), tmp_path / "cache", path.stat()
     assert run(code, DICENT_CACHE=cache) == plain_games(NAME)
     edited("dice_nim", ("min(3,", "min(1,"))
-    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))  # neither size nor time tell
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))  # the same size and modification time
     assert path.stat().st_size == before.st_size
     assert run(code, DICENT_CACHE=cache) == plain_games(f"{path}:stones=6")
 
@@ -144,18 +144,18 @@ def test_a_changed_file_that_the_game_reads_changes_the_game(edited: Edit, tmp_p
 
 
 def reads_a_file(edited: Edit) -> Path:
-    """A game whose largest move stands in a file beside it."""
+    """Write a game that reads its largest move from a file beside it."""
     most = 'MOST = int(Path(__file__).with_name("most.txt").read_text())\n\n\ndef initial'
     head = ("from dicent.game", "from pathlib import Path\n\nfrom dicent.game")
     return edited("dice_nim", head, ("def initial", most), ("min(3,", "min(MOST,"))
 
 
-# Fingerprints: native code is kept under a hash of all that it depends on.
+# Fingerprints: native code is cached under a hash of all that it depends on.
 
 
 @pytest.fixture
 def kernel_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A copy of the kernels' sources, to be edited."""
+    """Return a copy of the kernels' sources, which tests may edit."""
     copy = tmp_path / "kernels"
     shutil.copytree(binding.SOURCES, copy)
     monkeypatch.setattr(binding, "SOURCES", copy)
@@ -173,7 +173,9 @@ def kernel_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
         ("jit.py", '"error_model": "numpy"', '"error_model": "python"'),
     ],
 )
-def test_an_edited_kernel_is_another_fingerprint(kernel_sources: Path, file: str, old: str, new: str) -> None:
+def test_editing_a_kernel_changes_the_fingerprint(
+    kernel_sources: Path, file: str, old: str, new: str
+) -> None:
     rules = dicent.make("dice-nim").rules
     before = fingerprint(rules)
     source = (kernel_sources / file).read_text(encoding="utf-8")
@@ -186,7 +188,7 @@ def test_an_edited_kernel_is_another_fingerprint(kernel_sources: Path, file: str
 def test_settings_of_the_compiler_are_part_of_the_fingerprint(monkeypatch: pytest.MonkeyPatch) -> None:
     rules = dicent.make("dice-nim").rules
     before = fingerprint(rules)
-    monkeypatch.setenv("NUMBA_NUM_THREADS", "1")  # says how many cores to use, not what to compile
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "1")  # the number of threads does not change the code
     assert fingerprint(rules) == before
     monkeypatch.setenv("NUMBA_BOUNDSCHECK", "1")
     assert fingerprint(rules) != before
@@ -200,13 +202,13 @@ def test_tables_are_part_of_the_fingerprint(edited: Edit, tmp_path: Path, table:
         "dice_nim", ("from dicent.game", head), ("def initial", use), ("min(3,", "min(len(TABLES),")
     )
     found = set()
-    for middle in (1, 2, 3):  # Python's text of a long array leaves out its middle
+    for middle in (1, 2, 3):  # the repr of a long array omits its middle
         np.save(f"{path}.npy", np.array([0] * 5000 + [middle] + [0] * 5000))
         found.add(fingerprint(dicent.load(path).rules))
     assert len(found) == 3
 
 
-def test_options_have_folders_of_their_own(cache: Path) -> None:
+def test_each_set_of_options_has_its_own_cache_folder(cache: Path) -> None:
     names = ["dice-nim", "dice-nim:stones=6", "dice-nim:stones=7", "ewn", "ewn-paper"]
     folders = {bind(dicent.make(name), compiled=True).folder for name in names}
     assert len(folders) == len(names)
@@ -217,14 +219,14 @@ def test_options_have_folders_of_their_own(cache: Path) -> None:
 # Several processes.
 
 
-def test_two_processes_may_begin_at_once(tmp_path: Path) -> None:
+def test_two_processes_may_compile_at_the_same_time(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     processes = [start(PLAY.format(name=NAME), DICENT_CACHE=cache) for _ in range(2)]
     assert [answer(process) for process in processes] == [plain_games(NAME)] * 2
     assert len(list(cache.iterdir())) == 1
 
 
-def test_the_second_process_uses_what_the_first_compiled(filled: Path) -> None:
+def test_second_process_loads_the_code_of_the_first(filled: Path) -> None:
     before = native_files(filled)
     assert before
     assert run(PLAY.format(name=NAME), DICENT_CACHE=filled) == plain_games(NAME)
@@ -234,7 +236,9 @@ def test_the_second_process_uses_what_the_first_compiled(filled: Path) -> None:
 # A cache that cannot be used.
 
 
-def test_a_cache_that_cannot_be_made_costs_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cache_that_cannot_be_created_gives_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "file"
     file.touch()
     monkeypatch.setenv("DICENT_CACHE", str(file / "cache"))
@@ -266,7 +270,7 @@ print(json.dumps([told, bind(game).compiled, [games.results.tolist(), games.plie
     [(1000, False), (100_000, False), (1000, True)],
     ids=["no room for sources", "no room for native code", "full after the start"],
 )
-def test_a_full_disk_costs_a_warning(tmp_path: Path, limit: int, late: bool) -> None:
+def test_full_disk_gives_a_warning(tmp_path: Path, limit: int, late: bool) -> None:
     cache = tmp_path / "cache"
     found = run(FULL.format(name=NAME, limit=limit, late=late), DICENT_CACHE=cache)
     assert isinstance(found, list)
@@ -275,7 +279,7 @@ def test_a_full_disk_costs_a_warning(tmp_path: Path, limit: int, late: bool) -> 
     assert "Set DICENT_CACHE to a folder" in told[0][1]
     assert compiled
     assert games == plain_games(NAME)
-    assert late or list(cache.iterdir()) == []  # nothing half done is left
+    assert late or list(cache.iterdir()) == []  # no incomplete file is left
 
 
 @pytest.mark.parametrize("damage", [b"", b"damaged", b"\xff\xfe"], ids=["empty", "text", "bytes"])
@@ -301,7 +305,7 @@ def test_missing_sources_are_repaired(filled: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])
 def test_damaged_native_code_is_compiled_again(filled: Path, tmp_path: Path, ending: str) -> None:
-    """As a machine leaves it that lost power while it was written."""
+    """A power failure during a write leaves such files."""
     cache = shutil.copytree(filled, tmp_path / "cache")
     damaged = list(cache.rglob(f"*.{ending}"))
     assert damaged
@@ -324,8 +328,8 @@ def test_native_code_long_unused_is_deleted(cache: Path) -> None:
     assert used.exists()
 
 
-def test_folders_of_others_are_left_alone(cache: Path) -> None:
-    """DICENT_CACHE may name a folder that holds other things too."""
+def test_foreign_folders_in_the_cache_are_not_deleted(cache: Path) -> None:
+    """DICENT_CACHE may name a folder with other content."""
     letters = cache / "letters"
     letters.mkdir(parents=True)
     (letters / "to-ingo.txt").touch()

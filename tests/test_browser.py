@@ -1,4 +1,4 @@
-"""The pages in a real Chromium: played, analysed and reviewed as people do it."""
+"""The pages in a real Chromium: playing, analysing and reviewing as a user does."""
 
 import json
 import os
@@ -10,11 +10,11 @@ import pytest
 from .browsing import Browser, Server, missing, wait_for
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=missing() or "")
-ALL = os.environ.get("DICENT_BROWSER") == "all"  # as `make browser` says; else the quick ones
+ALL = os.environ.get("DICENT_BROWSER") == "all"  # `make browser` asks for all; otherwise the quick ones run
 
-FEW = "AB3/C4/5/4c/3ba 1 -"  # few pieces, and all far from each other
-WON = "1c3/5/5/3A1/5 1 2"  # for MAX, by d2e1 alone
-# There MAX has stepped aside, and MIN has won.
+FEW = "AB3/C4/5/4c/3ba 1 -"  # few pieces, far from each other
+WON = "1c3/5/5/3A1/5 1 2"  # d2e1 wins for MAX; no other move does
+# MAX misses the win, and MIN wins.
 BLUNDER = {
     "format": 1, "game": "ewn", "players": ["hasty", "lucky"], "start": "1a3/5/5/3A1/5 1 -",
     "steps": ["1", "d2e2", "1", "b5a5"], "result": -1, "seed": 0, "number": 0,
@@ -60,7 +60,7 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def browser(chromium: Browser) -> Iterator[Browser]:
-    """The browser as each test finds it; it must not have complained when the test is over."""
+    """Reset the browser before each test; fail if the console has errors after it."""
     chromium.driver.get_log("browser")
     chromium.look()
     yield chromium
@@ -68,7 +68,7 @@ def browser(chromium: Browser) -> Iterator[Browser]:
 
 
 def play_on(browser: Browser) -> None:
-    """Click whatever can be rolled or moved until the game is over."""
+    """Click the die and the pieces until the game is over."""
 
     def ended() -> bool:
         for selector in (".to-roll", ".cell.target", ".cell.movable"):
@@ -80,7 +80,7 @@ def play_on(browser: Browser) -> None:
     wait_for(ended, "the end of the game")
 
 
-def test_a_whole_game_by_clicks(browser: Browser, server: Server) -> None:
+def test_game_can_be_played_by_clicks(browser: Browser, server: Server) -> None:
     browser.open(server.url)
     browser.choose("#strength", "beginner")
     browser.click("button.primary", "Start")
@@ -95,7 +95,7 @@ def test_a_whole_game_by_clicks(browser: Browser, server: Server) -> None:
     assert "Beginner" in browser.see(".game-row").text
 
 
-def test_a_whole_game_by_keyboard(browser: Browser, server: Server) -> None:
+def test_game_can_be_played_by_keyboard(browser: Browser, server: Server) -> None:
     from selenium.webdriver.common.keys import Keys
 
     id = server.begin(position="AB3/5/2C2/3c1/3ba 1 -")
@@ -125,7 +125,7 @@ def test_a_whole_game_by_keyboard(browser: Browser, server: Server) -> None:
 
 
 def go_to(browser: Browser, selector: str) -> None:
-    """Move the focus over the board to the first cell of a kind."""
+    """Move the focus on the board to the first cell of a kind."""
     from selenium.webdriver.common.keys import Keys
 
     row, column = map(int, browser.see(selector).get_attribute("data-cell").split(","))
@@ -137,11 +137,11 @@ def go_to(browser: Browser, selector: str) -> None:
     assert browser.see(".cell:focus").get_attribute("data-cell") == f"{row},{column}"
 
 
-def test_dice_by_hand_and_typed_and_dragged_moves(browser: Browser, server: Server) -> None:
+def test_moves_can_be_typed_or_dragged_and_real_dice_entered(browser: Browser, server: Server) -> None:
     id = server.begin(dice="hand", position=FEW, rival="human")
     browser.open(f"{server.url}#/play/{id}")
     browser.click("[aria-label='Die: 5']")
-    browser.click("button", "Take back")  # that was not what the die shows
+    browser.click("button", "Take back")  # a roll entered by mistake
     browser.click("[aria-label='Die: 3']")
     browser.see(".cell.movable[data-name='a4']")
     browser.write("#typed", "a4c4")
@@ -173,7 +173,7 @@ def test_take_back_keeps_the_roll(browser: Browser, server: Server) -> None:
         assert server.get(f"api/games/{id}")["steps"] == before["steps"][:1]
 
 
-def test_hint_and_resign(browser: Browser, server: Server) -> None:
+def test_hint_shows_an_arrow_and_resigning_asks_first(browser: Browser, server: Server) -> None:
     id = server.begin(position=WON)
     browser.open(f"{server.url}#/play/{id}")
     browser.click("button", "Hint")
@@ -195,7 +195,7 @@ def test_pieces_are_placed_from_a_tray(browser: Browser, server: Server) -> None
     assert browser.see(".piece.MAX").text == "2"
 
 
-def test_analysis_of_a_pasted_position(browser: Browser, server: Server) -> None:
+def test_pasted_position_is_analysed(browser: Browser, server: Server) -> None:
     browser.open(f"{server.url}#/analyse?game=ewn")
     browser.see(".cell")
     browser.write("#position", WON)
@@ -216,7 +216,7 @@ def test_analysis_of_a_pasted_position(browser: Browser, server: Server) -> None
     browser.see(".status", "Red to move, die 3")
 
 
-def test_a_position_set_up_by_hand(browser: Browser, server: Server) -> None:
+def test_position_can_be_set_up_on_the_board(browser: Browser, server: Server) -> None:
     browser.open(f"{server.url}#/analyse?game=ewn&position=AB3/C4/5/4c/3ba+1+-")
     browser.click("button", "Set up board")
     browser.click("button", "Clear board")
@@ -230,7 +230,7 @@ def test_a_position_set_up_by_hand(browser: Browser, server: Server) -> None:
     assert "d2e1" in browser.see(".moves-table tbody tr", "best").text
 
 
-def test_a_bad_position_is_answered_in_words(browser: Browser, server: Server) -> None:
+def test_invalid_position_shows_a_message(browser: Browser, server: Server) -> None:
     browser.open(f"{server.url}#/analyse?game=ewn")
     browser.see(".cell")
     browser.write("#position", "AB3/C4/5/4c/3bb 1 -")
@@ -242,7 +242,7 @@ def test_a_bad_position_is_answered_in_words(browser: Browser, server: Server) -
     assert not browser.all(".message")
 
 
-def test_a_file_in_a_chinese_encoding(browser: Browser, server: Server, tmp_path: Path) -> None:
+def test_file_in_a_chinese_encoding_is_imported(browser: Browser, server: Server, tmp_path: Path) -> None:
     file = tmp_path / "game.txt"
     file.write_bytes(CHINESE.encode("gb18030"))
     browser.open(f"{server.url}#/library")
@@ -255,7 +255,7 @@ def test_a_file_in_a_chinese_encoding(browser: Browser, server: Server, tmp_path
     assert "Not finished" in row.text
 
 
-def test_review_of_a_game_with_a_blunder(browser: Browser, server: Server) -> None:
+def test_review_shows_a_blunder_and_the_better_move(browser: Browser, server: Server) -> None:
     browser.open(f"{server.url}#/library")
     browser.click("button", "Import games")
     browser.write("#import-text", json.dumps(BLUNDER))
@@ -293,7 +293,7 @@ def test_games_are_found_exported_and_deleted(browser: Browser, server: Server) 
     browser.see(".empty", "No games found")
 
 
-def test_a_game_survives_reloading_and_the_death_of_the_server(browser: Browser, server: Server) -> None:
+def test_game_survives_a_reload_and_a_killed_server(browser: Browser, server: Server) -> None:
     id = server.begin(rival="human", position=FEW, dice="hand")
     browser.open(f"{server.url}#/play/{id}")
     browser.click("[aria-label='Die: 3']")
@@ -313,7 +313,7 @@ def test_a_game_survives_reloading_and_the_death_of_the_server(browser: Browser,
 
 
 def views(server: Server) -> dict[str, str]:
-    """An address of every view."""
+    """Return the address of every view."""
     game = server.begin()
     server.post(f"api/games/{game}/roll", {"at": 0})
     [review] = server.post("api/import", {"text": json.dumps(BLUNDER)})["ids"]

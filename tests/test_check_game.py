@@ -1,4 +1,4 @@
-"""Every rule of the contract is broken on purpose, in a copy of a game that keeps it."""
+"""check_game: each test breaks one rule of the contract in a copy of a valid game."""
 
 import re
 from collections.abc import Callable
@@ -12,11 +12,11 @@ from dicent.game.check import CHECKS
 
 Edit = Callable[..., Path]
 
-# Places in dice_nim.py.
+# Text of dice_nim.py that tests replace.
 SEES_STONES = "planes[s[LEFT]] = 1.0"
 SEES_DIE = "planes[STONES + int(s[DIE])] = 1.0"
 SEES_MOVER = "planes[STONES + 7] = 1.0"
-SIDE = "planes[INPUT_SHAPE[0] - 1 if SEEN_BY_MOVER else MARKS] = 1.0"  # of EWN
+SIDE = "planes[INPUT_SHAPE[0] - 1 if SEEN_BY_MOVER else MARKS] = 1.0"  # text of EWN's rules
 COUNTS_ACTIONS = "n = min(3, int(s[DIE]), int(s[LEFT]))"
 ROLLS = "s[DIE] = o + 1"
 TAKES = "s[LEFT] -= a + 1"
@@ -33,7 +33,7 @@ COUNT = "CALLS[0] += 1\n    "
 
 
 def breach(path: Path, positions: int = 300) -> str:
-    """What check_game says of a game that breaks the contract."""
+    """Return the message of check_game for a game that breaks the contract."""
     game = dicent.load(path)
     with pytest.raises(ContractError) as caught:
         dicent.check_game(game, positions)
@@ -75,7 +75,7 @@ def test_options_keep_the_contract(name: str, monkeypatch: pytest.MonkeyPatch) -
     assert dicent.check_game(dicent.make(name), positions=150).game == name
 
 
-def test_progress_is_told_what_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_reports_the_current_check(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
     told: list[str] = []
     dicent.check_game(dicent.make("dice-nim:stones=4"), positions=20, progress=told.append)
@@ -106,7 +106,7 @@ def test_the_encoding_of_ewn_must_not_hide_the_die(edited: Edit) -> None:
 
 
 def test_the_encoding_of_ewn_must_not_hide_the_mover(edited: Edit) -> None:
-    """Two positions of EWN that differ in nothing but the mover are rare in play."""
+    """Two positions of EWN that differ only in the mover are rare in play."""
     message = breach(edited("ewn", (SIDE, "pass"), ('    "mover",', '    "moves",')), positions=2000)
     assert message.startswith("encode: ")
 
@@ -127,11 +127,13 @@ def test_an_encoding_must_be_finite(edited: Edit) -> None:
     ],
     ids=["sum", "zero", "none", "idle", "undeclared"],
 )
-def test_chance_must_make_sense(edited: Edit, function: str, problem: str, old: str, new: str) -> None:
+def test_chance_must_have_valid_outcomes_and_probabilities(
+    edited: Edit, function: str, problem: str, old: str, new: str
+) -> None:
     assert_reported(breach(edited("dice_nim", (old, new))), function, problem)
 
 
-def test_outcomes_that_are_called_equal_must_be(edited: Edit) -> None:
+def test_outcomes_declared_equal_must_be_equal(edited: Edit) -> None:
     says = ("NUM_OUTCOMES = 6", "EQUAL_OUTCOMES = True\nNUM_OUTCOMES = 6")
     assert dicent.check_game(dicent.load(edited("dice_nim", says)), positions=50)
     path = edited("dice_nim", says, (CHANCES, "p[o] = (o + 1) / 21"))
@@ -139,7 +141,7 @@ def test_outcomes_that_are_called_equal_must_be(edited: Edit) -> None:
 
 
 def test_two_outcomes_must_not_lead_to_the_same_state(edited: Edit) -> None:
-    """The encoding is blameless here, so the message must not send the author there."""
+    """The encoding is correct here, so the message must not blame it."""
     assert_reported(breach(edited("dice_nim", (ROLLS, "s[DIE] = 1 + o % 5"))), "apply_outcome", "5")
 
 
@@ -155,7 +157,7 @@ def test_two_outcomes_must_not_lead_to_the_same_state(edited: Edit) -> None:
     ],
     ids=["repeated", "too high", "negative", "not written", "too many", "none"],
 )
-def test_legal_actions_must_make_sense(edited: Edit, problem: str, old: str, new: str) -> None:
+def test_legal_actions_must_be_valid_and_distinct(edited: Edit, problem: str, old: str, new: str) -> None:
     assert_reported(breach(edited("dice_nim", (old, new))), "legal_actions", problem)
 
 
@@ -173,7 +175,9 @@ def test_an_action_must_change_the_state(edited: Edit) -> None:
     ],
     ids=["to_play", "result", "score"],
 )
-def test_answers_must_be_known_ones(edited: Edit, function: str, problem: str, old: str, new: str) -> None:
+def test_return_values_must_be_allowed_ones(
+    edited: Edit, function: str, problem: str, old: str, new: str
+) -> None:
     assert_reported(breach(edited("dice_nim", (old, new))), function, problem)
 
 
@@ -191,7 +195,7 @@ def test_answers_must_be_known_ones(edited: Edit, function: str, problem: str, o
     ],
     ids=lambda value: value if value.isidentifier() else "",
 )
-def test_rules_must_answer_the_same_when_asked_again(edited: Edit, function: str, old: str, new: str) -> None:
+def test_rules_must_be_deterministic(edited: Edit, function: str, old: str, new: str) -> None:
     (parameters,) = re.findall(rf"def {function}(\(.*\)):", edited("dice_nim").read_text(encoding="utf-8"))
     head = f"def {function}{parameters}:\n    "
     path = edited("dice_nim", COUNTER, (old, new), (head, head + COUNT))
@@ -214,7 +218,7 @@ def test_rules_must_not_use_randomness_of_their_own(edited: Edit) -> None:
     ],
     ids=lambda value: value if value.isidentifier() else "",
 )
-def test_functions_that_look_must_not_change_the_state(
+def test_functions_that_read_the_state_must_not_change_it(
     edited: Edit, function: str, old: str, new: str
 ) -> None:
     assert_reported(breach(edited("dice_nim", (old, new))), function, "changed the state")
@@ -243,7 +247,9 @@ def test_texts_must_not_change_the_state(edited: Edit) -> None:
     ],
     ids=["mover", "die", "refused", "actions", "outcomes", "raises", "lines"],
 )
-def test_texts_must_lead_back(edited: Edit, function: str, problem: str, old: str, new: str) -> None:
+def test_text_must_survive_a_round_trip(
+    edited: Edit, function: str, problem: str, old: str, new: str
+) -> None:
     message = breach(edited("dice_nim", (old, new)))
     assert message.startswith(f"{function}: ")
     assert problem in message
@@ -253,7 +259,7 @@ def test_two_states_must_not_share_a_text(edited: Edit) -> None:
     message = breach(edited("dice_nim", ("{s[DIE] or '-'}", "{min(s[DIE], 5) or '-'}")))
     assert re.match(
         r"format_state: two different states have the same text '\d+ [12] 5'"
-        r"|parse_state: '\d+ [12] 5' comes back as another state",  # if the second of them is met first
+        r"|parse_state: '\d+ [12] 5' comes back as another state",  # depends on which of the two is met first
         message,
     )
 
@@ -327,7 +333,7 @@ def test_wrong_symmetries_of_ewn_are_found(edited: Edit, function: str, old: str
         ("apply_action", "raised RuntimeError: broken", TAKES, 'raise RuntimeError("broken")'),
         ("apply_action", "raised IndexError", TAKES, "s[7] -= a + 1"),
         ("legal_actions", "raised NameError", COUNTS_ACTIONS, "n = unknown"),
-        # int8 wraps in NumPy and not in native code, where every small number is widened.
+        # int8 wraps in NumPy, but not in native code, which widens small integers.
         ("legal_actions", "overflow", COUNTS_ACTIONS, "n = min(3, int(s[DIE]), s[LEFT] * 20 // 20)"),
     ],
     ids=["error", "index", "name", "overflow"],
@@ -339,14 +345,14 @@ def test_rules_must_not_raise(edited: Edit, function: str, problem: str, old: st
 @pytest.mark.parametrize(
     ("function", "old", "new"),
     [
-        # Python's whole numbers have no end, those of native code have 64 bits.
+        # Integers are unbounded in Python and have 64 bits in native code.
         ("result", "s[LEFT] > 0", "int(s[LEFT]) << 62 > 0"),
         # NumPy takes the root of an int8 in half precision, native code in double.
         ("encode", SEES_STONES, "planes[s[LEFT]] = np.sqrt(s[LEFT] + 1)"),
     ],
     ids=["wide", "precise"],
 )
-def test_native_code_must_agree(edited: Edit, function: str, old: str, new: str) -> None:
+def test_native_code_must_agree_with_plain_python(edited: Edit, function: str, old: str, new: str) -> None:
     assert_reported(breach(edited("dice_nim", NUMPY, (old, new))), function, "native code says")
 
 
@@ -375,7 +381,7 @@ def test_a_scattered_game_must_not_be_over(edited: Edit) -> None:
     assert_reported(breach(edited("ewn", over)), "scatter", "the game is over")
 
 
-def test_native_code_must_scatter_alike(edited: Edit) -> None:
+def test_native_scatter_must_agree_with_plain_python(edited: Edit) -> None:
     wide = ("1 + draw(rng, PIECES)", "1 + draw(rng, PIECES + (int(s[MOVER]) << 64 > 0))")
     assert breach(edited("ewn", wide)).startswith("scatter: native code draws other positions")
 

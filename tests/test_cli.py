@@ -1,4 +1,4 @@
-"""The commands: their output for people and for programs, and what they say when something is wrong."""
+"""The commands: their output as text and as JSON, and their error messages."""
 
 import json
 import math
@@ -32,7 +32,7 @@ def wide_terminal_without_colours(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def output(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    """Runs a command that succeeds, and returns what it prints."""
+    """Run a command that must succeed; return its output."""
 
     def run(*arguments: str) -> str:
         assert main(list(arguments)) == 0
@@ -43,7 +43,7 @@ def output(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
 
 @pytest.fixture
 def answer(output: Callable[..., str]) -> Callable[..., Any]:
-    """Runs a command for programs: its output is one line of JSON, and nothing else."""
+    """Run a command with --json; return the single JSON object that it prints."""
 
     def run(*arguments: str) -> Any:
         line = output(*arguments, "--json")
@@ -55,7 +55,7 @@ def answer(output: Callable[..., str]) -> Callable[..., Any]:
 
 @pytest.fixture
 def complaint(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    """Runs a command that fails, and returns its message."""
+    """Run a command that must fail; return its message."""
 
     def run(*arguments: str) -> str:
         assert main(list(arguments)) == 1
@@ -81,7 +81,7 @@ def test_version(output: Output) -> None:
     assert output("--version") == f"dicent {dicent.__version__}\n"
 
 
-def test_games_for_programs(answer: Answer) -> None:
+def test_games_prints_json(answer: Answer) -> None:
     games = {game["name"]: game for game in answer("games")}
     assert list(games) == dicent.game_names()
     ewn = games["ewn"]
@@ -101,7 +101,7 @@ def test_games_for_programs(answer: Answer) -> None:
     assert games["tic-tac-toe"]["max_plies"] == 9
 
 
-def test_games_for_people(output: Output) -> None:
+def test_games_prints_text(output: Output) -> None:
     text = output("games")
     assert all(re.search(rf"^{name}\b", text, re.MULTILINE) for name in dicent.game_names())
     assert "EinStein würfelt nicht!" in text
@@ -111,7 +111,7 @@ def test_games_for_people(output: Output) -> None:
     assert "cells along each side of the board: 3, 4, 5, 6" in text
 
 
-def test_check_for_programs(answer: Answer) -> None:
+def test_check_prints_json(answer: Answer) -> None:
     report = answer("check", TINY, "--positions", "20")
     assert report["ok"] is True
     assert report["game"] == TINY
@@ -119,13 +119,13 @@ def test_check_for_programs(answer: Answer) -> None:
     assert report["checks"] == list(CHECKS)
 
 
-def test_check_for_people(output: Output) -> None:
+def test_check_prints_text(output: Output) -> None:
     text = output("check", TINY, "--positions", "20", "--seed", "3")
     assert all(f"✓ {check}" in text for check in CHECKS)
     assert f"{TINY} keeps the contract" in text
 
 
-def test_perft_for_programs(answer: Answer) -> None:
+def test_perft_prints_json(answer: Answer) -> None:
     counts = answer("perft", TINY, "--depth", "2")
     assert counts["game"] == TINY
     assert counts["position"] == "2 1 -"
@@ -136,14 +136,14 @@ def test_perft_for_programs(answer: Answer) -> None:
     assert counts["seconds"] > 0
 
 
-def test_perft_from_a_position_for_people(output: Output) -> None:
+def test_perft_from_a_position_prints_text(output: Output) -> None:
     text = output("perft", TINY, "2 1 3", "--depth", "1")
     assert "2 1 3" in text
     assert "chance nodes" in text
     assert text.splitlines()[-1].split() == ["1", "0", "1", "1", "2"]
 
 
-def test_show_for_programs(answer: Answer) -> None:
+def test_show_prints_json(answer: Answer) -> None:
     rolled = answer("show", TINY, "2 1 3")
     assert rolled["position"] == "2 1 3"
     assert (rolled["to_play"], rolled["result"]) == ("max", None)
@@ -159,13 +159,13 @@ def test_show_for_programs(answer: Answer) -> None:
     assert (over["to_play"], over["result"], over["actions"], over["outcomes"]) == ("over", 1, [], [])
 
 
-def test_show_deals_what_the_seed_says(answer: Answer) -> None:
+def test_show_deals_the_start_of_the_seed(answer: Answer) -> None:
     positions = [answer("show", "ewn", "--seed", seed)["position"] for seed in "112"]
     assert positions[0] == positions[1] != positions[2]
     assert positions[0] == str(dicent.make("ewn").initial_state(1))
 
 
-def test_show_for_people(output: Output) -> None:
+def test_show_prints_text(output: Output) -> None:
     text = output("show", "ewn", "ABC2/DE3/F3f/3de/2abc 2 5")
     assert "EinStein würfelt nicht!" in text
     assert "MIN  rolled 5: to move" in text
@@ -185,7 +185,7 @@ def test_show_plays_a_game(output: Output) -> None:
     assert text == output("show", TINY, "--play", "--seed", "1")
 
 
-def test_bench_for_programs(answer: Answer) -> None:
+def test_bench_prints_json(answer: Answer) -> None:
     report = answer("bench", "--scale", "0.01", "--rounds", "1")
     rows = {row["name"]: row for row in report["rows"]}
     measured = ["EWN rollouts, one thread", "the same rules as plain Python", "EWN perft, depth 9"]
@@ -197,7 +197,7 @@ def test_bench_for_programs(answer: Answer) -> None:
     assert re.fullmatch(r"[0-9a-f]{24}", report["signature"])
 
 
-def test_bench_for_people(output: Output, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bench_prints_text(output: Output, monkeypatch: pytest.MonkeyPatch) -> None:
     def measure(rounds: int, scale: float) -> Iterator[Row]:
         yield Row("things", 1234.5, "M things/s", f"{rounds} rounds at {scale}")
         yield Row("a peer", float("nan"), "M things/s", "not installed")
@@ -210,16 +210,16 @@ def test_bench_for_people(output: Output, monkeypatch: pytest.MonkeyPatch) -> No
     assert text.endswith("signature 0123456789ab\n")
 
 
-# Mistakes.
+# Invalid input.
 
 
 @pytest.mark.parametrize("command", ["check", "perft", "show"])
-def test_an_unknown_game(complaint: Output, command: str) -> None:
+def test_unknown_game_is_refused(complaint: Output, command: str) -> None:
     assert "there is no game 'ewm'; did you mean ewn?" in complaint(command, "ewm")
 
 
 @pytest.mark.parametrize("command", ["perft", "show"])
-def test_a_text_that_is_no_position(complaint: Output, command: str) -> None:
+def test_invalid_position_is_refused(complaint: Output, command: str) -> None:
     assert "'XXXX' is no position of tic-tac-toe" in complaint(command, "tic-tac-toe", "XXXX")
 
 
@@ -233,11 +233,11 @@ def test_a_text_that_is_no_position(complaint: Output, command: str) -> None:
         (("bench", "--scale", "nan"), "rounds and scale must be above 0"),
     ],
 )
-def test_a_number_that_is_not_possible(complaint: Output, arguments: tuple[str, ...], problem: str) -> None:
+def test_number_out_of_range_is_refused(complaint: Output, arguments: tuple[str, ...], problem: str) -> None:
     assert problem in complaint(*arguments)
 
 
-def test_a_file_that_cannot_be_read(complaint: Output, tmp_path: Path) -> None:
+def test_unreadable_file_is_refused(complaint: Output, tmp_path: Path) -> None:
     folder = tmp_path / "folder.py"
     folder.mkdir()
     noise = tmp_path / "noise.py"
@@ -246,20 +246,22 @@ def test_a_file_that_cannot_be_read(complaint: Output, tmp_path: Path) -> None:
         assert f"{path} cannot be read as a game" in complaint("show", str(path))
 
 
-def test_a_game_that_breaks_the_contract(complaint: Output, edited: Edit) -> None:
+def test_game_that_breaks_the_contract_is_reported(complaint: Output, edited: Edit) -> None:
     path = edited("dice_nim", ("p[o] = 1 / 6", "p[o] = 0.15"))
     assert "outcomes: gave probabilities that sum to 0.9" in complaint("check", str(path))
 
 
 @pytest.mark.parametrize("arguments", [["perft", "ewn", "--depth", "many"], ["fly"], ["games", "--size"]])
-def test_a_command_that_is_not_understood(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_command_is_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         main(arguments)
     assert stopped.value.code == 2
     assert "Traceback" not in capsys.readouterr().err
 
 
-def test_an_interruption(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_interrupt_exits_with_status_130(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
@@ -269,8 +271,8 @@ def test_an_interruption(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 
 
 @pytest.mark.parametrize("arguments", [["games"], ["games", "--json"], ["show", "ewn", "--json"]])
-def test_a_reader_that_leaves_early(arguments: list[str]) -> None:
-    """As in `dicent games | true`; a short output is written at the very end of the process."""
+def test_closed_output_pipe_is_no_error(arguments: list[str]) -> None:
+    """`dicent games | true`: a short output is written only at the end of the process."""
     process = subprocess.Popen(
         [sys.executable, "-m", "dicent.cli", *arguments],
         env={key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"},
@@ -283,7 +285,7 @@ def test_a_reader_that_leaves_early(arguments: list[str]) -> None:
     assert process.communicate() == (None, b"")
 
 
-# Texts that mean something to the terminal.
+# Texts that look like terminal markup.
 
 
 def test_brackets_in_a_path_are_printed(output: Output, edited: Edit, tmp_path: Path) -> None:
@@ -304,7 +306,7 @@ def test_brackets_in_a_position_are_printed(output: Output, edited: Edit) -> Non
     assert "[red] 2 1 -" in output("perft", game, "--depth", "0")
 
 
-def test_match_tells_programs_and_people_who_is_better(
+def test_match_prints_json_and_text(
     answer: Callable[..., Any], output: Callable[..., str], tmp_path: Path
 ) -> None:
     file = tmp_path / "games.jsonl"
@@ -325,7 +327,7 @@ def test_match_without_game_is_refused(complaint: Callable[..., str]) -> None:
     assert "did you mean uct" in complaint("match", "utc:5", "random", "--game", "ewn")
 
 
-def test_a_sequential_test_says_what_it_accepts(output: Output) -> None:
+def test_sequential_test_names_the_accepted_hypothesis(output: Output) -> None:
     text = output(
         "match", "uct:100", "random", "--game", "ewn", "--games", "400", "--sprt", "0", "200", "--seed", "1"
     )
@@ -334,7 +336,7 @@ def test_a_sequential_test_says_what_it_accepts(output: Output) -> None:
     assert re.search(r"dice +[\d,]+ rolls, chi-square test p = ", text)
 
 
-def test_an_interrupted_match_reports_what_is_known(
+def test_interrupted_match_reports_the_finished_games(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     result = dicent.play_match("random", "random", TINY, 20)
@@ -347,7 +349,7 @@ def test_an_interrupted_match_reports_what_is_known(
     assert json.loads(capsys.readouterr().out)["games"] == 20
 
 
-def test_tournament_for_people_and_programs(output: Output, answer: Answer, tmp_path: Path) -> None:
+def test_tournament_prints_text_and_json(output: Output, answer: Answer, tmp_path: Path) -> None:
     arguments = ["tournament", str(tmp_path / "t"), "random", "uct:20", "--game", TINY, "--games", "10"]
     text = output(*arguments)
     assert "uct:20" in text

@@ -40,7 +40,7 @@ def complaint(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
     return run
 
 
-def test_solve_for_programs(answer: Callable[..., Any]) -> None:
+def test_solve_prints_json(answer: Callable[..., Any]) -> None:
     before = answer("solve", "ewn", f"{ENDGAME} 2 -")
     assert list(before) == ["value", "win", "exact", "bound", "moves", "outcomes", "source"]
     assert (before["value"], before["win"], before["exact"], before["source"]) == (1.0, 0.0, True, "solver")
@@ -54,7 +54,7 @@ def test_solve_for_programs(answer: Callable[..., Any]) -> None:
     assert after["value"] == values[0]
 
 
-def test_solve_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+def test_solve_prints_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["solve", "dice-nim"]) == 0
     printed = capsys.readouterr().out
     assert "win probability 0.5195092212 for the player to move" in printed
@@ -105,7 +105,7 @@ def test_bad_tablebases_are_refused(complaint: Callable[..., str], home: Path) -
     assert "is cut short" in complaint("probe", "ewn:size=3,pieces=3", "A2/3/2a 1 -")
 
 
-def test_accuracy(answer: Callable[..., Any], complaint: Callable[..., str]) -> None:
+def test_accuracy_prints_json(answer: Callable[..., Any], complaint: Callable[..., str]) -> None:
     player = "descent:random=1,nodes=30"
     found = answer("accuracy", player, "--positions", "4", "--pieces", "2")
     assert (found["game"], found["player"]) == ("ewn", player)
@@ -123,7 +123,7 @@ def test_accuracy(answer: Callable[..., Any], complaint: Callable[..., str]) -> 
     assert "must be 1 or more" in complaint("accuracy", "random", "--positions", "0")
 
 
-def test_accuracy_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+def test_accuracy_prints_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["accuracy", "greedy:rollout=2", "--game", "dice-nim", "--positions", "9"]) == 0
     printed = capsys.readouterr().out
     assert "its evaluator, by itself" in printed

@@ -1,4 +1,4 @@
-"""The commands for players and programs: analyse, play, engine."""
+"""The commands analyse, play and engine."""
 
 import io
 import json
@@ -27,7 +27,7 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
-    """Runs a command with something typed, and returns what it prints."""
+    """Run a command with typed input; return its output."""
 
     def run(*arguments: str, typed: str = "", status: int = 0) -> str:
         monkeypatch.setattr("sys.stdin", io.StringIO(typed))
@@ -41,7 +41,7 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
 Run = Callable[..., str]
 
 
-def test_two_processes_play_the_match_that_their_players_would() -> None:
+def test_match_of_two_processes_equals_the_match_of_their_players() -> None:
     games: list[list[Record]] = [[], []]
     dicent.play_match("uct:12", "uct:6", "ewn", 4, seed=3, record=games[0].append)
     a, b = (f"process:{ENGINE} --player uct:{n}" for n in (12, 6))
@@ -87,7 +87,7 @@ def test_engine_command_refuses_invalid_options(run: Run) -> None:
 POSITION = ("dice-nim", "4 1 3")
 
 
-def test_analyse_for_people(run: Run) -> None:
+def test_analyse_prints_text(run: Run) -> None:
     printed = run("analyse", *POSITION, "--player", "descent:random=1", "--nodes", "500")
     lines = printed.splitlines()
     assert lines[0] == "4 1 3"
@@ -106,7 +106,7 @@ def test_analyse_before_a_roll(run: Run) -> None:
     assert "16.7%" in printed
 
 
-def test_analyse_for_programs(run: Run) -> None:
+def test_analyse_prints_json(run: Run) -> None:
     found = json.loads(run("analyse", *POSITION, "--player", "uct:50", "--json"))
     assert found["evaluations"] == 50
     assert {move["action"] for move in found["moves"]} == {"1", "2", "3"}
@@ -122,7 +122,7 @@ def test_analyse_reads_meinsteins_positions(run: Run) -> None:
     assert found["player"] == "MIN"
 
 
-def test_analyse_says_what_is_wrong(run: Run) -> None:
+def test_analyse_refuses_invalid_input(run: Run) -> None:
     assert "is no position" in run("analyse", "ewn", "nonsense", status=1)
     assert "there is no player" in run("analyse", "ewn", "--player", "nobody", status=1)
     assert "above 0" in run("analyse", "ewn", "--every", "0", status=1)
@@ -146,7 +146,7 @@ def test_play_saves_the_game(run: Run, tmp_path: Path) -> None:
     assert list(record.states())[-1].result == record.result
 
 
-def test_play_commands(run: Run, tmp_path: Path) -> None:
+def test_commands_inside_a_game(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "games.jsonl"
     typed = f"help\n\nhint\nmoves\nboard\nback\nnonsense\n4\nsave {file}\nsave\nresign\n"
     printed = run("play", "dice-nim", "15 1 3", "--opponent", "uct:30", typed=typed)
@@ -170,7 +170,7 @@ def test_take_back_in_terminal_keeps_the_dice(run: Run, tmp_path: Path) -> None:
     assert len(plain.steps) == 7
 
 
-def test_dice_by_hand(run: Run, tmp_path: Path) -> None:
+def test_real_dice_can_be_entered_and_corrected(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "games.jsonl"
     typed = "7\n2\n2\n6\nback\n5\nback\nback\n1\n3\nquit\n"
     printed = run(
@@ -181,7 +181,7 @@ def test_dice_by_hand(run: Run, tmp_path: Path) -> None:
     assert record.steps == ("2", "1", "3")  # two rolls and a move were taken back
 
 
-def test_the_computer_may_begin(run: Run) -> None:
+def test_computer_may_move_first(run: Run) -> None:
     printed = run("play", "tic-tac-toe", "--side", "min", "--opponent", "random", typed="")
     assert "random plays " in printed
     assert printed.rstrip().endswith("quit")

@@ -8,21 +8,21 @@ from dicent import CHANCE, MAX
 from dicent.exact.graph_solver import TOLERANCE, GraphSolver
 from dicent.game.check import check_game
 
-# First player's win probability. Pig: independent value iteration, holding with nothing is not allowed.
-# Ur: an independent program, Finkel's rules, with the number of states that it counted.
+# The first player's win probability. Pig: independent value iteration; holding with no points is not allowed.
+# Ur: an independent program with Finkel's rules, and the number of states that it counted.
 PIG = {10: 0.709424322598, 20: 0.615558549805, 40: 0.54469}
 UR = {1: (0.530049839525, 217), 2: (0.518572907496, 12_869)}
 
 
 @pytest.mark.parametrize(("target", "win"), PIG.items())
-def test_value_of_pig_is_the_known_one(target: int, win: float) -> None:
+def test_pig_has_its_known_value(target: int, win: float) -> None:
     solution = dicent.solve(dicent.make("pig", target=target))
     assert solution.win == pytest.approx(win, abs=5e-6 if target == 40 else 1e-10)
     assert 0 < solution.bound <= TOLERANCE
 
 
 @pytest.mark.parametrize(("pieces", "known"), UR.items())
-def test_value_of_ur_and_its_states_are_the_known_ones(pieces: int, known: tuple[float, int]) -> None:
+def test_ur_has_its_known_value_and_number_of_states(pieces: int, known: tuple[float, int]) -> None:
     solution = dicent.solve(dicent.make("ur", pieces=pieces))
     assert solution.win == pytest.approx(known[0], abs=1e-10)
     assert solution.states == known[1]
@@ -37,7 +37,7 @@ def test_contract_holds(name: str) -> None:
 
 @pytest.mark.usefixtures("uncompiled")
 def test_bounds_hold_in_every_state_and_satisfy_the_equations() -> None:
-    """The value of each state lies within its own bounds and is what its children's values imply."""
+    """The value of each state lies within its bounds and follows from its children's values."""
     game = dicent.make("pig:target=8,sides=3")
     solver = GraphSolver(game, 10_000, compiled=False)
     start = game.initial_state()

@@ -1,7 +1,7 @@
 """Data files never run Python: a record, network, run, tournament or library may name installed games only.
 
 Each test opens an archive in which every file names the game `evil.py`. That game works, and creates a marker
-file when it is run. The marker must not appear unless the user names `evil.py` on the command line.
+file when it runs. The marker must not appear unless the user names `evil.py` on the command line.
 """
 
 import io
@@ -59,7 +59,7 @@ def marker(archive: Path) -> Iterator[Path]:
     assert not path.exists(), "a data file has run Python"
 
 
-def test_the_evil_game_works_and_leaves_its_marker(archive: Path) -> None:
+def test_evil_game_leaves_its_marker_when_it_runs(archive: Path) -> None:
     assert dicent.load(EVIL).initial_state(0) is not None
     assert (archive / "marker").exists()
 

@@ -1,4 +1,4 @@
-"""Descent and Unbounded on trees small enough to follow with pencil and paper, node by node."""
+"""Descent and Unbounded on small trees, compared node by node with results worked out by hand."""
 
 from pathlib import Path
 
@@ -65,7 +65,7 @@ def searched(
     seed: int = 0,
     evaluations: int | None = None,
 ) -> Group:
-    """A search in its own group, after as many nodes or evaluations."""
+    """Return a group of one search after a number of nodes or evaluations."""
     group = Group(search, game, compiled=False)
     group.begin(0, game.initial_state(), Limit(nodes=nodes, evaluations=evaluations), seed)
     group.run()
@@ -74,12 +74,12 @@ def searched(
 
 
 def names(group: Group) -> list[str]:
-    """The states of the tree, in the order of its nodes."""
+    """Return the names of the tree's states, in the order of its nodes."""
     return [str(group.game.state(group.tree.state[0, node])) for node in range(group.tree.nodes[0])]
 
 
 def contents(group: Group) -> Contents:
-    """The value of every state in the tree, and how often each link was gone down, where it was."""
+    """Return the value of every state in the tree, and the visits of each visited edge."""
     tree, name = group.tree, names(group)
     values = {name[node]: float(tree.value[0, node]) for node in range(len(name))}
     visits = {}
@@ -91,7 +91,7 @@ def contents(group: Group) -> Contents:
 
 
 def resolved(group: Group) -> dict[str, int]:
-    """The states whose values are proved, each with who is proved to win."""
+    """Return the resolved states, each with its proved winner."""
     tree, name = group.tree, names(group)
     return {name[n]: int(tree.completion[0, n]) for n in range(len(name)) if tree.resolved[0, n]}
 
@@ -131,7 +131,7 @@ def test_descents_without_chance(
     game, evaluator = tree
     group = searched(Descent(evaluator, completion=False), game, nodes)
     assert contents(group) == exactly(values, visits)
-    assert group.analysis().nodes == nodes == len(values) - 1  # the root was there before
+    assert group.analysis().nodes == nodes == len(values) - 1  # all nodes but the root
 
 
 @pytest.mark.parametrize("kind", ["nodes", "evaluations"])
@@ -241,7 +241,7 @@ CHANCY_SECOND = {
 
 
 def sampled(group: Group) -> str:
-    """Which outcomes were gone down to, in the order of their names."""
+    """Return the outcomes that were visited, in the order of their names."""
     visits = contents(group)[1]
     return "x" * visits.get("c x", 0) + "y" * visits.get("c y", 0)
 
@@ -272,7 +272,7 @@ def test_outcomes_are_sampled_by_their_probability(chancy: tuple[dicent.Game, Ta
 
 def test_unbounded_with_chance(chancy: tuple[dicent.Game, Table]) -> None:
     # 1. r: c 0.5, d 0.2. 2. r to c: x -0.4, y 0.8, so c = 0.5. 3. r to c to x or y, as in the descents,
-    # but without going on to the end.
+    # but without descending to the end.
     game, evaluator = chancy
     assert contents(searched(Unbounded(evaluator, completion=False), game, 4)) == exactly(BEFORE, {"r c": 1})
     seen = set()
@@ -303,7 +303,7 @@ def test_completion_finds_a_win_that_plain_descent_misses(tmp_path: Path) -> Non
     assert [move.visits for move in plain.moves] == [
         199,
         0,
-    ]  # the first descent added two nodes, each other one counts as one
+    ]  # the first descent adds two nodes, each later one counts as one
     assert evaluator.asked == [["deep"]]
 
     completed = searched(Descent(evaluator), game, 200).analysis()

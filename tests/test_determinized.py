@@ -111,13 +111,13 @@ def test_rolls_with_one_outcome_change_no_value(tmp_path: Path, name: str) -> No
 
 
 def outcomes(state: dicent.State, seeds: int) -> list[int]:
-    """How often each outcome of a chance state is the one, over many seeds."""
+    """Count how often each outcome of a chance state is drawn, over many seeds."""
     counts = Counter(determinized("descent", seed).outcome(state) for seed in range(seeds))
     return [counts[outcome] for outcome, _ in state.outcomes]
 
 
 def test_outcomes_follow_their_probabilities(tmp_path: Path) -> None:
-    # The chi-squares of 5, 2 and 1 degrees of freedom are over these bounds once in 10,000 times.
+    # Chi-square with 5, 2 and 1 degrees of freedom exceeds these bounds once in 10,000 times.
     game, _ = written_out(tmp_path, UNEQUAL)
     rolls = outcomes(dicent.make("ewn").parse("5/b4/1F3/4e/5 1 -"), 3000)
     assert chi_square(rolls, [1 / 6] * 6) < 25.7
@@ -149,7 +149,7 @@ def test_an_outcome_depends_on_seed_and_state_alone() -> None:
     assert len(set(expected)) == 1
     for search in searches:
         search.analyse(first, Limit(nodes=50))
-        assert search.outcome(second) == expected[0][1]  # in the other order, after other work
+        assert search.outcome(second) == expected[0][1]  # in reverse order, after other calls
         assert search.outcome(game.state(first.cells)) == expected[0][0]
     assert len({determinized("descent", seed).outcome(first) for seed in range(50)}) == 6
 
@@ -165,7 +165,7 @@ def test_only_chance_states_have_an_outcome(text: str) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_all_searches_see_the_same_rolls(name: str, seed: int) -> None:
     search = determinized(name, seed)
-    for text in ("15 1 -", "15 2 -", "15 1 6"):  # of both players
+    for text in ("15 1 -", "15 2 -", "15 1 6"):  # rolls of both players
         state = dicent.make("dice-nim").parse(text)
         analysis = search.analyse(state, Limit(nodes=200))
         check_usable(analysis)
@@ -181,9 +181,9 @@ def test_all_searches_see_the_same_rolls(name: str, seed: int) -> None:
                 assert (tree.num_edges[0, node], tree.choice[0, edge]) == (1, search.outcome(known))
                 met += 1
             elif known.to_play != dicent.CHANCE and node and known.result is None:
-                before = state.game.state([known.cells[0], 0, known.cells[2]])  # the die not yet rolled
+                before = state.game.state([known.cells[0], 0, known.cells[2]])  # before the roll
                 assert search.outcome(before) == known.cells[1] - 1
-        assert met > 3 or name == "expectiminimax"  # whose tree has no chance states below the root
+        assert met > 3 or name == "expectiminimax"  # its tree has no chance states below the root
 
 
 @pytest.mark.parametrize("name", PROVING)
@@ -196,7 +196,7 @@ def test_endgames_are_solved_as_if_the_rolls_were_known(name: str, text: str) ->
         analysis = search.analyse(state, Limit(nodes=1_000_000))
         assert analysis.proved
         assert analysis.value == exact.value(state)
-        assert abs(analysis.value) == 1  # nothing is left to chance
+        assert abs(analysis.value) == 1  # all rolls are known
         for move in analysis.moves:
             assert not move.proved or move.value == exact.moves(state)[move.action]
 

@@ -1,4 +1,4 @@
-"""README and documentation: their code prints what they show, their links and names lead somewhere."""
+"""README and documentation: code prints the shown output, links and names exist."""
 
 import importlib.util
 import re

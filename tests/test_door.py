@@ -1,4 +1,4 @@
-"""The public door: dicent/__init__.py and the stub beside it."""
+"""The public names of the package: dicent/__init__.py and the stub beside it."""
 
 import ast
 import importlib.util

@@ -1,10 +1,9 @@
-"""The engine: what it answers, in which order, and what it refuses."""
+"""The engine: its answers, their order, and the queries it refuses."""
 
 import io
 import json
 import re
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from dicent.engine.lines import serve_lines
 from dicent.engine.query import GUESTS, LONGEST, LONGEST_LINE
 from dicent.engine.session import Session
 from dicent.engine.tablebase import with_tablebase
-from dicent.engine.workers import Job
 from dicent.exact.tablebase import build_tablebase
 from dicent.nets.dense import DenseNetwork
 
@@ -39,7 +37,7 @@ class Talk:
         self.engine = Engine(self._hear, workers, **settings)
 
     def _hear(self, answer: dict[str, Any]) -> None:
-        json.dumps(answer, allow_nan=False)  # it can be written
+        json.dumps(answer, allow_nan=False)  # every answer must be valid JSON
         with self.heard:
             self.answers.append(answer)
             self.heard.notify_all()
@@ -48,7 +46,7 @@ class Talk:
         self.engine.ask(json.dumps(query))
 
     def last(self, id: object) -> dict[str, Any]:
-        """The last answer to a query."""
+        """Return the last answer to a query."""
 
         def found() -> list[dict[str, Any]]:
             return [
@@ -86,7 +84,7 @@ def talk(workers: Workers) -> Iterator[Talk]:
     made.engine.close()
 
 
-def test_the_question_of_the_process_protocol_is_answered_as_documented(talk: Talk) -> None:
+def test_move_query_of_the_process_protocol_is_answered_as_documented(talk: Talk) -> None:
     text = (ROOT / "docs" / "reference" / "protocol.md").read_text(encoding="utf-8")
     question = json.loads(re.findall(r"```json\n(.*?)```", text, re.S)[0])
     talk.engine.ask(json.dumps({**question, "player": "random"}))
@@ -96,7 +94,7 @@ def test_the_question_of_the_process_protocol_is_answered_as_documented(talk: Ta
     assert len(talk.answers) == 1
 
 
-def test_a_seed_gives_the_move_that_the_player_makes_with_it(talk: Talk) -> None:
+def test_move_with_a_seed_equals_the_players_move(talk: Talk) -> None:
     search = dicent.Uct(seed=5)
     state = dicent.make(NIM["game"]).parse(NIM["position"])
     move = state.game.format_action(state, search.play(state, dicent.Limit(evaluations=40)))
@@ -117,7 +115,7 @@ ANALYSIS |= {"full", "source", "moves", "by_outcome", "equity"}
 
 
 def check_analysis(found: dict[str, Any], state: dicent.State) -> None:
-    """Everything that the document says of an analysis."""
+    """Check that an analysis has every documented field."""
     assert set(found) == ANALYSIS
     assert found["position"] == str(state)
     assert found["player"] in ("MAX", "MIN")
@@ -152,7 +150,7 @@ def test_analysis_has_all_fields(talk: Talk, player: str, position: str) -> None
 
 
 def test_the_perspective_is_stated(talk: Talk) -> None:
-    """Values are for MAX; wins for the player who is named."""
+    """Values are for MAX; win probabilities are for the player named in the answer."""
     for position, player, win in (("2 1 2", "MAX", 1.0), ("2 2 2", "MIN", 1.0)):
         query = {"game": "dice-nim", "position": position, "player": "descent:random=1,evaluations=200"}
         found = talk.get(query="analyse", **query)["analysis"]
@@ -161,7 +159,9 @@ def test_the_perspective_is_stated(talk: Talk) -> None:
         assert found["moves"][0]["action"] == "2"
 
 
-def test_tables_answer_exactly(talk: Talk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_tablebase_positions_are_answered_exactly(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     game = dicent.make("ewn:size=3,pieces=1")
     state = game.parse("A2/3/2a 1 1")
     query = {"query": "analyse", "game": game.name, "position": str(state), "player": "random"}
@@ -358,66 +358,15 @@ def test_slow_analysis_does_not_delay_other_clients(workers: Workers) -> None:
     slow.engine.close()
 
 
-def test_the_higher_priority_is_answered_first(talk: Talk) -> None:
+def test_higher_priority_is_answered_first(talk: Talk) -> None:
     talk.ask(id="slow", query="analyse", **LONG, priority=5)
     for id, priority in ((1, 0), (2, 1), (3, 9)):
         talk.ask(id=id, query="move", **NIM, player="uct:20", priority=priority)
     assert "action" in talk.last(3)
-    assert [answer["id"] for answer in talk.answers] == [3]  # the others wait for the analysis
+    assert [answer["id"] for answer in talk.answers] == [3]  # the other queries wait for the analysis
     talk.ask(id="end", query="terminate", of="slow")
     talk.last(1)
     assert [a["id"] for a in talk.answers if "action" in a] == [3, 2, 1]
-
-
-class Counted(Job):
-    """A job of some slices that notes when it had its turns."""
-
-    def __init__(self, name: str, turns: list[str], owner: object, slices: int, **more: Any) -> None:
-        super().__init__(owner, **more)
-        self.name, self.turns, self.slices = name, turns, slices
-
-    def advance(self) -> bool:
-        self.turns.append(self.name)
-        self.slices -= 1
-        return self.slices > 0
-
-
-def run_jobs(*jobs: Counted, most: int = 8) -> None:
-    """Run jobs on one thread whose clock stands still: turns then depend on their number alone."""
-    workers, begin = Workers(1, most, clock=lambda: 0.0), threading.Event()
-
-    class Gate(Job):
-        def advance(self) -> bool:
-            return not begin.wait(PATIENCE)
-
-    workers.add(Gate(object()))
-    for job in jobs:
-        workers.add(job)
-    begin.set()
-    while any(job.slices for job in jobs):
-        time.sleep(0.01)
-    workers.close()
-
-
-def test_owners_take_turns_and_their_jobs_go_by_priority() -> None:
-    turns: list[str] = []
-    a, b = object(), object()
-    run_jobs(
-        Counted("a1", turns, a, 2),
-        Counted("a2", turns, a, 2, priority=7),
-        Counted("b1", turns, b, 2),
-        Counted("b2", turns, b, 2),
-    )
-    assert turns == ["a2", "b1", "a2", "b2", "a1", "b1", "a1", "b2"]
-
-
-def test_number_of_heavy_jobs_is_limited() -> None:
-    turns: list[str] = []
-    owner = object()
-    jobs = [Counted(name, turns, owner, 3, heavy=True) for name in "abc"]
-    run_jobs(*jobs, Counted("light", turns, owner, 1), most=2)
-    assert turns[:3] == ["a", "b", "light"]
-    assert turns.index("c") > min(i for i, name in enumerate(turns) if turns[: i + 1].count(name) == 3)
 
 
 def test_ids_and_queries_in_flight(workers: Workers) -> None:

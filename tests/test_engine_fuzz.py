@@ -1,4 +1,4 @@
-"""Whatever a line holds, the engine answers, and goes on answering."""
+"""The engine answers any line, valid or damaged, and continues to answer."""
 
 import contextlib
 import json
@@ -41,7 +41,7 @@ VALUES += [
 
 
 def mutated(rng: random.Random) -> bytes:
-    """A valid line, damaged."""
+    """Return a damaged copy of a valid line."""
     data: dict[str, Any] = dict(rng.choice(VALID))
     if data.get("query", "move") in ("move", "analyse"):
         data["player"] = "random"
@@ -85,7 +85,7 @@ def ears() -> Iterator[tuple[Engine, list[dict[str, Any]]]]:
     workers.close()
 
 
-def test_thousands_of_damaged_lines(
+def test_engine_survives_thousands_of_damaged_lines(
     ears: tuple[Engine, list[dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
@@ -103,7 +103,7 @@ def test_thousands_of_damaged_lines(
     assert not engine.is_closed
     kinds = {key for answer in heard for key in ("error", "warning", "action", "analysis") if key in answer}
     assert kinds == {"error", "warning", "action", "analysis"}
-    assert not any("Error:" in answer.get("error", "") for answer in heard)  # nothing went wrong inside
+    assert not any("Error:" in answer.get("error", "") for answer in heard)  # no internal error
     heard.clear()
     engine.ask('{"id": "still there?", "query": "version"}')
     assert heard[0]["id"] == "still there?"
@@ -168,7 +168,7 @@ def test_a_process_survives_thousands_of_damaged_lines() -> None:
         answer = read_until(f"move {i}")
         if "action" in answer:
             break
-        assert "in flight" in answer["error"]  # what the lines before have left
+        assert "in flight" in answer["error"]  # answers to the lines before
         time.sleep(0.2)
     assert "action" in answer
     told.close()

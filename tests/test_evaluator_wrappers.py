@@ -39,7 +39,7 @@ WRAPPERS: list[Callable[[Evaluator], Evaluator]] = [Cached, Symmetric]
 
 
 class Known(Evaluator):
-    """Exact values of the states that `covers` accepts; all others are worth `other`."""
+    """An evaluator with exact values of the states that `covers` accepts, and `other` elsewhere."""
 
     exact = Exact()
 
@@ -105,7 +105,7 @@ def test_wrappers_of_evaluators_without_marks_have_none(wrapper: Callable[[Evalu
 def test_a_symmetric_value_is_exact_if_that_of_any_image_is() -> None:
     """The inexact images are worth 0.3 and must not be averaged in."""
     symmetric = Symmetric(Known(is_first_players))
-    for text in (ENDGAME, ENDGAME.replace(" 1 ", " 2 ")):  # the second is known through its images alone
+    for text in (ENDGAME, ENDGAME.replace(" 1 ", " 2 ")):  # the second is known only through its images
         state = EWN.parse(text)
         values, exact = symmetric.evaluate_marked(EWN, state.cells[None])
         assert exact is not None
@@ -139,7 +139,7 @@ def test_without_completion_exact_values_resolve_no_unfinished_node(name: str) -
 
 @pytest.mark.parametrize("name", list(PLAIN))
 def test_without_completion_exact_values_are_values_like_any_other(name: str) -> None:
-    """The same numbers without marks grow the same tree."""
+    """The same values without exact marks grow the same tree."""
 
     class Unmarked(Known):
         def evaluate_marked(self, game: Game, states: Cells) -> tuple[Values, Marks | None]:
@@ -151,7 +151,7 @@ def test_without_completion_exact_values_are_values_like_any_other(name: str) ->
         moves = [(info.outcome, info.value) for info in analysis.by_outcome]
         found.append((analysis.value, analysis.depth, analysis.nodes, analysis.evaluations, moves))
     assert found[0] == found[1]
-    assert found[0][1] > 1  # Expectiminimax went beyond the exact values
+    assert found[0][1] > 1  # Expectiminimax searched beyond the exact values
 
 
 # Policies
@@ -190,7 +190,7 @@ def test_cached_policies_are_those_of_the_evaluator() -> None:
         ):
             assert found.dtype == expected.dtype
             assert found.tolist() == expected.tolist()
-    assert cached.hits == 1 + 4  # the repeated state, then all but the two oldest of five
+    assert cached.hits == 1 + 4  # the repeated state is cached, then all but the two oldest of five
 
 
 def test_symmetric_policies_average_the_images(network: Network) -> None:

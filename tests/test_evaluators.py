@@ -45,7 +45,7 @@ def _repeatable_torch() -> None:
 
 
 def ongoing_states(name: str, games: int = 1) -> list[State]:
-    """The states of random games, but for the last of each."""
+    """Return the states of random games, without the last of each."""
     states = []
     for seed in range(games):
         chooser = random.Random(seed)
@@ -79,7 +79,7 @@ class Recorder(Evaluator):
         return self.evaluator.evaluate(game, states)
 
 
-# Evaluators that kernels run by themselves.
+# Evaluators that run inside kernels.
 
 
 def test_a_constant_is_zero() -> None:
@@ -103,7 +103,7 @@ def test_random_values_of_different_seeds_differ(one: int, other: int) -> None:
 
 
 def test_random_values_of_different_seeds_are_uncorrelated() -> None:
-    """A seed must not act like a change of the position, else two evaluators are one in disguise."""
+    """A seed must not act like a change of the position."""
     game = dicent.make("ewn")
     cells = np.full((24, game.state_size), -1, game.state_dtype)
     cells[:, 0], cells[:, 6], cells[:, -3:] = np.arange(24), 24, (dicent.MAX, 0, 0)
@@ -117,11 +117,11 @@ def test_random_values_are_uniform() -> None:
     counts, _ = np.histogram(values, bins=10, range=(-1, 1))
     expected = len(values) / 10
     assert len(values) > 1000
-    assert ((counts - expected) ** 2 / expected).sum() < 33.7  # once in 10,000 times more
+    assert ((counts - expected) ** 2 / expected).sum() < 33.7  # exceeded once in 10,000 times
 
 
 def test_rollout_is_a_mean_of_results() -> None:
-    """The games of a longer rollout are those of a shorter one and more."""
+    """A longer rollout begins with the games of a shorter one."""
     states = ongoing_states("ewn")[-12:]
     totals = [games * values_of(Rollout(games, seed=3), states) for games in range(1, 6)]
     for before, after in zip([np.zeros(12), *totals], totals, strict=False):
@@ -142,7 +142,7 @@ def test_rollout_values_agree_with_rollouts() -> None:
     results = dicent.rollouts(state, games, seed=2, threads=1).results
     spread = (results.std() + 0.1) * (2 / games) ** 0.5
     assert value == pytest.approx(results.mean(), abs=4 * spread)
-    assert abs(value) < 0.9  # else the bound says little
+    assert abs(value) < 0.9  # otherwise the bound is too weak
 
 
 def test_rollout_counts_draws_as_zero() -> None:
@@ -205,7 +205,7 @@ def test_cached_drops_the_least_recently_used_state() -> None:
     one, two, three = ongoing_states("ewn")[:3]
     inner = Recorder(RandomEvaluator(1))
     cached = Cached(inner, size=2)
-    for state in (one, two, one, three, one, two):  # two leaves when three comes
+    for state in (one, two, one, three, one, two):  # state two is dropped when three is added
         assert values_of(cached, [state]) == values_of(RandomEvaluator(1), [state])
     assert inner.asked == [state.cells.tobytes() for state in (one, two, three, two)]
     assert (cached.hits, cached.misses) == (2, 4)
@@ -273,7 +273,7 @@ def small(**settings: int) -> ResidualNetwork:
 
 
 class Watched(torch.nn.Module):
-    """A network of one layer, which is not itself while it learns, and writes down its batches."""
+    """A one-layer network that records its batches; in training mode it returns other values."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -313,7 +313,7 @@ def test_large_batches_are_split() -> None:
     assert watched.batches == [7, 7, 6]
 
 
-def test_a_network_evaluates_and_does_not_learn() -> None:
+def test_network_is_evaluated_in_evaluation_mode() -> None:
     states, module = ongoing_states("ewn"), Watched().train()
     network = Network(module)
     assert not module.training
@@ -326,7 +326,7 @@ def test_a_network_without_a_policy_refuses_to_give_one() -> None:
         Network(small()).evaluate_with_policy(states[0].game, cells_of(states))
 
 
-def test_the_papers_network_has_its_size() -> None:
+def test_network_of_the_paper_has_the_published_size() -> None:
     network = ResidualNetwork(dicent.make("ewn-paper").input_shape)
     tower = 20 * 83 * 9 + 83 + 8 * (83 * 83 * 9 + 83)
     head = 83 * 25 * 425 + 425 + 425 * 425 + 425 + 425 + 1
@@ -353,7 +353,7 @@ def test_shapes_of_values_and_logits() -> None:
 
 
 def paper_and_padded() -> tuple[ResidualNetwork, ResidualNetwork]:
-    """The paper's network, and one of 96 filters and 432 hidden units with the same weights."""
+    """Return the paper's network, and one padded to 96 filters and 432 units with the same weights."""
     narrow, wide = ResidualNetwork(EWN, **PAPER), ResidualNetwork(EWN, **PAPER, width=96, hidden_width=432)
     with torch.no_grad():
         for few, many in zip(narrow.parameters(), wide.parameters(), strict=True):

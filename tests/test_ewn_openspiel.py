@@ -1,4 +1,4 @@
-"""EinStein würfelt nicht! against games that OpenSpiel played: every decision, every move, every result."""
+"""EinStein würfelt nicht! compared with games recorded by OpenSpiel: decisions, moves and results."""
 
 import gzip
 import json
@@ -11,7 +11,7 @@ import pytest
 import dicent
 
 RECORDS = Path(__file__).with_name("data") / "ewn_openspiel_games.jsonl.gz"
-Board = list[int]  # row by row; the top-left side's pieces positive, the other side's negative
+Board = list[int]  # row by row; pieces of the top-left side are positive, the others negative
 
 
 @pytest.fixture(scope="module")
@@ -53,13 +53,15 @@ def decision_state(game: dicent.Game, decision: dict[str, Any]) -> dicent.State:
     return game.parse(f"{board_text(decision['board'])} {decision['player'] + 1} {decision['die']}")
 
 
-def test_all_recorded_decisions_are_here(records: list[dict[str, Any]]) -> None:
+def test_all_recorded_decisions_are_present(records: list[dict[str, Any]]) -> None:
     assert len(records) == 200
     assert sum(len(record["decisions"]) for record in records) == 4259
     assert all(record["decisions"][0]["player"] == 1 for record in records)
 
 
-def test_legal_moves_and_their_results(game: dicent.Game, records: list[dict[str, Any]]) -> None:
+def test_legal_moves_and_results_equal_the_recorded_ones(
+    game: dicent.Game, records: list[dict[str, Any]]
+) -> None:
     for record in records:
         for decision in record["decisions"]:
             state = decision_state(game, decision)
@@ -73,7 +75,7 @@ def test_legal_moves_and_their_results(game: dicent.Game, records: list[dict[str
                 assert str(child) == f"{expected} {2 - decision['player']} -", f"{state} {text}"
 
 
-def test_replay_of_whole_games(game: dicent.Game, records: list[dict[str, Any]]) -> None:
+def test_recorded_games_can_be_replayed(game: dicent.Game, records: list[dict[str, Any]]) -> None:
     for record in records:
         first = record["decisions"][0]
         state = game.parse(f"{board_text(first['board'])} 2 -")

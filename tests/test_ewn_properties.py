@@ -1,6 +1,6 @@
-"""What holds in every variant of EinStein würfelt nicht!, on random games.
+"""Properties of every variant of EinStein würfelt nicht!, tested on random games.
 
-The rules are written here a second time, over a dict of cells, and compared move by move.
+A second implementation of the rules, over a dict of cells, is compared move by move.
 """
 
 import random
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import dicent
 from dicent import CHANCE, MAX, MIN
 
-DEPTHS = {1: 1, 3: 2, 6: 3, 10: 4}  # rows of the corner that holds so many pieces
+DEPTHS = {1: 1, 3: 2, 6: 3, 10: 4}  # rows of the corner that holds this many pieces
 BOARDS = [(size, pieces) for size in (3, 4, 5, 6) for pieces in DEPTHS if DEPTHS[pieces] < size]
 
 Cell = tuple[int, int]
@@ -40,7 +40,7 @@ def games(draw: st.DrawFn) -> dicent.Game:
 
 @st.composite
 def random_games(draw: st.DrawFn) -> list[dicent.State]:
-    """All states of a random game."""
+    """Return all states of a random game."""
     game, chooser = draw(games()), random.Random(draw(st.integers(0, 2**32)))
     states = [game.initial_state(chooser.randrange(2**32))]
     while states[-1].result is None:
@@ -97,7 +97,7 @@ def square(cell: Cell, size: int) -> str:
 
 
 def expected_moves(state: dicent.State) -> dict[str, tuple[str, int | None]]:
-    """The legal actions, each with the text and the result of the position after it."""
+    """Return the legal actions, each with the text and the result of the next position."""
     options = state.game.options
     board, mover, die = read(state)
     mine = {number: cell for cell, (player, number) in board.items() if player == mover}
@@ -156,7 +156,7 @@ def expected_placements(
 
 @every_game
 @given(random_games())
-def test_legal_actions_and_what_they_lead_to(states: list[dicent.State]) -> None:
+def test_legal_actions_and_next_positions_equal_the_second_implementation(states: list[dicent.State]) -> None:
     for state in states:
         if state.result is None and not state.is_chance:
             found = {state.game.format_action(state, a): state.apply(a) for a in state.legal_actions}
@@ -213,13 +213,13 @@ def test_every_step_brings_a_piece_closer_to_its_corner(states: list[dicent.Stat
 
 @every_game
 @given(random_games())
-def test_texts_lead_back_to_equal_states(states: list[dicent.State]) -> None:
+def test_texts_survive_a_round_trip(states: list[dicent.State]) -> None:
     for state in states:
         again = state.game.parse(str(state))
         assert again == state
         assert hash(again) == hash(state)
         assert again.result == state.result
-    assert len(set(states)) == len(states)  # no position comes twice
+    assert len(set(states)) == len(states)  # no position repeats
 
 
 @every_position
@@ -238,7 +238,7 @@ def test_encoding_shows_die_and_mover(state: dicent.State) -> None:
 @every_position
 @given(positions())
 def test_encoding_shows_what_each_roll_moves(state: dicent.State) -> None:
-    """To the mover, from whose side the board is shown."""
+    """The board is encoded from the mover's side."""
     if not state.is_chance:
         return
     options, mover = state.game.options, read(state)[1]
@@ -253,14 +253,14 @@ def test_encoding_shows_what_each_roll_moves(state: dicent.State) -> None:
 
 
 def expected_images(state: dicent.State) -> list[tuple[str, int]]:
-    """The text of each image with its sign, for the symmetries that keep the rules here."""
+    """Return the text and sign of each image, for the symmetries that preserve the rules."""
     options = state.game.options
     size, pieces = options["size"], options["pieces"]
     board, mover, die = read(state)
     images = []
     for reflected, swapped, *renumbered in product((False, True), repeat=4):
         if die == "@" and options["setup"] != "alternate":
-            # Pieces are placed in the order of their numbers, and by the first player first.
+            # Pieces are placed in the order of their numbers, and the first player places first.
             max_stands = options["setup"] == "sequential" and mover == 2
             if swapped or renumbered[1] or (renumbered[0] and not max_stands):
                 continue
@@ -278,7 +278,7 @@ def expected_images(state: dicent.State) -> list[tuple[str, int]]:
 
 @every_position
 @given(positions())
-def test_symmetries_are_those_that_keep_the_rules(state: dicent.State) -> None:
+def test_symmetries_are_those_that_preserve_the_rules(state: dicent.State) -> None:
     found = state.symmetries
     assert (found[0].state, found[0].sign) == (state, 1)
     assert sorted((str(image.state), image.sign) for image in found) == sorted(expected_images(state))
@@ -292,7 +292,7 @@ def test_symmetries_are_those_that_keep_the_rules(state: dicent.State) -> None:
 
 @every_position
 @given(positions(), st.randoms(use_true_random=False))
-def test_images_have_the_images_of_the_moves(state: dicent.State, chooser: random.Random) -> None:
+def test_moves_of_an_image_are_images_of_the_moves(state: dicent.State, chooser: random.Random) -> None:
     for image in state.symmetries:
         assert image.state.result == (None if state.result is None else image.sign * state.result)
         if state.result is not None:

@@ -40,7 +40,7 @@ def roll(state: dicent.State, face: int) -> dicent.State:
         ("5/5/5/5/A3a 1 1", "a1b1"),
         ("1a3/5/5/5/A4 2 1", "b5a5"),
         ("A4/5/5/a4/5 2 1", "a2a3"),
-        (START, "b5c5 b5b4 b5c4"),  # own pieces do not block
+        (START, "b5c5 b5b4 b5c4"),  # a piece may capture its own side
     ],
 )
 def test_pieces_step_towards_the_far_corner(text: str, moves: str) -> None:
@@ -61,7 +61,7 @@ def test_a_move_leaves_the_die_to_be_rolled_by_the_opponent() -> None:
     ("die", "official", "paper"),
     [(1, "1", "1"), (2, "15", "1"), (3, "15", "15"), (4, "15", "5"), (5, "5", "5"), (6, "6", "6")],
 )
-def test_pieces_1_5_and_6_left(die: int, official: str, paper: str) -> None:
+def test_rules_differ_in_the_choice_among_pieces_1_5_and_6(die: int, official: str, paper: str) -> None:
     steps_of_max = {"1": "a5b5 a5a4 a5b4", "5": "a4b4 a4a3 a4b3", "6": "a3b3 a3a2 a3b2"}
     steps_of_min = {"1": "e1d1 e1e2 e1d2", "5": "e2d2 e2e3 e2d3", "6": "e3d3 e3e4 e3d4"}
     for rules, pieces in (("official", official), ("paper", paper)):
@@ -83,16 +83,16 @@ def test_pieces_1_5_and_6_left(die: int, official: str, paper: str) -> None:
         ("C4/5/5/5/4a 1 6", "a5b5 a5a4 a5b4"),
     ],
 )
-def test_neighbours_of_a_missing_number(rules: str, text: str, moves: str) -> None:
+def test_missing_number_moves_its_nearest_neighbours(rules: str, text: str, moves: str) -> None:
     assert legal(at(text, f"ewn:rules={rules}")) == set(moves.split())
 
 
-def test_one_piece_left_is_still_rolled_for() -> None:
+def test_last_piece_moves_with_every_roll() -> None:
     state = at("5/1C3/5/5/4a 1 -")
     assert state.outcomes == tuple((face, pytest.approx(1 / 6)) for face in range(6))
     for face in range(1, 7):
         rolled = roll(state, face)
-        assert str(rolled) == f"5/1C3/5/5/4a 1 {face}"  # the die stays as it was rolled
+        assert str(rolled) == f"5/1C3/5/5/4a 1 {face}"  # the die keeps its value
         assert legal(rolled) == {"b4c4", "b4b3", "b4c3"}
 
 
@@ -133,13 +133,13 @@ def test_wins(text: str, move: str, after: str, result: int) -> None:
     ("text", "move", "after", "result"),
     [
         ("5/1A3/B4/5/4a 1 1", "b4c3", "5/5/B4/5/4a 2 -", None),
-        ("5/1A3/5/5/4a 1 1", "b4c3", "5/5/5/5/4a 2 -", MIN),  # whose last piece is gone has lost
+        ("5/1A3/5/5/4a 1 1", "b4c3", "5/5/5/5/4a 2 -", MIN),  # a side without pieces loses
         ("A4/5/5/3a1/4b 2 1", "d2c3", "A4/5/5/5/4b 1 -", None),
         ("A4/5/5/3a1/5 2 1", "d2c3", "A4/5/5/5/5 1 -", MAX),
-        ("5/1A3/1b3/5/5 1 1", "b4b3", "5/5/1A3/5/5 2 -", MAX),  # beside it captures win as ever
+        ("5/1A3/1b3/5/5 1 1", "b4b3", "5/5/1A3/5/5 2 -", MAX),  # captures elsewhere win as usual
     ],
 )
-def test_hole(text: str, move: str, after: str, result: int | None) -> None:
+def test_hole_removes_the_piece_that_enters_it(text: str, move: str, after: str, result: int | None) -> None:
     state = play(at(text, "ewn:hole=true"), move)
     assert str(state) == after
     assert state.result == result
@@ -202,7 +202,7 @@ def test_start_for_each_size(size: int, pieces: int, corner: set[str]) -> None:
         ({"setup": "ABC2 1 -"}, "1 rows, not 5"),
     ],
 )
-def test_options_that_make_no_game(options: dict[str, int | str | bool], reason: str) -> None:
+def test_invalid_options_are_refused(options: dict[str, int | str | bool], reason: str) -> None:
     with pytest.raises(GameError, match=reason):
         dicent.make("ewn", **options)
 
@@ -279,7 +279,7 @@ def test_setup_by_position(position: str) -> None:
         ("ewn-paper", "1A3/5/5/4a/5 1 @"),
     ],
 )
-def test_texts_that_lead_back(name: str, text: str) -> None:
+def test_texts_survive_a_round_trip(name: str, text: str) -> None:
     assert str(at(text, name)) == text
     assert at(f"  {text}\n", name) == at(text, name)
 
@@ -328,11 +328,11 @@ def test_unicode_and_other_garbage_is_refused() -> None:
         ("ewn", "ABC2/DE3/F3f/3de/2abc 1", "three fields"),
         ("ewn", "ABC2/DE3/F3f/3de/2abc 1 2 3", "three fields"),
         ("ewn", "ABC2/DE3/F3f/3de/2abc 1  2", "three fields"),
-        ("ewn:setup=mirrored", "A4/5/5/4a/5 1 @", "does not lead to this board"),  # a belongs on e1
-        ("ewn:setup=mirrored", "A4/5/5/5/4a 2 @", "does not lead to this board"),  # MAX places all
+        ("ewn:setup=mirrored", "A4/5/5/4a/5 1 @", "does not lead to this board"),  # a must be on e1
+        ("ewn:setup=mirrored", "A4/5/5/5/4a 2 @", "does not lead to this board"),  # MAX places all pieces
         ("ewn:setup=mirrored", "1B3/5/5/4b/5 1 @", "in the order of their numbers"),
         ("ewn:setup=mirrored", "3A1/5/5/4a/5 1 @", "in their own corner"),
-        ("ewn:setup=mirrored", "ABC2/DE3/F3c/3eb/2fda 1 @", "does not lead to this board"),  # all stand
+        ("ewn:setup=mirrored", "ABC2/DE3/F3c/3eb/2fda 1 @", "does not lead to this board"),  # all placed
         ("ewn:setup=alternate", "AB3/5/5/5/4a 1 @", "does not lead to this board"),
         ("ewn:setup=alternate", "A4/5/5/5/3ab 2 @", "does not lead to this board"),
         ("ewn:setup=sequential,pieces=3", "A4/5/5/5/4a 1 @", "does not lead to this board"),
@@ -341,12 +341,12 @@ def test_unicode_and_other_garbage_is_refused() -> None:
         ("ewn:setup=sequential,pieces=3", "AC3/5/5/5/5 1 @", "in the order of their numbers"),
     ],
 )
-def test_refused_texts(name: str, text: str, reason: str) -> None:
+def test_invalid_texts_are_refused(name: str, text: str, reason: str) -> None:
     with pytest.raises(PositionError, match=reason):
         at(text, name)
 
 
-def test_errors_name_what_is_possible() -> None:
+def test_errors_list_the_accepted_values() -> None:
     state = at(START)
     with pytest.raises(IllegalActionError, match=r"Legal for MAX: 3 \(b5c5\), 4 \(b5b4\), 5 \(b5c4\)"):
         state.apply(0)
@@ -366,7 +366,7 @@ def test_errors_name_what_is_possible() -> None:
 
 
 def planes_on(state: dicent.State) -> dict[int, list[tuple[int, int]] | str]:
-    """The planes with anything on them: the cells, or `all`."""
+    """Return the nonzero planes: their cells, or `all`."""
     cells = {k: [tuple(c) for c in np.argwhere(plane).tolist()] for k, plane in enumerate(state.encode())}
     return {k: "all" if len(c) == state.encode()[k].size else c for k, c in cells.items() if c}
 
@@ -382,7 +382,7 @@ def test_encoding_of_pieces() -> None:
 
 
 def test_encoding_of_moves() -> None:
-    """After the planes of pieces, one for each face: the pieces of MAX that it moves, then those of MIN."""
+    """After the planes of pieces there is one for each face: the pieces it moves, first MAX's, then MIN's."""
 
     def moves(text: str, options: str = "") -> list[list[tuple[int, int]]]:
         planes = at(text, f"ewn:pieces=3,size=4,planes=moves{options}").encode()

@@ -1,4 +1,4 @@
-"""Extras: a game package of somebody else offers all that the built-in games do."""
+"""Extras: a third-party game package offers everything that built-in games offer."""
 
 import io
 import json
@@ -34,7 +34,7 @@ ENTRY = "[dicent.games]\ntakeaway = takeaway.rules\n"
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder with the package `takeaway`, installed as far as Python can tell."""
+    """Return a folder with the package `takeaway` and its metadata, as if installed."""
     site = tmp_path / "site"
     shutil.copytree(PACKAGE, site / "takeaway", ignore=shutil.ignore_patterns("__pycache__"))
     information = site / "takeaway-1.0.dist-info"
@@ -50,7 +50,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def forget() -> None:
-    """Forget what was found in an earlier folder."""
+    """Clear the caches of installed games, kernels and bindings."""
     registry._paths.cache_clear()
     registry._presets.cache_clear()
     game_kernels._kernels.cache_clear()
@@ -66,7 +66,7 @@ def game(site: Path) -> dicent.Game:
 
 @pytest.fixture
 def answer(capsys: pytest.CaptureFixture[str], site: Path) -> Callable[..., Any]:
-    """Run a command with --json and return what it prints."""
+    """Run a command with --json; return its output."""
 
     def run(*arguments: str) -> Any:
         capsys.readouterr()
@@ -192,11 +192,11 @@ def test_a_game_names_a_network(game: dicent.Game) -> None:
     assert shipped(dicent.make("dice-nim")) is None
 
 
-# Files, and mistakes
+# Files and errors
 
 
 def test_a_game_file_offers_extras_too(site: Path, tmp_path: Path) -> None:
-    """Named by its path instead of being installed."""
+    """The game is named by its path and not installed."""
     path = shutil.copy(site / "takeaway" / "rules.py", tmp_path / "own.py")
     game = dicent.load(path)
     assert str(parse_position(game, "heap5")) == "5 1"

@@ -4,8 +4,8 @@ from .golden import FOLDER, NAMES, path, playthrough
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_playthrough_is_the_recorded_one(name: str) -> None:
-    """Where a change is meant, `make golden` writes the files anew."""
+def test_playthroughs_equal_the_recorded_ones(name: str) -> None:
+    """After an intended change, `make golden` rewrites the files."""
     assert playthrough(name).splitlines() == path(name).read_text(encoding="utf-8").splitlines()
 
 

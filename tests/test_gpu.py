@@ -21,9 +21,9 @@ from dicent.kernels import encoding as encoding_kernels
 
 from .learning import examples, learn, learner_on, network, states_of, weights_of
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.*:DeprecationWarning")  # of torch's own compiler
+pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.*:DeprecationWarning")  # from torch's compiler
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
-APART = 0.3  # of what is learned, for half precision; steps left out or taken twice make 0.4 and more
+APART = 0.3  # share of the change of weights, for half precision; a missing or repeated step gives 0.4
 
 FRACTIONS = """
 \"\"\"Thirds: its planes hold fractions.\"\"\"

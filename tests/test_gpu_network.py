@@ -1,6 +1,6 @@
-"""A network on a pretended GPU: its values, its batch sizes, and the memory it gives back.
+"""A network on a pretended GPU: its values, its batch sizes, and the memory it frees.
 
-`test_gpu.py` has the tests on a real one.
+`test_gpu.py` has the tests on a real GPU.
 """
 
 import contextlib
@@ -127,7 +127,7 @@ def test_workspaces_stay_as_long_as_graphs_live(device: PretendedDevice) -> None
 
 
 def test_networks_that_follow_each_other_use_the_same_streams(device: PretendedDevice) -> None:
-    """Libraries hold memory for every stream they have met."""
+    """Libraries hold memory for every stream that was used."""
     for _ in range(3):
         Network(network(EWN), device).evaluate(EWN, states_of(EWN, 10))
         gc.collect()
@@ -181,7 +181,7 @@ def while_recording(device: PretendedDevice, record: Callable[[], object], meanw
         assert recording.wait(60)
         second = threads.submit(meanwhile)
         with contextlib.suppress(TimeoutError):
-            second.exception(0.05)  # time enough to fail, were the stream not locked
+            second.exception(0.05)  # long enough to fail if the stream were not locked
         go_on.set()
         first.result()
         return second.result()
@@ -228,13 +228,13 @@ def test_runs_that_follow_each_other_leave_nothing_on_the_gpu(
         assert not device.held()
         seen.append(device.replays)
     assert 0 < seen[0] < seen[1] < seen[2]
-    assert device.made == {0: 2, -1: gpu.STAGES}  # a network's, and the learner's
+    assert device.made == {0: 2, -1: gpu.STAGES}  # streams of networks, and of the learner
 
 
 def test_a_run_that_fails_leaves_nothing_on_the_gpu(
     device: PretendedDevice, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The error is handled elsewhere, and its traceback refers to the run."""
+    """The error is handled by the caller, and its traceback refers to the run."""
     monkeypatch.setattr("dicent.gpu.device.cuda_device", lambda: device)
     monkeypatch.setattr("dicent.gpu.network.SIZES", (64, 256))
     config = dicent.preset("gpu").replace(game="dice-nim", games=24, games_at_once=8, groups=2, batch=64)

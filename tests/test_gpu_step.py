@@ -1,6 +1,6 @@
-"""Learning steps on a pretended GPU: the weights they give, and in how many calls.
+"""Learning steps on a pretended GPU: the resulting weights, and the number of calls.
 
-`test_gpu.py` has the tests on a real one.
+`test_gpu.py` has the tests on a real GPU.
 """
 
 import numpy as np
@@ -51,7 +51,7 @@ def test_short_memory_makes_calls_smaller_and_learns_the_same(
 
 
 def test_memory_of_a_failed_recording_is_free_before_the_next(device: PretendedDevice) -> None:
-    """The error must be gone when memory is released, since it refers to what was recorded so far."""
+    """The error refers to the recorded objects, so it must be freed before memory is released."""
     found: list[dict[str, int]] = []
     device.on_empty_cache = lambda: found.append(dict(device.held()))
     device.fail(ERRORS[0], 2)

@@ -44,7 +44,7 @@ POSITIONS = [
         "A1C2/DEB2/F3f/3de/2abc 2 5",
         "5/1A3/2B2/1a3/3b1 1 3",
         "5/1A3/2B2/1a3/3b1 2 -",
-        "5/5/5/3A1/a4 1 1",  # a win at once
+        "5/5/5/3A1/a4 1 1",  # a win in one move
         "5/5/5/5/a3A 2 -",  # the game is over
         "1B3/D4/1f3/2d2/3ab 2 6",
     )
@@ -113,7 +113,7 @@ def test_grouped_searches_equal_single_searches(name: str, threads: int) -> None
 
 
 def test_different_seeds_give_different_trees() -> None:
-    """Else the tests above would hold for searches that share one random stream."""
+    """Otherwise the tests above would also pass for searches that share one random stream."""
     _, one = alone(SEARCHES["uct"](), POSITIONS[0], LIMITS[0], seed=0)
     _, other = alone(SEARCHES["uct"](), POSITIONS[0], LIMITS[0], seed=1)
     assert one != other
@@ -140,13 +140,13 @@ def test_native_and_plain_values_are_equal(evaluator: Evaluator, monkeypatch: py
 @pytest.mark.parametrize("completion", [True, False])
 @pytest.mark.parametrize("kind", [Descent, Unbounded])
 def test_native_and_batched_evaluation_grow_the_same_tree(kind: type[Descent], completion: bool) -> None:
-    """A search that waits for its values grows the same tree as one that need not."""
+    """A search that waits for its values grows the same tree as one with native values."""
     inside, outside = (kind(evaluator, completion) for evaluator in (RandomEvaluator(1), waiting()))
     assert alone(inside, POSITIONS[0], LIMITS[0], 5) == alone(outside, POSITIONS[0], LIMITS[0], 5)
 
 
 def waiting() -> Evaluator:
-    """The values of RandomEvaluator(1), asked for in batches."""
+    """Return an evaluator with the values of RandomEvaluator(1), evaluated in batches."""
     return Cached(RandomEvaluator(1))
 
 
@@ -173,7 +173,7 @@ def test_a_search_restarts_while_others_continue(name: str) -> None:
     group = together(search, count=4)
     for _ in range(12):
         assert group.step()
-    group.begin(3, POSITIONS[7], Limit(nodes=200), seed=11)  # in the midst of its search
+    group.begin(3, POSITIONS[7], Limit(nodes=200), seed=11)  # during its search
     group.begin(1, POSITIONS[4], Limit(nodes=350), seed=12)  # after its end
     group.run()
     assert found(group, 0) == alone(search, POSITIONS[0], LIMITS[0], 0)
@@ -193,7 +193,7 @@ def test_idle_searches_stay_idle() -> None:
 
 
 def searched(search: TreeSearch) -> tuple[Group, State]:
-    """A group of one after its search, and a state two plies on that its tree has expanded."""
+    """Return a group of one after its search, and an expanded state two plies later."""
     group = Group(search, EWN, nodes=ROOM)
     group.begin(0, POSITIONS[0], Limit(nodes=400), seed=1)
     group.run()
@@ -226,14 +226,14 @@ def test_a_search_continues_in_its_tree() -> None:
     group.run()
     analysis = group.analysis()
     assert analysis.state == state
-    assert 100 <= analysis.nodes < 120  # nodes of the earlier search cost nothing
+    assert 100 <= analysis.nodes < 120  # nodes of the earlier search are reused
     assert 0 < group.tree.nodes[0] - nodes <= analysis.nodes
     assert {move.action for move in analysis.moves} == set(state.legal_actions)
     assert sum(move.visits for move in analysis.moves) > before
 
 
 @pytest.mark.parametrize("keep", [True, False])
-def test_a_tree_without_the_state_is_dropped(keep: bool) -> None:
+def test_search_restarts_if_the_tree_lacks_the_state(keep: bool) -> None:
     search = Unbounded(RandomEvaluator(1))
     group, state = searched(search)
     other = POSITIONS[7] if keep else state
@@ -244,7 +244,7 @@ def test_a_tree_without_the_state_is_dropped(keep: bool) -> None:
 
 
 @pytest.mark.parametrize("name", ["expectiminimax", "uct", "puct"])
-def test_searches_without_keeps_tree_start_afresh(name: str) -> None:
+def test_searches_without_keeps_tree_restart(name: str) -> None:
     search = SEARCHES[name]()
     group = Group(search, EWN, nodes=ROOM)
     group.begin(0, POSITIONS[0], LIMITS[0], seed=1)
@@ -256,7 +256,7 @@ def test_searches_without_keeps_tree_start_afresh(name: str) -> None:
 
 
 def leaves(group: Group, m: int) -> np.ndarray:
-    """The nodes whose values are the evaluator's own."""
+    """Return the nodes whose values come directly from the evaluator."""
     used = slice(0, group.tree.nodes[m])
     return np.flatnonzero((group.tree.first_edge[m, used] == NONE) & (group.tree.kind[m, used] != TERMINAL))
 
@@ -285,7 +285,7 @@ def test_puct_runs_in_a_group_with_a_network() -> None:
 
 
 class Interrupting(Evaluator):
-    """Random values, and Ctrl-C while it is asked for the tenth time."""
+    """Random values, with a Ctrl-C during the tenth call."""
 
     calls = 0
 
@@ -309,7 +309,7 @@ def test_leaves_waiting_at_an_interrupt_are_evaluated_later() -> None:
 
 @pytest.mark.parametrize("name", ["descent", "unbounded", "uct"])
 def test_the_initial_tree_size_does_not_matter(name: str) -> None:
-    """A search whose tree has to grow finds the same as one with enough room from the start."""
+    """A search whose tree has to grow gives the same result as one with enough room."""
     searches = {
         "descent": dicent.Descent(dicent.RandomEvaluator(1)),
         "unbounded": dicent.Unbounded(dicent.RandomEvaluator(1)),

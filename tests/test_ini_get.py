@@ -24,7 +24,7 @@ OLD = "get B 2 23 0 15 13 24 20 1 2 9 6 0 11"  # as on the platform of 2016
 NEW = "get B 2 C5 0 E3 C3 D5 E4 A1 B1 D2 A2 0 A3"
 BOARD = "AB3/D2C1/F1d1c/4f/2ae1 2 2"
 
-# A program by itself: it knows the rules from its own few lines, and moves the last piece it may.
+# A separate program with its own few lines of rules; it moves the last movable piece.
 PROGRAM = """
 import sys
 numbers = {numbers}
@@ -57,7 +57,7 @@ for line in sys.stdin:
 
 @pytest.fixture
 def program(tmp_path: Path) -> Callable[..., str]:
-    """Writes a program; returns its player's text."""
+    """Return a function that writes a program and returns its player text."""
 
     def write(protocol: str = "ini-get", answer: str = "answer") -> str:
         path = tmp_path / "their_program.py"
@@ -68,7 +68,7 @@ def program(tmp_path: Path) -> Callable[..., str]:
     return write
 
 
-def test_both_ways_of_writing_squares() -> None:
+def test_squares_are_read_in_both_notations() -> None:
     for line, style in ((OLD, WITH_NUMBERS), (NEW, WITH_LETTERS)):
         state, found = read_get(line.split()[1:], EWN)
         assert found is style
@@ -78,7 +78,7 @@ def test_both_ways_of_writing_squares() -> None:
     assert (WITH_NUMBERS["a5"], WITH_NUMBERS["e5"], WITH_NUMBERS["e1"]) == ("1", "5", "25")
 
 
-def test_positions_lead_back() -> None:
+def test_positions_survive_a_round_trip() -> None:
     chooser = random.Random(1)
     for seed in range(20):
         state = EWN.initial_state(seed)
@@ -91,7 +91,7 @@ def test_positions_lead_back() -> None:
             state = state.apply(chooser.choice(state.legal_actions))
 
 
-def test_the_engine_answers_a_line_for_a_line() -> None:
+def test_engine_answers_each_line_with_one_line() -> None:
     engine = IniGetEngine("random")
     assert engine.answer("name") == "dicent"
     assert engine.answer("version") == dicent.__version__
@@ -134,7 +134,7 @@ def test_bad_lines_get_an_error(line: str, says: str) -> None:
     assert says in answer
 
 
-def test_the_time_is_shared_out() -> None:
+def test_time_is_divided_among_the_moves() -> None:
     engine = IniGetEngine("uct:time=2")
     engine.answer("time_setting 30")
     assert engine.limit == dicent.Limit(time=1)
@@ -151,7 +151,7 @@ def test_a_program_plays_in_matches(program: Callable[..., str], protocol: str) 
 
 
 @pytest.mark.parametrize("setup", ["mirrored", "sequential", "alternate"])
-def test_a_program_sets_its_pieces_up(program: Callable[..., str], setup: str) -> None:
+def test_program_places_its_pieces(program: Callable[..., str], setup: str) -> None:
     records: list[Record] = []
     play_match(program(), "random", f"ewn:setup={setup}", 4, record=records.append)
     theirs = [record.steps for record in records if "their_program" in record.players[0]]
@@ -168,20 +168,22 @@ def test_a_program_sets_its_pieces_up(program: Callable[..., str], setup: str) -
         ('"A1 A1"', "played 'a5a5' at .*, which is not legal there"),
     ],
 )
-def test_bad_answers_of_a_program_end_the_match(program: Callable[..., str], answer: str, says: str) -> None:
+def test_invalid_answers_of_a_program_end_the_match(
+    program: Callable[..., str], answer: str, says: str
+) -> None:
     with pytest.raises(PlayerError, match=f"the program '.*their_program.py' .*{says}"):
         play_match(program(answer=answer), "random", "ewn", 2)
 
 
-def test_other_games_and_protocols(program: Callable[..., str]) -> None:
+def test_other_games_and_unknown_protocols_are_refused(program: Callable[..., str]) -> None:
     with pytest.raises(PlayerError, match="5x5"):
         play_match(program(), "random", "dice-nim", 2)
     with pytest.raises(PlayerError, match="there is no protocol 'uci'; protocols: json, ini-get"):
         parse_player("process:./engine,protocol=uci")
 
 
-def test_our_engine_plays_against_a_program_through_it(program: Callable[..., str]) -> None:
-    """Both directions at once: our own process is the opponent of theirs."""
+def test_engine_plays_against_a_program(program: Callable[..., str]) -> None:
+    """Both directions of the protocol: the engine process is the opponent of a program."""
     command = f"{sys.executable} -m dicent.cli engine --protocol ini-get --player greedy:random=1"
     result = play_match(f"process:{command},protocol=ini-get", program(), "ewn", 4, seed=2)
     assert result.games == 4

@@ -47,7 +47,7 @@ train(read_config(Path(sys.argv[2])), sys.argv[1])
 
 
 def test_run_killed_at_any_moment_resumes_to_the_same_result(tmp_path: Path) -> None:
-    """Kill the process at random times; it saves all the time, so that many kills hit a checkpoint."""
+    """Kill the process at random times; it saves continuously, so that many kills hit a checkpoint."""
     config = TINY.replace(games=2000 if FAULTS > 3 else 120, checkpoint_seconds=0.05, overlap=True)
     (tmp_path / "config.toml").write_text(config.toml())
     rng, folder = random.Random(os.urandom(8)), tmp_path / "killed"
@@ -69,7 +69,7 @@ def test_run_killed_at_any_moment_resumes_to_the_same_result(tmp_path: Path) -> 
 
 
 def latest(folder: Path) -> str:
-    """The latest checkpoint, with the time of its writing."""
+    """Return the latest checkpoint and its modification time."""
     home = folder / "checkpoints"
     names = sorted(p.name for p in home.iterdir() if not p.name.startswith(".")) if home.exists() else []
     try:
@@ -79,7 +79,7 @@ def latest(folder: Path) -> str:
 
 
 class Killed(BaseException):
-    """No handler may see this: the process is gone."""
+    """A simulated kill; no handler may catch it."""
 
 
 WRITES = ("mkdir", "write_atomically", "rename", "rmtree", "_sync")
@@ -89,7 +89,7 @@ WRITES = ("mkdir", "write_atomically", "rename", "rmtree", "_sync")
 def test_kill_while_saving_leaves_the_previous_checkpoint(
     step: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The process ends at each step of writing a checkpoint, also if the number is in use."""
+    """The process ends at each step of writing a checkpoint, also if its number is in use."""
     files = {"network.safetensors": b"n" * 100, "learner.safetensors": b"l" * 100}
     with RunFolder(tmp_path, warn=pytest.fail) as folder:
         folder.save(Checkpoint({"count": 1}, files), 5, 2)
@@ -134,7 +134,7 @@ def test_kill_while_saving_leaves_the_previous_checkpoint(
 
 
 def stopped(folder: Path, config: Config = TINY) -> list[Path]:
-    """A run with three checkpoints that has not ended."""
+    """Return an unfinished run with three checkpoints."""
     run_to(folder, config, 12)
     for _ in range(2):
         run_to(folder, None, 12)
@@ -160,7 +160,7 @@ FILES = (
 
 @pytest.fixture(scope="module")
 def three_checkpoints(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[Any, ...]]:
-    """A stopped run, and the result that it must reach."""
+    """Return a stopped run, and the result that it must reach."""
     folder = tmp_path_factory.mktemp("run") / "stopped"
     stopped(folder)
     train(TINY, folder.with_name("whole"))
@@ -217,7 +217,7 @@ def test_run_resumes_without_replay_buffer_or_games(file: str, tmp_path: Path) -
     assert len(warnings) == 1
     assert file in warnings[0]
     assert seen[0].games >= before["games"]
-    assert seen[0].evaluations >= before["evaluations"]  # what was spent stays spent
+    assert seen[0].evaluations >= before["evaluations"]  # the spent budget is restored
     assert rows(tmp_path)[-1]["evaluations"] + 400 >= 4000
 
 
@@ -250,7 +250,7 @@ def test_second_process_in_one_folder_is_refused(tmp_path: Path, capsys: pytest.
     with RunFolder(tmp_path):
         assert main(["train", str(tmp_path), "--game", "dice-nim", "--games", "1"]) == 1
     assert "being trained by another process" in capsys.readouterr().err
-    quiet(TINY.replace(games=1), tmp_path)  # and now it is free
+    quiet(TINY.replace(games=1), tmp_path)  # the lock is free now
 
 
 def test_file_in_place_of_the_folder_is_refused(tmp_path: Path) -> None:
@@ -261,7 +261,7 @@ def test_file_in_place_of_the_folder_is_refused(tmp_path: Path) -> None:
         train(TINY, tmp_path / "file" / "below")
 
 
-# Full disks, numbers that are none, devices that are not there
+# Full disks, NaN, missing devices
 
 
 @pytest.mark.parametrize("write", [1, 3, 6])
@@ -310,7 +310,7 @@ def test_nan_loss_ends_the_run_and_leaves_the_last_checkpoint(
 
 
 def test_nan_weights_are_never_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A step may have a loss that is finite, and spoil the weights."""
+    """A step with a finite loss may still produce NaN weights."""
     real = Learner._step
 
     def spoiled(learner: Learner, *arguments: Any) -> float:

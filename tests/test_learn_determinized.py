@@ -25,11 +25,11 @@ from .self_playing import (
     states_of,
 )
 
-# A game that goes s, r, (ca) a, (cy) y. The search at r may judge two states: a and b, the children
-# of r beyond chance. MAX goes to a, and the search ends there with r = 0.6. The search at a finds x,
-# judged 0.2, and y, an end: a = -1. MIN goes to y.
-# D = {r 0.6, a -1, y -1}; b and x were never expanded. Jumped were s (to r), ca (to a), cy (to y) and cx
-# (to x, which is not learned).
+# The game s, r, (ca) a, (cy) y. The search at r may evaluate two states: a and b, the children of r
+# beyond chance. MAX goes to a, and the search ends there with r = 0.6. The search at a finds x, evaluated
+# as 0.2, and y, an end: a = -1. MIN goes to y.
+# D = {r 0.6, a -1, y -1}; b and x are never expanded. The skipped chance states are s (to r), ca (to a),
+# cy (to y) and cx (to x, which is not learned).
 FORESEEN = """
 s    chance  -0.5   r:1
 r    max      0.0   ca b
@@ -44,7 +44,7 @@ LEARNED = {"r": 0.6, "a": -1, "y": -1, "s": 0.6, "ca": -1, "cy": -1}
 
 
 @pytest.mark.usefixtures("uncompiled")
-def test_determinized_game_worked_by_hand(tmp_path: Path) -> None:
+def test_determinized_game_equals_the_one_worked_by_hand(tmp_path: Path) -> None:
     game, judge = written_out(tmp_path, FORESEEN)
     search = dicent.Determinized(Descent(judge, completion=False)).inner
     played = play_games(search, game, 1, limit=Limit(evaluations=2), annealed=True, progress=1.0)[0]
@@ -69,12 +69,12 @@ def test_determinized_game_worked_by_hand(tmp_path: Path) -> None:
 def test_determinized_games_learn_the_papers_set(
     kind: type[TreeSearch], completion: bool, game: Game
 ) -> None:
-    """D, the initial chance state, and (c, v(s')) for c jumped between s and s' of D; no more."""
+    """D, the initial chance state, and (c, v(s')) for each c skipped between s and s' of D; no more."""
     search = dicent.Determinized(kind(from_outside(), completion=completion)).inner
     for played in play_games(search, game, 3, size=2, seed=7):
         d = determinization(game, 7, played.number)
         for state, choice in states_of(game, played):
-            assert not state.is_chance or choice == d.outcome(state)  # the dice are those of d
+            assert not state.is_chance or choice == d.outcome(state)  # the rolls are those of d
         learned = numbers(game, played.dataset)
         players: Values = {state: value for state, value in learned.items() if not state.is_chance}
         expected: Values = {}
@@ -122,7 +122,7 @@ cy   max     -0.6   c1=-1 c2=-1
 
 @pytest.mark.usefixtures("uncompiled")
 def test_chance_states_are_learned_as_means_over_all_determinizations(tmp_path: Path) -> None:
-    """Each game learns what best play comes to under its own d, and the mean over games the rest."""
+    """Each game learns the value of best play under its d; the mean over games converges."""
     game, judge = written_out(tmp_path, TWO_ROLLS)
     start = game.initial_state()
     rolls = [game.parse(name) for name in "sabc"]
@@ -141,10 +141,10 @@ def test_chance_states_are_learned_as_means_over_all_determinizations(tmp_path: 
             assert found[root] == exact.value(root)
         learned.append(found[start])
     assert np.mean(learned) == pytest.approx(mean, abs=4 / 300**0.5)
-    assert mean != pytest.approx(Exact().value(start), abs=0.05)  # its players know the dice to come
+    assert mean != pytest.approx(Exact().value(start), abs=0.05)  # its players know the future rolls
 
 
-# Five rolls in a row, more than a determinization jumps at once; each may end the game.
+# Five consecutive rolls, more than a determinization skips at once; each may end the game.
 ROLLS = """
 r    max      0.0   c1 d1
 c1   chance   0.0   c2:1

@@ -1,4 +1,4 @@
-"""One game at a time, the learner computes what examples/tree_learning.py computes: the paper's loop."""
+"""With one game at a time, the learner equals the paper's loop in examples/tree_learning.py."""
 
 import importlib.util
 import sys
@@ -22,7 +22,7 @@ spec = importlib.util.spec_from_file_location("tree_learning", EXAMPLE)
 assert spec is not None
 assert spec.loader is not None
 reference = importlib.util.module_from_spec(spec)
-sys.modules["tree_learning"] = reference  # dataclasses look their module up
+sys.modules["tree_learning"] = reference  # dataclasses look up their module
 spec.loader.exec_module(reference)
 
 pytestmark = pytest.mark.usefixtures("uncompiled")
@@ -75,7 +75,7 @@ def paper_loop(config: Config) -> "reference.Learned":
 
 
 class Recorded(SmoothReplayBuffer):
-    """Keeps every dataset that comes."""
+    """A replay buffer that records every dataset."""
 
     def __init__(self, config: Config) -> None:
         super().__init__(config.replay.replay_games, config.replay.duplication)
@@ -114,7 +114,7 @@ def test_one_game_at_a_time_equals_the_reference(config: Config, tmp_path: Path)
     learned = training.learner.module.state_dict()
     for name, tensor in expected.module.state_dict().items():
         assert learned[name].numpy() == pytest.approx(tensor.numpy(), abs=1e-5)
-    assert len({len(data) for data in expected.datasets}) > 1  # games that differ
+    assert len({len(data) for data in expected.datasets}) > 1  # the games differ
 
 
 def test_reference_learns_expanded_and_terminal_states_only() -> None:

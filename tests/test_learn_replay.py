@@ -1,4 +1,4 @@
-"""Replay: which states of past games a learning phase uses, and how often."""
+"""Replay buffers: which states of past games a learning phase uses, and how often."""
 
 from collections import Counter
 
@@ -15,7 +15,7 @@ from dicent.learn.replay import PlainReplayBuffer, ReplayBuffer, SmoothReplayBuf
 
 
 def played(number: int, size: int) -> Dataset:
-    """States that tell their game and their place in it; so do values and policies."""
+    """Return states, values and policies that encode their game and their index in it."""
     states = np.array([[number, i] for i in range(size)], np.int16).reshape(size, 2)
     values = (100 * number + np.arange(size)).astype(np.float32)
     policies = np.stack([values, -values], axis=1)
@@ -23,7 +23,7 @@ def played(number: int, size: int) -> Dataset:
 
 
 def rows(data: Dataset | None) -> list[tuple[int, int]]:
-    """The states of a sample, each checked to have its own value and policy."""
+    """Return the states of a sample; check that each has its own value and policy."""
     if data is None:
         return []
     assert data.values.tolist() == (100 * data.states[:, 0].astype(int) + data.states[:, 1]).tolist()
@@ -34,7 +34,7 @@ def rows(data: Dataset | None) -> list[tuple[int, int]]:
 def run(
     replay: ReplayBuffer, sizes: list[int], phases: int, per_phase: int = 1
 ) -> list[list[tuple[int, int]]]:
-    """Phases of `per_phase` new games each; what each phase used."""
+    """Run phases of `per_phase` new games each; return the states that each phase used."""
     used, number = [], 0
     for phase in range(phases):
         for _ in range(per_phase):
@@ -53,14 +53,14 @@ def random_stream(seed: int) -> np.random.Generator:
 
 @pytest.mark.parametrize("size", [100, 200, 17, 1, 333])
 def test_each_state_is_used_three_times_with_duplication_three(size: int) -> None:
-    """The paper's numbers: 100 games, duplication 3, and a game to a phase."""
+    """The paper's settings: 100 games, duplication 3, and one game per phase."""
     used = run(SmoothReplayBuffer(100, 3.0), [size], 150)
     first = Counter(state for phase in used for state in phase if state[0] == 0)
     assert sum(first.values()) == 3 * size
     assert set(first.values()) == {3}
     assert len(first) == size
     late = Counter(state[0] for phase in used for state in phase)
-    for number in range(50):  # these have come and gone
+    for number in range(50):  # games that entered and left the buffer
         assert late[number] == 3 * size
 
 
@@ -165,7 +165,7 @@ def test_ring_holds_the_latest_states() -> None:
 
 
 def draws(replay: PlainReplayBuffer, new: int, seed: int) -> list[tuple[int, int]]:
-    """A sample, as if `new` states had come."""
+    """Return a sample, as if `new` states had been added."""
     replay.new = float(new)
     return rows(replay.sample(random_stream(seed)))
 
@@ -211,7 +211,7 @@ REPLAYS = {
 @pytest.mark.parametrize("before", [0, 1, 3, 20])
 @pytest.mark.parametrize("between", [0, 1])
 def test_saved_buffer_continues_unchanged(name: str, before: int, between: int) -> None:
-    """Also between a game and its phase."""
+    """The buffer may also be saved between a game and its phase."""
     one, other = REPLAYS[name](), REPLAYS[name]()
     run(one, [13, 25], before)
     for number in range(between):
@@ -252,7 +252,7 @@ BOUND = bind(dicent.make("dice-nim"))
 
 
 def search(items: list[tuple[int, int, int, int]]) -> SearchedStates:
-    """A search that found (state, ply, depth below, value)."""
+    """Return the dataset of a search that found (state, ply, depth below, value)."""
     states, plies, depths, values = (np.array([item[i] for item in items], np.int64) for i in range(4))
     cells = np.stack([states, -states], axis=1).astype(np.int8)
     return SearchedStates(values_only(cells, values), plies, depths)

@@ -1,11 +1,10 @@
-"""A run is a folder: it can be repeated, stopped and resumed, also by the command."""
+"""Runs: a run can be repeated, stopped and resumed, also by the command."""
 
 import json
 import os
 import signal
 import sys
 import time
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ import torch
 
 import dicent
 from dicent import DicentError, load_network, read_records
-from dicent.cli import main
 from dicent.evaluate.network import Network
 from dicent.evaluate.terminal_value import TerminalValue
 from dicent.learn import train as train_module
@@ -38,7 +36,7 @@ from .running import TINY, StopHere, checkpoints, everything, quiet, rows, run_t
 
 pytestmark = pytest.mark.usefixtures("quick_preflight")
 
-# The same seed gives the same run
+# Determinism: the same seed gives the same run
 
 
 KINDS: dict[str, dict[str, Any]] = {
@@ -71,7 +69,7 @@ def test_same_seed_gives_the_same_run_across_a_stop(kind: str, tmp_path: Path) -
 
 
 def test_stop_inside_a_wave_changes_nothing(tmp_path: Path) -> None:
-    """Some games have ended and wait for the others; the next ones begin with the next network."""
+    """Finished games wait for the others; the next games begin with the next network."""
     config = TINY.replace(waves=True, games_at_once=6)
     quiet(config, tmp_path / "whole")
 
@@ -94,7 +92,7 @@ def test_run_may_be_stopped_many_times(tmp_path: Path) -> None:
     quiet(config, tmp_path / "whole")
     for turn in (5, 1, 9, 2, 30):
         run_to(tmp_path / "stopped", config if turn == 5 else None, turn)
-        run_to(tmp_path / "stopped", None, 3, save=False)  # what came after the checkpoint is lost
+        run_to(tmp_path / "stopped", None, 3, save=False)  # steps after the checkpoint are lost
     quiet(None, tmp_path / "stopped")
     assert everything(tmp_path / "stopped") == everything(tmp_path / "whole")
 
@@ -180,7 +178,7 @@ def test_games_are_counted_and_learned(tmp_path: Path) -> None:
 
 
 def test_self_play_uses_complete_phases_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A phase begins when the one before has ended, whose weights self-play may take over only later."""
+    """A phase may begin before self-play has loaded the weights of the previous one."""
     learned: list[torch.Tensor] = []
     played: list[torch.Tensor] = []
     phase, load = Learner.phase, Network.load
@@ -191,7 +189,7 @@ def test_self_play_uses_complete_phases_only(tmp_path: Path, monkeypatch: pytest
         return loss
 
     def late(network: Network, weights: dict[str, torch.Tensor]) -> None:
-        time.sleep(0.05)  # meanwhile the next phase changes the learner's own weights
+        time.sleep(0.05)  # meanwhile the next phase changes the learner's weights
         load(network, weights)
         played.append(torch.cat([p.detach().flatten() for p in network.module.parameters()]))
 
@@ -283,7 +281,7 @@ def test_resume_with_other_components_is_refused(begun: str, tmp_path: Path) -> 
     first, then = ({"selection": Mine()}, {}) if begun == "with" else ({}, {"selection": Mine()})
     config = TINY.replace(games=8)
     quiet(config, tmp_path, **first)
-    for name in ("metrics.jsonl", "games.jsonl"):  # as if it had been killed after its last checkpoint
+    for name in ("metrics.jsonl", "games.jsonl"):  # as if killed after its last checkpoint
         with open(tmp_path / name, "a") as file:
             file.write("{}\n")
     before = {path: path.read_bytes() for path in tmp_path.rglob("*.*l")}
@@ -315,14 +313,14 @@ def test_depth_network_maps_values_to_win_probabilities(tmp_path: Path) -> None:
     assert loaded.gain(0.0) == pytest.approx(0, abs=0.8)
 
 
-# How strong it is
+# Measurements
 
 
 @pytest.mark.parametrize("search", ["descent", "puct"])
 def test_measurement_evaluates_only_states_that_were_learned(
     search: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Self-play with a policy learns decisions alone; what it says of chance states must not matter."""
+    """Self-play with a policy learns only decisions; values of chance states must not matter."""
     quiet(TINY.replace(search=search, games=4), tmp_path)
     network, game = load_network(tmp_path), dicent.make("dice-nim")
     scores = measure(network, game, 8, 0, 1)
@@ -341,7 +339,7 @@ def test_measurement_evaluates_only_states_that_were_learned(
     assert measure(network, game, 1, 0, 1) == {}
 
 
-# What a run leaves to read
+# Metrics, reports and records
 
 
 def test_incomplete_lines_are_skipped(tmp_path: Path) -> None:
@@ -362,7 +360,7 @@ def test_report_shows_the_curves(tmp_path: Path) -> None:
     quiet(TINY.replace(measurements=1, ladder_games=2, games=12), tmp_path / "my <run>")
     page = (tmp_path / "my <run>" / "report.html").read_text()
     assert "my &lt;run&gt;" in page
-    assert page.count("<svg") == 4  # strength, exactness, loss, speed
+    assert page.count("<svg") == 4  # strength, accuracy, loss, speed
     for text in ("uct:1000", "mean squared error", "evaluations per second", "12 games", "hidden = 16"):
         assert text in page
     assert "NaN" not in page
@@ -384,75 +382,7 @@ def test_records_of_a_run_can_be_replayed(tmp_path: Path) -> None:
         assert record.players == ("descent", "descent")
 
 
-# The command
-
-
-@pytest.fixture
-def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
-    monkeypatch.setenv("COLUMNS", "200")
-
-    def run(*arguments: str, status: int = 0) -> str:
-        assert main(["train", *arguments]) == status
-        printed = capsys.readouterr()
-        return printed.out if status == 0 else printed.err
-
-    return run
-
-
-FLAGS = (
-    *("--game", "dice-nim", "--games", "6", "--hidden", "16", "--layers", "2", "--games-at-once", "4"),
-    *("--evaluations-per-move", "10", "--measurements", "0", "--threads", "1", "--games-per-update", "4"),
-)
-
-
-def test_command_starts_resumes_and_refuses(command: Callable[..., str], tmp_path: Path) -> None:
-    folder = str(tmp_path / "run")
-    said = command(folder, *FLAGS)
-    assert "dice-nim in" in said
-    assert "weights" in said
-    assert "games/hour" in said
-    assert "The network is in" in said
-    assert f"{folder}/report.html" in said
-    assert read_config(tmp_path / "run" / "config.toml").network.hidden == 16
-    assert "The network is in" in command(folder, "--games", "12")
-    assert rows(tmp_path / "run")[-1]["games"] >= 12
-    assert read_config(tmp_path / "run" / "config.toml").run.games == 12
-    assert "The network is in" in command(folder)
-    assert "The network is in" in command("--games", "13", folder)  # in any order
-    assert "other settings (hidden)" in command(folder, "--hidden", "32", status=1)
-    assert "--preset is for new runs" in command(folder, "--preset", "paper", status=1)
-
-
-def test_command_needs_a_budget_and_a_known_preset(command: Callable[..., str], tmp_path: Path) -> None:
-    assert "a run needs a budget" in command(str(tmp_path / "run"), "--game", "dice-nim", status=1)
-    assert "(got 'desktop')" in command(str(tmp_path / "x"), "--preset", "desktop", status=1)
-    assert "The network is in" in command(str(tmp_path / "run"), *FLAGS)  # nothing was left of the first
-
-
-def test_command_names_the_spent_budget_and_a_larger_one(
-    command: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    for said in (command("run", *FLAGS, "--minutes", "600"), command("run")):  # finished now, or before
-        assert "The budget is spent: 6 games." in said
-        [hint] = [line for line in said.splitlines() if line.startswith("Resume:")]
-        assert hint == "Resume: dicent train run --minutes 1200 --games 12"
-    assert "The budget is spent: 12 games." in command(*hint.split()[3:])
-    assert rows(tmp_path / "run")[-1]["games"] >= 12
-
-
-def test_hint_after_a_stop_names_the_game_file(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
-
-    def stopped(*arguments: object, **settings: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(train_module, "train", stopped)
-    monkeypatch.chdir(tmp_path)
-    assert main(["train", "run", "--game", "mine.py:size=3", "--games", "6"]) == 130
-    assert "Resume: dicent train run --game mine.py:size=3" in capsys.readouterr().out
+# Budgets, planes and extras
 
 
 class FakeTime:
@@ -478,7 +408,7 @@ def test_budget_in_minutes_includes_the_last_measurement(
     quiet(config.replace(minutes=12 / 60), tmp_path)
     state = RunReader(tmp_path).state()
     assert state is not None
-    assert 11.0 < state.seconds < 12.5  # over both sessions
+    assert 11.0 < state.seconds < 12.5  # both sessions together
 
 
 def test_missing_tensorboard_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -492,7 +422,7 @@ def test_missing_tensorboard_is_reported(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.usefixtures("uncompiled")
 @pytest.mark.parametrize("planes", ["pieces", "moves"])
 def test_run_with_other_planes_names_the_game_to_resume(planes: str, tmp_path: Path) -> None:
-    """As one from before the game had a choice of them; also where its weights would fit."""
+    """A run from before the option existed is refused too, even if its weights would fit."""
     config = TINY.replace(game=f"ewn:pieces=3,size=4,planes={planes}", games=8)
     train(config, tmp_path, warn=quiet)
     text = (tmp_path / "config.toml").read_text()

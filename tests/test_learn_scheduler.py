@@ -32,7 +32,7 @@ EWN = dicent.make("ewn")
 
 
 class Zero(Evaluator):
-    """Evaluates all states alike, until it breaks."""
+    """Evaluate all states as zero, and raise an error after some calls."""
 
     left = 10**9
 
@@ -80,8 +80,8 @@ def test_threaded_groups_divide_the_game_numbers() -> None:
         groups.close()
     numbers = sorted(played.number for played in found)
     assert len(set(numbers)) == len(numbers)
-    assert set(range(15)) <= set(numbers)  # no group is left behind
-    # A game depends on its number and nothing else.
+    assert set(range(15)) <= set(numbers)  # all groups play
+    # A game depends only on its number.
     alone = self_play(Zero(), NIM, itertools.count())
     same = {}
     while not set(range(15)) <= set(same):
@@ -156,7 +156,7 @@ def test_half_of_the_games_start_at_random_positions() -> None:
     assert all(start.result is None for start in starts)
     left = [len(pieces_of(start)) for start in starts]
     assert len(set(left)) > 3
-    assert 20 < left.count(12) < 45  # fresh ones
+    assert 20 < left.count(12) < 45  # games from start positions
     for played in found:  # records can be replayed from there
         state = EWN.state(played.start)
         for choice in played.chosen.tolist():
@@ -178,7 +178,7 @@ def test_games_start_at_start_positions_without_random_starts() -> None:
     assert all(len(pieces_of(EWN.state(cells))) == 12 for cells in play.games.start)
 
 
-# Networks beside it
+# Networks
 
 
 def test_evaluation_threads_apply_only_inside_the_context() -> None:

@@ -42,7 +42,7 @@ def float32(value: float) -> float:
     return float(np.float32(value))
 
 
-# Tree learning: the states that were expanded, and the ends of games
+# Tree learning: expanded states and the ends of games
 
 
 @pytest.mark.usefixtures("uncompiled")
@@ -69,12 +69,12 @@ def test_only_expanded_and_finished_states_are_learned(
         assert learned[end_of(game, played)] == played.result
         for root in roots_of(game, played):
             assert root in learned
-    assert leaves > 0  # there was something to leave out
+    assert leaves > 0  # some states are left out
 
 
 @pytest.mark.usefixtures("uncompiled")
 def test_learned_values_come_from_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    """States that were judged and never expanded do not occur; those that occur come from children."""
+    """States that were evaluated but never expanded do not occur; learned values come from children."""
     evaluator = RandomEvaluator(1)
     played = play_games(Descent(evaluator, completion=False), NIM, 1)[0]
     learned = numbers(NIM, played.dataset)
@@ -90,7 +90,7 @@ def judged(state: State, evaluator: dicent.Evaluator) -> float:
 @pytest.mark.usefixtures("uncompiled")
 @pytest.mark.parametrize("depth", [1, 2, 3, 6, 9])
 def test_expectiminimax_learns_inner_states_from_their_deepest_search(depth: int) -> None:
-    """Each state has the value of the deepest search that touched it, found here by brute force."""
+    """Each state has the value of its deepest search, computed here by brute force."""
     evaluator = RandomEvaluator(1)
     game = dicent.make("dice-nim:stones=6")
     searched = 0
@@ -108,7 +108,7 @@ def test_expectiminimax_learns_inner_states_from_their_deepest_search(depth: int
 
 
 def within(root: State, depth: int) -> list[tuple[State, int]]:
-    """The inner states of a search with the plies that it looks ahead from each, and the ends of games."""
+    """Return the inner states of a search with their remaining depth, and the ends of games."""
     found, layer = [], {root}
     for left in range(depth, -1, -1):
         found += [(state, left) for state in layer if left > 0 or state.result is not None]
@@ -192,7 +192,7 @@ def test_policies_are_visit_shares_and_values_are_results(game: Game) -> None:
 
 @pytest.mark.usefixtures("uncompiled")
 def test_noise_differs_between_moves() -> None:
-    """Also where there is no chance whose rolls would move the random stream on."""
+    """In a game without chance, no roll advances the random stream between moves."""
     game = dicent.make("tic-tac-toe")
     seen = []
 
@@ -234,7 +234,7 @@ def test_symmetric_states_have_the_sign_and_the_policy_of_their_image() -> None:
 
 
 def images(state: State, kind: int, value: float, policy: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
-    """What the learner sees of a state through one of its symmetries."""
+    """Return a state as the learner sees it through one of its symmetries: planes, value, policy."""
     game = state.game
     shapes = (1, *game.input_shape), (1,), (1, game.num_actions)
     planes, values, mapped = (np.full(shape, 9, np.float32) for shape in shapes)

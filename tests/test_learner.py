@@ -1,4 +1,4 @@
-"""The learner: what it refuses, and copies of weights that further learning leaves alone."""
+"""The learner: refused input, and copies of weights that later learning must not change."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from .learning import examples, learn, learner_on, network
 
 
 class Masked(nn.Module):
-    """A network of one's own, with buffers that are not learned: one not finite, one of whole numbers."""
+    """A custom network with buffers that are not learned: one infinite, one of integers."""
 
     def __init__(self, inner: nn.Module) -> None:
         super().__init__()

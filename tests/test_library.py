@@ -1,4 +1,4 @@
-"""The library: what is in it stays in it, and what is wrong with a file is said."""
+"""The library of games: saved games persist, conflicts are refused, damaged files are reported."""
 
 import sqlite3
 import threading
@@ -27,7 +27,7 @@ def add(library: Library, players: tuple[str, str] = ("human", "full"), game: st
     return library.add(game, START, players, seed=7)
 
 
-def test_every_step_is_seen_by_others_at_once(library: Library) -> None:
+def test_other_connections_see_every_step_immediately(library: Library) -> None:
     id = add(library)
     for at, step in enumerate(("2", "b5c4", "6")):
         library.append(library.get(id), step)
@@ -49,7 +49,7 @@ def test_saved_game_has_steps_result_and_end(library: Library) -> None:
     saved = library.get(id)
     assert (saved.result, saved.ended, saved.steps) == (None, None, ("2",))
     library.end(saved, 1, "resigned")
-    assert library.get(id).record().result is None  # the record of a game that was broken off
+    assert library.get(id).record().result is None  # the record of an unfinished game
 
 
 def test_change_of_an_outdated_game_is_refused(library: Library) -> None:
@@ -86,7 +86,7 @@ def test_a_late_move_does_not_undo_a_resignation(library: Library) -> None:
     assert library.get(seen.id).ended == "resigned"
 
 
-def test_one_of_many_threads_adds_the_step(library: Library) -> None:
+def test_only_one_of_many_threads_adds_the_step(library: Library) -> None:
     seen = library.get(add(library))
     made = []
 
@@ -118,9 +118,9 @@ def test_games_are_found(library: Library) -> None:
         assert total == len(games)
         return [facts.id for facts in games]
 
-    assert found() == [ids[0], ids[2], ids[1]]  # what changed last comes first
+    assert found() == [ids[0], ids[2], ids[1]]  # the last changed game comes first
     assert found(text="ann 100%") == [ids[1]]
-    assert found(text="annxlee") == found(text="1000") == []  # signs of LIKE mean themselves
+    assert found(text="annxlee") == found(text="1000") == []  # wildcards of LIKE are matched literally
     assert found(text=ids[2][:8]) == [ids[2]]
     assert found(game="ewn") == [ids[0], ids[2], ids[1]]
     assert found(game="ewn:size=4") == [ids[2]]
@@ -134,8 +134,8 @@ def test_games_are_found(library: Library) -> None:
 def test_last_changed_game_is_first_even_if_the_clock_stands_still(
     library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = add(library)  # by the true clock, long after
-    for hour in (12, 12, 11):  # it stands still, then goes back
+    first = add(library)  # long after, by the real clock
+    for hour in (12, 12, 11):  # the clock stops, then goes back
         monkeypatch.setattr(
             "dicent.library.library._now", lambda hour=hour: datetime(2000, 1, 1, hour, tzinfo=UTC)
         )

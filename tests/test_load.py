@@ -1,4 +1,4 @@
-"""Loading games: names, options, files, and messages for whoever made a mistake."""
+"""Loading games: names, options, files, and error messages."""
 
 import pickle
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ START = "ABC2/DE3/F3f/3de/2abc 1 2"
 
 
 def refusal(make: Callable[[], dicent.Game]) -> str:
-    """The message with which a game is refused."""
+    """Return the message with which a game is refused."""
     with pytest.raises(GameError) as caught:
         make()
     return str(caught.value)
@@ -32,12 +32,12 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
     assert str(path) in refusal(lambda: dicent.make(str(path)))
 
 
-def test_a_folder_is_no_game(tmp_path: Path) -> None:
+def test_folder_is_refused(tmp_path: Path) -> None:
     assert "cannot be read as a game" in refusal(lambda: dicent.load(tmp_path))
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"NAME = 'x'\0"], ids=["not UTF-8", "zero byte"])
-def test_a_file_that_is_no_text_is_no_game(tmp_path: Path, content: bytes) -> None:
+def test_binary_file_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "noise.py"
     path.write_bytes(content)
     message = refusal(lambda: dicent.load(path))
@@ -75,7 +75,7 @@ def test_a_missing_function_is_named_with_its_parameters(edited: Edit, function:
     assert refusal(lambda: dicent.load(path)) == f"{path}: the function {call} is missing"
 
 
-def test_a_game_without_chance_needs_no_functions_about_it() -> None:
+def test_game_without_chance_needs_no_chance_functions() -> None:
     game = dicent.make("tic-tac-toe")
     assert game.num_outcomes == 0
     assert game.initial_state().outcomes == ()
@@ -129,16 +129,14 @@ def test_breaches_of_the_contract_are_named(edited: Edit, old: str, new: str, pr
     ],
     ids=["builtin", "function", "dict", "list", "module", "submodule"],
 )
-def test_native_code_depends_on_nothing_it_cannot_see(
-    edited: Edit, head: str, use: str, problem: str
-) -> None:
+def test_rules_with_unsupported_names_are_refused(edited: Edit, head: str, use: str, problem: str) -> None:
     path = edited("dice_nim", ("from dicent.game", f"{head}\nfrom dicent.game"), ("min(3,", use))
     message = refusal(lambda: dicent.load(path))
     assert problem in message
     assert str(path) in message
 
 
-def test_helpers_of_native_functions_are_looked_at_too(edited: Edit) -> None:
+def test_helper_functions_are_checked_too(edited: Edit) -> None:
     path = edited(
         "dice_nim",
         ("from dicent.game", "import random\n\nfrom dicent.game"),
@@ -169,7 +167,7 @@ def test_the_folder_of_a_file_may_have_any_name(edited: Edit, tmp_path: Path) ->
 # Names and options.
 
 
-def test_an_unknown_option_is_answered_with_the_known_ones() -> None:
+def test_error_for_an_unknown_option_lists_the_known_ones() -> None:
     message = refusal(lambda: dicent.make("ewn:sise=4"))
     assert message == "ewn: unknown option sise; known options: size, pieces, rules, setup, planes, hole"
     assert refusal(lambda: dicent.make("tic-tac-toe", size=4)).endswith("known options: none")
@@ -199,7 +197,7 @@ def test_an_unknown_option_is_answered_with_the_known_ones() -> None:
         ("game.pyx", "after a file's name come its options"),
     ],
 )
-def test_a_wrong_text_is_answered_with_what_is_possible(name: str, problem: str) -> None:
+def test_error_for_an_invalid_value_lists_the_accepted_ones(name: str, problem: str) -> None:
     message = refusal(lambda: dicent.make(name))
     assert problem in message
     assert name.partition(":")[0] in message
@@ -219,7 +217,7 @@ def test_an_option_in_the_text_cannot_be_given_again() -> None:
     ("name", "nearest"),
     [("ewm", "ewn"), ("ewn-papr", "ewn-paper"), ("dice_nim", "dice-nim"), ("tictactoe", "tic-tac-toe")],
 )
-def test_an_unknown_game_is_answered_with_the_nearest(name: str, nearest: str) -> None:
+def test_error_for_an_unknown_game_suggests_the_nearest_name(name: str, nearest: str) -> None:
     message = refusal(lambda: dicent.make(name))
     assert f"there is no game {name!r}; did you mean {nearest}?" in message
     assert all(known in message for known in dicent.game_names())
@@ -284,7 +282,7 @@ def test_a_plain_import_of_a_game_has_the_defaults() -> None:
 
 @pytest.fixture
 def installed(edited: Edit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A package with a game of its own, installed as far as Python can tell."""
+    """Return a package with a game and its metadata, as if installed."""
     site = tmp_path / "site"
     package, distribution = site / "nim_games", site / "nim_games-1.0.dist-info"
     package.mkdir(parents=True)
@@ -344,7 +342,7 @@ def test_games_are_equal_when_rules_and_options_are(edited: Edit) -> None:
     assert hash(game) == hash(dicent.make("dice-nim", stones=20))
     assert game != dicent.make("dice-nim")
     assert game != "dice-nim:stones=20"
-    assert dicent.load(edited("dice_nim")) == dicent.make("dice-nim")  # the same text, elsewhere
+    assert dicent.load(edited("dice_nim")) == dicent.make("dice-nim")  # the same source in another folder
     assert dicent.load(edited("dice_nim", ("min(3,", "min(2,"))) != dicent.make("dice-nim")
 
 

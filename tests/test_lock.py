@@ -42,7 +42,7 @@ def test_a_lock_excludes_others_in_the_same_process_until_it_is_closed(tmp_path:
     with pytest.raises(DicentError, match="busy"):
         lock(tmp_path / ".lock", "busy")
     held.close()
-    held.close()  # twice does no harm
+    held.close()  # a second close has no effect
     with lock(tmp_path / ".lock", "busy"), pytest.raises(DicentError, match="busy"):
         lock(tmp_path / ".lock", "busy")
 

@@ -36,7 +36,7 @@ PGN = """[Event "Olympiad"]
 
 
 def random_game(game: dicent.Game, seed: int, first: int = dicent.MAX, most: int = 1000) -> Record:
-    """A random game, perhaps broken off after a move, perhaps begun by MIN."""
+    """Return a random game, which may be unfinished and may be begun by MIN."""
     rng = random.Random(seed)
     state = game.initial_state(seed)
     if first == dicent.MIN:
@@ -54,12 +54,12 @@ def random_game(game: dicent.Game, seed: int, first: int = dicent.MAX, most: int
     return Record(game.name, ("Anna", "Bo"), start, tuple(steps), state.result)
 
 
-def test_the_ccgc_record_of_the_standard() -> None:
+def test_example_record_of_the_ccgc_standard_is_read() -> None:
     [game] = read_games(WTN)
     assert game.players == ("first", "second")
     assert game.start == START
     assert game.steps == ("3", "a3b3", "6", "e1d2", "6", "a5b4")
-    assert game.result is None  # the header says more than the board shows
+    assert game.result is None  # the steps count, not the header
     written = write_game(game, "wtn").splitlines()
     assert written[0] == "#[WTN][first R][second B][未完][?][?];"
     assert written[1:] == WTN.splitlines()[1:]
@@ -98,7 +98,7 @@ def test_ccgc_records_are_read_leniently(text: str) -> None:
     assert (game.start, game.steps) == (START, ("3", "a3b3", "6", "e1d2", "6", "a5b4"))
 
 
-def test_a_record_in_which_blue_begins_or_stands_elsewhere() -> None:
+def test_blue_may_begin_or_have_the_other_corner() -> None:
     blue = WTN.replace("[first R][second B]", "[Bo B][Anna R]").replace("1:3;(R3,B3)\n", "")
     [game] = read_games(blue)
     assert (game.start.split()[1], game.players) == ("2", ("Anna", "Bo"))
@@ -107,7 +107,7 @@ def test_a_record_in_which_blue_begins_or_stands_elsewhere() -> None:
     assert (game.start, game.steps) == (START, ("3", "a3b3"))
 
 
-def test_several_records_and_their_encoding() -> None:
+def test_several_records_in_any_encoding_are_read() -> None:
     games = read_games(decode((WTN + WTN).encode("gb18030")))
     assert [game.number for game in games] == [0, 1]
     assert games[0].steps == games[1].steps
@@ -142,7 +142,7 @@ def test_several_records_and_their_encoding() -> None:
         (random_game(EWN, 1).to_json().replace('"ewn"', '"chess"'), "line 1: there is no game"),
     ],
 )
-def test_bad_games_are_refused_with_a_reason(text: str, says: str) -> None:
+def test_invalid_games_are_refused_with_a_reason(text: str, says: str) -> None:
     if not says:
         assert read_games(text)
         return
@@ -150,7 +150,7 @@ def test_bad_games_are_refused_with_a_reason(text: str, says: str) -> None:
         read_games(text)
 
 
-def test_meinsteins_fen() -> None:
+def test_fen_of_meinstein_is_read_and_written() -> None:
     state = parse_position(EWN, "dec2/ba3/f3B/3EA/2DCF w 1")
     assert str(state) == "DEC2/BA3/F3b/3ea/2dcf 2 -"
     assert format_fen(state) == "dec2/ba3/f3B/3EA/2DCF w 1"
@@ -167,7 +167,7 @@ def test_meinsteins_fen() -> None:
         format_fen(dicent.make("ewn:size=4,pieces=3").initial_state(1))
 
 
-def test_meinsteins_pgn() -> None:
+def test_pgn_of_meinstein_is_read_and_written() -> None:
     [game] = read_games(PGN)
     assert game.players == ("Somebody", "MeinStein")  # MAX is Black
     assert game.steps == ("2", "e3d3", "6", "a3b3", "3", "d1c1")
@@ -191,7 +191,9 @@ NAMES = st.text(st.characters(codec="utf-8", categories=("L", "N")), min_size=1,
     st.tuples(NAMES, NAMES),
     st.sampled_from(formats()),
 )
-def test_games_lead_back(seed: int, first: int, most: int, players: tuple[str, str], format: str) -> None:
+def test_games_survive_a_round_trip(
+    seed: int, first: int, most: int, players: tuple[str, str], format: str
+) -> None:
     game = dataclasses.replace(random_game(EWN, seed, first, most), players=players)
     [again] = read_games(write_game(game, format))
     assert again == game
@@ -199,7 +201,7 @@ def test_games_lead_back(seed: int, first: int, most: int, players: tuple[str, s
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(["ewn", "ewn-paper"]))
-def test_positions_lead_back(seed: int, name: str) -> None:
+def test_positions_survive_a_round_trip(seed: int, name: str) -> None:
     game = dicent.make(name)
     for state in random_game(game, seed).states():
         if " @" not in str(state):
@@ -226,7 +228,7 @@ def test_games_of_other_rules() -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.integers(0, 10**9))
-def test_damaged_texts_are_errors_of_ours(seed: int) -> None:
+def test_damaged_texts_raise_dicent_errors(seed: int) -> None:
     rng = random.Random(seed)
     text = list(rng.choice((WTN, PGN, random_game(EWN, 1).to_json())))
     for _ in range(rng.randint(1, 6)):
@@ -254,6 +256,6 @@ def test_damaged_texts_are_errors_of_ours(seed: int) -> None:
     ],
     ids=range(8),
 )
-def test_no_text_keeps_the_reader_busy(text: str) -> None:
+def test_repetitive_text_is_parsed_in_linear_time(text: str) -> None:
     with contextlib.suppress(RecordError):
-        read_games(text)  # which once took hours
+        read_games(text)  # quadratic backtracking would take hours

@@ -1,4 +1,4 @@
-"""Runs of version 0.1, with its names of settings, counters and files, still open and resume."""
+"""Runs of version 0.1, with its names of settings, counters and files, open and resume."""
 
 import json
 import tarfile
@@ -24,14 +24,14 @@ pytestmark = pytest.mark.usefixtures("quick_preflight")
 
 @pytest.fixture(params=KINDS)
 def old(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """A run that stopped after 11 of 24 games, and the metrics of the same run without a stop."""
+    """Return a run stopped after 11 of 24 games, and the metrics of the same run without a stop."""
     with tarfile.open(DATA / f"run_0_1_{request.param}.tar.xz") as tar:
         tar.extractall(tmp_path, filter="data")
     return tmp_path
 
 
 def counted(path: Path) -> list[dict[str, object]]:
-    """The metrics without timings; losses and scores depend on the processor in the last digits."""
+    """Return the metrics without timings, rounded: losses and scores depend on the processor."""
     rows = RunReader(path).metrics()
     left_out = (*TIMES, "scores", "exact")
     return [

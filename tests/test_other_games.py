@@ -1,4 +1,4 @@
-"""Tic-tac-toe, Connect Four and Dice Nim against known numbers and positions checked by hand."""
+"""Tic-tac-toe, Connect Four and Dice Nim: known numbers, and positions checked by hand."""
 
 from functools import cache
 
@@ -22,7 +22,7 @@ def children(state: dicent.State) -> list[dicent.State]:
 
 @cache
 def value(state: dicent.State) -> float:
-    """What best play is worth to MAX."""
+    """Return the value of best play for MAX."""
     if state.result is not None:
         return state.result
     if state.is_chance:
@@ -32,7 +32,7 @@ def value(state: dicent.State) -> float:
 
 @pytest.fixture(scope="module")
 def reachable() -> set[dicent.State]:
-    """All positions of tic-tac-toe."""
+    """Return all positions of tic-tac-toe."""
     seen = layer = {dicent.make("tic-tac-toe").initial_state()}
     while layer:
         layer = {child for state in layer for child in children(state)}
@@ -187,9 +187,9 @@ def test_connect_four_refuses(text: str, reason: str) -> None:
     ("stones", "chance_of_winning"),
     [
         (1, 1.0),
-        (2, 5 / 6),  # all but a roll of 1 take both
+        (2, 5 / 6),  # every roll but 1 takes both
         (3, 13 / 18),  # 4/6 take all; a 1 or 2 leaves 2 stones, which the opponent loses with 1/6
-        (4, 5 / 18),  # whatever the roll, it is best to leave 3
+        (4, 5 / 18),  # it is best to leave 3, whatever the roll
     ],
 )
 def test_dice_nim_values(stones: int, chance_of_winning: float) -> None:

@@ -1,4 +1,4 @@
-"""Networks of one's own: learned, kept and loaded like ours."""
+"""Custom networks: learned, saved and loaded like the built-in ones."""
 
 import math
 from pathlib import Path
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("quick_preflight")
 
 
 class Shallow(torch.nn.Module):
-    """A network of one's own."""
+    """A custom network."""
 
     def __init__(self, input_shape: tuple[int, int, int], settings: Any = None) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class Shallow(torch.nn.Module):
 
 @pytest.fixture
 def known(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`Shallow` is known to files, for this test."""
+    """Register `Shallow` for this test."""
     monkeypatch.setattr(nets, "NETWORKS", dict(nets.NETWORKS))
     dicent.register_network("shallow", Shallow)
 
@@ -45,7 +45,7 @@ def test_custom_network_is_saved_and_resumed(tmp_path: Path, monkeypatch: pytest
     assert network.description is not None
     assert network.description.training["games"] >= 16  # games may end together
     assert -1 < network.evaluate(state.game, state.cells[None])[0] < 1
-    monkeypatch.setattr(nets, "NETWORKS", dict(nets.BUILT_IN))  # as in a process that knows nothing of it
+    monkeypatch.setattr(nets, "NETWORKS", dict(nets.BUILT_IN))  # as in a process that has not registered it
     with pytest.raises(NetworkFileError, match=r"no network 'shallow'.*register_network"):
         load_network(path)
 
@@ -67,7 +67,7 @@ def test_unregistered_network_is_refused_before_learning(tmp_path: Path) -> None
 
 
 class Forgetful(Shallow):
-    """Its settings do not say how wide it was made."""
+    """A network whose settings omit its width."""
 
     def __init__(self, input_shape: tuple[int, int, int], hidden: int = 3) -> None:
         super().__init__(input_shape)

@@ -30,13 +30,13 @@ def test_connect_four() -> None:
 
 
 @pytest.mark.parametrize(("name", "depth"), GAMES)
-def test_compiled_counts_are_the_uncompiled_ones(name: str, depth: int) -> None:
+def test_compiled_and_uncompiled_counts_are_equal(name: str, depth: int) -> None:
     state = dicent.make(name).initial_state(1)
     compiled, plain = (dicent.perft(state, depth, compiled=compiled) for compiled in (True, False))
     assert compiled.counts.tolist() == plain.counts.tolist()
 
 
-def test_compiled_counts_near_the_end_are_the_uncompiled_ones() -> None:
+def test_compiled_and_uncompiled_counts_near_the_end_are_equal() -> None:
     state = dicent.make("ewn").parse("5/1B3/2A2/1d1b1/5 2 5")
     compiled, plain = (dicent.perft(state, 6, compiled=compiled) for compiled in (True, False))
     assert compiled.counts.tolist() == plain.counts.tolist()
@@ -44,7 +44,7 @@ def test_compiled_counts_near_the_end_are_the_uncompiled_ones() -> None:
 
 
 def walk(state: dicent.State, depth: int) -> list[list[int]]:
-    """Decisions, chances and finished games by depth, counted over states."""
+    """Count decisions, chance states and finished games by depth, over states."""
     kind = 2 if state.result is not None else 1 if state.is_chance else 0
     counts = [[0, 0, 0] for _ in range(depth + 1)]
     counts[0][kind] = 1
@@ -58,12 +58,12 @@ def walk(state: dicent.State, depth: int) -> list[list[int]]:
 
 
 @pytest.mark.parametrize("text", ["ABC2/DE3/F3f/3de/2abc 1 -", "5/1B3/2A2/1d1b1/5 2 5", "A4/5/5/3C1/a4 1 -"])
-def test_counts_are_those_of_a_walk_over_states(text: str) -> None:
+def test_counts_equal_those_of_a_walk_over_states(text: str) -> None:
     state = dicent.make("ewn").parse(text)
     assert dicent.perft(state, 4).counts.tolist() == walk(state, 4)
 
 
-def test_rolls_and_moves_take_turns() -> None:
+def test_rolls_and_moves_alternate() -> None:
     counted = dicent.perft(dicent.make("ewn").initial_state(1), 6)
     assert all((n > 0) == (depth % 2 == 0) for depth, n in enumerate(counted.chances))
     assert all((n > 0) == (depth % 2 == 1) for depth, n in enumerate(counted.decisions))
@@ -88,7 +88,7 @@ def test_depth_0_is_the_root() -> None:
         assert counted.nodes == (1,)
 
 
-def test_below_a_finished_game_there_is_nothing() -> None:
+def test_finished_game_has_no_successors() -> None:
     counted = dicent.perft(dicent.make("ewn").parse("5/5/5/5/a3A 2 -"), 3)
     assert counted.finished == (1, 0, 0, 0)
     assert counted.nodes == (1, 0, 0, 0)

@@ -1,4 +1,4 @@
-"""Luck and certainty: intervals cover what exact evaluation says, and rigged dice are found."""
+"""Luck adjustment: intervals cover the exact score, and rigged dice are found."""
 
 import random
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ def larger_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     ("a", "b"), [("expectiminimax:random=1,depth=2", "greedy:random=2"), ("random", "random")]
 )
 def test_intervals_cover_the_exact_score(a: str, b: str) -> None:
-    """Each in about 95 of 100 matches. A plain one is for independent games: one of each pair."""
+    """Each interval covers it in about 95 of 100 matches. The plain one uses one game of each pair."""
     starts = list({SMALL.initial_state(seed) for seed in range(600)})
     assert len(starts) == 36
     truth = 0.5 if a == b else exact_share(SMALL, a, b, starts)
@@ -47,7 +47,7 @@ def test_intervals_cover_the_exact_score(a: str, b: str) -> None:
     single = result.shares[np.arange(len(turns)), turns]
     _check_coverage([wilson(single[part].sum(), PAIRS) for part in parts], truth)
     _check_coverage([pair_interval(result.pairs[part].tolist()) for part in parts], truth)
-    for judge in (dicent.Rollout(5), dicent.RandomEvaluator(7)):  # a fair one, and one without sense
+    for judge in (dicent.Rollout(5), dicent.RandomEvaluator(7)):  # a fair judge and a useless one
         luck = luck_of(SMALL, result.played, judge).reshape(-1, 2) @ [1, -1] / 4
         assert abs(luck.mean()) < 3.5 * luck.std() / len(luck) ** 0.5
         adjusted = [without_luck(result.pairs[part], luck[part]) for part in parts]
@@ -60,7 +60,7 @@ def _check_coverage(intervals: list[tuple[float, float]], truth: float) -> None:
 
 
 class Perfect(Evaluator):
-    """The value with best play."""
+    """An evaluator with the values of best play."""
 
     def __init__(self) -> None:
         self.exact = Exact()
@@ -70,7 +70,7 @@ class Perfect(Evaluator):
 
 
 def test_exact_judge_explains_games_of_perfect_players() -> None:
-    """Each result is the value of the start and luck, and no more."""
+    """Each result is the sum of the start's value and luck."""
     game = dicent.make("dice-nim:stones=8")
     best = "expectiminimax:random=1,depth=20"
     result = play_match(best, best, game, 60, luck=Perfect())
@@ -80,8 +80,8 @@ def test_exact_judge_explains_games_of_perfect_players() -> None:
     assert len(set(for_max.tolist())) == 2
 
 
-def test_a_roll_has_mean_zero_whoever_judges() -> None:
-    """Whatever was rolled before, and by the game's own probabilities."""
+def test_luck_of_a_roll_has_mean_zero_for_any_judge() -> None:
+    """The mean uses the game's probabilities, and holds after any earlier rolls."""
     games = play_match("random", "random", "ewn", 20).played
     game = dicent.make("ewn")
     rolls = rolls_of(game, games)
@@ -94,7 +94,7 @@ def test_a_roll_has_mean_zero_whoever_judges() -> None:
         assert np.std(gains) > 0.05
 
 
-def test_rolls_are_those_of_the_records() -> None:
+def test_rolls_equal_those_of_the_records() -> None:
     records: list[Record] = []
     result = play_match("random", "random", "ewn", 6, record=records.append)
     records.sort(key=lambda record: record.number)
@@ -144,7 +144,7 @@ def test_judge_is_a_players_network_if_it_predicts_results(tmp_path: Path) -> No
     with pytest.raises(PlayerError, match="has learned ewn"):
         judges_of((random_player,), SMALL, str(path))
     deep = Description("ewn", TerminalValue("depth", 50))
-    save_network(path, module, deep)  # its values are no results, and nothing says how to turn them into such
+    save_network(path, module, deep)  # its values are no results, and it has no gain map
     assert judges_of((dicent.parse_player(f"greedy:{path}"),), ewn, None).results.name == "10 random games"
 
 
@@ -160,7 +160,7 @@ def test_the_dice_of_matches_are_fair() -> None:
 
 
 def rigged(n: int) -> Iterator[Record]:
-    """Games of random players in which a six falls too often."""
+    """Return games of random players in which a six is too frequent."""
     game = dicent.make("ewn")
     rng = random.Random(1)
     for number in range(n):

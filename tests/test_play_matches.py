@@ -49,7 +49,7 @@ def records_of(*arguments: object, **settings: object) -> list[Record]:
 
 
 def positions(game: dicent.Game, n: int) -> Positions:
-    """Decisions met in random games."""
+    """Return decisions from random games."""
     states = []
     for record in records_of("random", "random", game, games=2 * n, seed=5):
         states += [state for state in record.states(game) if state.legal_actions][:n]
@@ -86,7 +86,7 @@ def test_a_deterministic_player_splits_every_pair_with_itself() -> None:
     assert result.score == 0.5
 
 
-def test_the_start_is_dealt_as_everywhere_else() -> None:
+def test_start_is_the_initial_state_of_the_seed() -> None:
     record = records_of("random", "random", "ewn", games=2, seed=9)[0]
     assert record.start == str(EWN.initial_state(9))
 
@@ -97,7 +97,7 @@ def test_an_odd_number_of_games_is_refused() -> None:
             play_match("random", "random", "ewn", games)
 
 
-# The same seed, the same games
+# Determinism
 
 
 @pytest.mark.parametrize("text", PLAYERS)
@@ -120,7 +120,7 @@ def test_games_of_a_network_do_not_depend_on_the_batches(monkeypatch: pytest.Mon
     assert records_of(player, "greedy:random=1", "ewn", games=10) == usual
 
 
-def test_a_players_determinization_is_its_own_and_new_in_every_game() -> None:
+def test_each_player_has_a_new_determinization_in_every_game() -> None:
     seen = []
 
     class SpyKernels(DescentKernels):
@@ -144,8 +144,8 @@ def test_a_players_determinization_is_its_own_and_new_in_every_game() -> None:
     [dicent.Rollout(2), ConstantEvaluator(), small_network()],
     ids=lambda e: type(e).__name__,
 )
-def test_greedy_moves_in_a_batch_as_it_does_alone(evaluator: dicent.Evaluator) -> None:
-    """Ties too: two random games are often all won or all lost, as sure wins and losses are."""
+def test_greedy_plays_the_same_moves_in_a_batch_and_alone(evaluator: dicent.Evaluator) -> None:
+    """Ties are frequent: two rollouts are often both won or both lost, as sure wins and losses are."""
     search = dicent.Greedy(evaluator)
     given = positions(EWN, 300)
     chosen = chooser_of(Player(search), EWN, 2).choose(given)
@@ -154,7 +154,7 @@ def test_greedy_moves_in_a_batch_as_it_does_alone(evaluator: dicent.Evaluator) -
 
 
 @pytest.mark.parametrize("text", PLAYERS[2:])
-def test_searches_move_in_a_group_as_they_do_alone(text: str) -> None:
+def test_searches_play_the_same_moves_in_a_group_and_alone(text: str) -> None:
     player = dicent.parse_player(text)
     given = positions(EWN, 20)
     together = chooser_of(player, EWN, 2).choose(given)
@@ -178,7 +178,7 @@ def test_group_continues_after_some_searches_grow(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(chooser, "FIRST_NODES", 64)
     together = chooser_of(player, EWN, 1)
     together.choose(few)
-    assert together.choose(many).tolist() == expected  # some fill their trees, and are searched again
+    assert together.choose(many).tolist() == expected  # some searches fill their trees and are repeated
     asked.clear()
     assert together.choose(many).tolist() == expected
     assert len(asked) <= simulations
@@ -201,13 +201,13 @@ def test_a_fixed_depth_values_the_last_layer_only_and_moves_the_same() -> None:
     together = chooser_of(Player(search, Limit(depth=3)), EWN, 1)
     assert together.choose(given).tolist() == single.tolist()
     assert 0.5 < sum(asked) / every_layer < 0.9
-    limited = chooser_of(Player(search, Limit(depth=3, evaluations=10_000)), EWN, 1)  # may end in between
+    limited = chooser_of(Player(search, Limit(depth=3, evaluations=10_000)), EWN, 1)  # may end earlier
     asked.clear()
     limited.choose(given)
     assert sum(asked) == every_layer
 
 
-def test_a_depth_out_of_reach_leaves_the_last_one_that_was_finished(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_last_finished_depth_is_used_if_the_next_exceeds_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chooser, "FIRST_NODES", 256)
     monkeypatch.setattr(chooser, "MAX_NODES", 256)
     monkeypatch.setattr("dicent.search.group.MAX_NODES", 256)
@@ -264,13 +264,13 @@ def test_budgets_in_seconds_are_played_one_game_at_a_time() -> None:
         progress=lambda standing: seen.append(standing.games),
     )
     assert result.games == 4
-    assert sorted(set(seen)) == [*range(min(seen), 5)]  # no two ended together
+    assert sorted(set(seen)) == [*range(min(seen), 5)]  # games end one after another
 
 
 # Results
 
 
-def test_uct_beats_random_as_often_as_elsewhere() -> None:
+def test_uct_beats_random_as_often_as_openspiels_does() -> None:
     result = play_match("uct:1000", "random", "ewn", games=200, seed=1)
     assert 0.89 <= result.score <= 0.97  # OpenSpiel's: 93.1 +- 3.5
     low, high = result.interval

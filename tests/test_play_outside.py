@@ -1,4 +1,4 @@
-"""Players from outside: programs that speak the protocol, well or badly, and OpenSpiel's search."""
+"""External players: programs that speak the protocol, valid or not, and OpenSpiel's search."""
 
 import gc
 import json
@@ -27,7 +27,7 @@ for line in sys.stdin:
 
 @pytest.fixture
 def program(tmp_path: Path) -> object:
-    """Writes a program; returns its player's text."""
+    """Return a function that writes a program and returns its player text."""
 
     def write(source: str, settings: str = "") -> str:
         path = tmp_path / "engine.py"
@@ -37,7 +37,7 @@ def program(tmp_path: Path) -> object:
     return write
 
 
-def test_the_example_plays_and_a_seed_gives_the_same_match() -> None:
+def test_example_program_plays_and_a_seed_repeats_the_match() -> None:
     player = f"process:{sys.executable} {ENGINE}"
     games: list[list[Record]] = [[], []]
     for records in games:
@@ -47,7 +47,7 @@ def test_the_example_plays_and_a_seed_gives_the_same_match() -> None:
 
 
 def test_the_protocol_is_as_documented(program: object, tmp_path: Path) -> None:
-    """Questions have the fields of the document's table, and its example is one."""
+    """Queries have the fields of the documented table, and match the documented example."""
     page = (ROOT / "docs" / "reference" / "protocol.md").read_text(encoding="utf-8")
     text = page.split("## Another program")[1]
     question, answer = (json.loads(block) for block in re.findall(r"```json\n(.*?)```", text, re.S))
@@ -92,7 +92,7 @@ def test_failures_name_the_program(program: object, work: str, says: str) -> Non
         play_match(player, "random", "ewn", 2)
 
 
-def test_programs_that_cannot_be_started_and_texts_that_name_none() -> None:
+def test_missing_programs_and_invalid_commands_are_refused() -> None:
     with pytest.raises(PlayerError, match=r"'no-such-program' cannot be started"):
         play_match("process:no-such-program", "random", "ewn", 2)
     for wrong, says in (
@@ -137,7 +137,7 @@ def test_a_program_ends_with_its_player(program: object) -> None:
 # OpenSpiel
 
 
-def test_openspiel_sees_the_same_games() -> None:
+def test_openspiel_plays_by_the_same_rules() -> None:
     pytest.importorskip("pyspiel")
     from dicent.games.ewn.openspiel import our_action, their_state
 
@@ -156,10 +156,10 @@ def test_openspiel_sees_the_same_games() -> None:
                 state = state.apply(choice)
         theirs = their_state(game, item)
         assert theirs.is_terminal()
-        assert theirs.returns()[1] == state.result  # white, who moves first, is our MAX
+        assert theirs.returns()[1] == state.result  # white moves first and is our MAX
 
 
-def test_openspiel_plays_as_well_as_ours_and_only_its_game() -> None:
+def test_openspiels_search_is_as_strong_as_ours_and_plays_only_its_game() -> None:
     pytest.importorskip("pyspiel")
     result = play_match("openspiel-mcts:100", "uct:100", "ewn", 100, seed=1)
     assert 0.35 < result.score < 0.65

@@ -1,4 +1,4 @@
-"""Players from short texts."""
+"""Players described by short texts."""
 
 import re
 from pathlib import Path
@@ -18,7 +18,7 @@ EWN = dicent.make("ewn")
 
 @pytest.fixture
 def net(tmp_path: Path) -> Path:
-    """A network of EWN in a file whose name has a comma."""
+    """Return a network file of EWN whose name has a comma."""
     torch.manual_seed(1)
     path = tmp_path / "my,net.safetensors"
     module = ResidualNetwork(EWN.input_shape, filters=4, blocks=1, hidden=8, num_actions=EWN.num_actions)
@@ -122,10 +122,10 @@ def test_players_from_objects() -> None:
 @pytest.mark.usefixtures("uncompiled")
 @pytest.mark.parametrize("num_actions", [0, EWN.num_actions])
 def test_networks_play_a_game_in_any_encoding(num_actions: int) -> None:
-    """`planes` changes no rule, so a network that has learned one way plays the other too."""
+    """`planes` changes no rule, so a network of one encoding plays in the other too."""
     pieces = dicent.make("ewn:planes=pieces")
     network = Network(ResidualNetwork(pieces.input_shape, 4, 1, 8, num_actions=num_actions))
-    network.description = Description("ewn")  # whose planes have changed since
+    network.description = Description("ewn")  # the description names no planes
     states = np.array([EWN.initial_state(seed).cells for seed in range(5)])
     assert np.array_equal(network.evaluate(EWN, states), network.evaluate(pieces, states))
     assert network.shown(EWN) == network.shown(pieces) == pieces
@@ -146,7 +146,7 @@ def test_a_network_with_another_input_shape_is_refused() -> None:
 
 
 @pytest.mark.parametrize("game", ["ewn-paper", "ewn:rules=paper", "ewn:rules=paper,setup=alternate"])
-def test_the_papers_network_plays_the_papers_rules(game: str) -> None:
+def test_network_of_the_paper_plays_by_the_rules_of_the_paper(game: str) -> None:
     assert parse_player("greedy:net-paper").game == "ewn-paper"
     parse_player("greedy:net-paper").require(dicent.make(game))
     with pytest.raises(PlayerError, match="has learned ewn-paper"):
@@ -171,7 +171,7 @@ def test_a_game_from_a_file_can_have_another_encoding(
     monkeypatch.chdir(tmp_path)
     game = dicent.load("mine.py", pieces=3)
     pieces = dicent.load("mine.py", pieces=3, planes="pieces")
-    monkeypatch.chdir("/")  # a game that is loaded needs nothing of where it was loaded
+    monkeypatch.chdir("/")  # a loaded game does not need its file any more
     network = Network(ResidualNetwork(pieces.input_shape, 4, 1, 8))
     assert network.shown(game) == pieces
     assert network.shown(pieces) == pieces

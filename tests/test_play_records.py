@@ -1,4 +1,4 @@
-"""Records: written, read, replayed, and what is said when they are wrong."""
+"""Records: written, read and replayed, and errors for invalid ones."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from dicent.play.record import Record, append_records
 
 @pytest.fixture
 def played(tmp_path: Path) -> Path:
-    """The records of a match."""
+    """Return the records of a match."""
     play_match("random", "random", "ewn", games=6, seed=2, record=tmp_path / "games.jsonl")
     return tmp_path / "games.jsonl"
 
@@ -28,13 +28,13 @@ def test_every_game_of_a_match_is_recorded_and_can_be_replayed(played: Path) -> 
         assert (record.game, record.seed) == ("ewn", 2)
 
 
-def test_a_record_is_one_line_and_comes_back(played: Path) -> None:
+def test_record_is_one_line_and_survives_a_round_trip(played: Path) -> None:
     for line, record in zip(played.read_text().splitlines(), read_records(played), strict=True):
         assert record.to_json() == line
         assert Record.from_json(line) == record
 
 
-def test_records_are_added_after_what_is_there_and_a_torn_line_is_cut(played: Path) -> None:
+def test_records_are_appended_and_an_incomplete_line_is_removed(played: Path) -> None:
     whole = list(read_records(played))
     with open(played, "ab") as file:
         file.write(b'{"format": 1, "game": "ew')
@@ -45,7 +45,7 @@ def test_records_are_added_after_what_is_there_and_a_torn_line_is_cut(played: Pa
     assert list(read_records(played)) == whole[:1]
 
 
-def test_a_wrong_line_is_named(played: Path) -> None:
+def test_error_names_the_invalid_line(played: Path) -> None:
     lines = played.read_text().splitlines()
     for wrong in (
         "[]",

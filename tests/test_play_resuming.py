@@ -1,4 +1,4 @@
-"""Matches that go on after a stop, that a test ends early, and that Ctrl-C ends."""
+"""Matches that resume after a stop, end early by a sequential test, or end by Ctrl-C."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ def lines(path: Path) -> list[str]:
     return sorted(path.read_text(encoding="utf-8").splitlines())
 
 
-def test_games_that_a_file_holds_are_not_played_again(tmp_path: Path) -> None:
+def test_recorded_games_are_not_played_again(tmp_path: Path) -> None:
     whole = play_match("uct:20", "random", "ewn", 20, seed=4, record=tmp_path / "whole.jsonl")
     half = tmp_path / "half.jsonl"
     half.write_text("".join(line + "\n" for line in lines(tmp_path / "whole.jsonl")[3:14]) + '{"torn')
@@ -47,7 +47,9 @@ def test_match_can_be_extended_or_read_in_part(tmp_path: Path) -> None:
         ("random", "uct:5", "dice-nim", 1),
     ],
 )
-def test_the_file_of_another_match_is_refused(tmp_path: Path, a: str, b: str, game: str, seed: int) -> None:
+def test_record_file_of_another_match_is_refused(
+    tmp_path: Path, a: str, b: str, game: str, seed: int
+) -> None:
     file = tmp_path / "games.jsonl"
     play_match("random", "uct:5", "ewn", 2, seed=1, record=file)
     before = file.read_text()
@@ -56,7 +58,7 @@ def test_the_file_of_another_match_is_refused(tmp_path: Path, a: str, b: str, ga
     assert file.read_text() == before
 
 
-def test_a_file_is_for_one_match_at_a_time(tmp_path: Path) -> None:
+def test_second_match_in_one_file_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "games.jsonl"
     refused = []
 
@@ -132,7 +134,7 @@ def test_undecided_sequential_test_plays_all_games_and_can_be_extended(tmp_path:
         play_match("random", "random", "ewn", 10, sprt=(5, 0))
 
 
-def test_uct_with_ten_times_the_simulations_wins_as_often_as_elsewhere() -> None:
+def test_uct_with_ten_times_the_simulations_wins_as_often_as_openspiels() -> None:
     result = play_match("uct:1000", "uct:100", "ewn", games=300, seed=1)
     low, high = result.interval
     assert low <= 0.599 + 0.041  # OpenSpiel's: 59.9 +- 4.1

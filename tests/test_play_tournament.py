@@ -1,4 +1,4 @@
-"""Tournaments: every game once, whatever happens to the process, and results in every form."""
+"""Tournaments: every game is played once, also after kills; results in every format."""
 
 import csv
 import json
@@ -36,7 +36,7 @@ def all_games(folder: Path) -> list[str]:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, TournamentResult]:
-    """A tournament that nothing has disturbed."""
+    """Return an uninterrupted tournament."""
     folder = tmp_path_factory.mktemp("whole")
     return folder, play_tournament(folder, PLAYERS, "ewn", 12, seed=3)
 
@@ -46,7 +46,7 @@ def test_round_robin_plays_every_pair(whole: tuple[Path, TournamentResult]) -> N
     assert [(e.first, e.second) for e in result.encounters] == [(0, 1), (0, 2), (1, 2)]
     assert len(all_games(folder)) == 36
     starts = {record.start for file in folder.glob("games/*.jsonl") for record in read_records(file)}
-    assert len(starts) == 18  # every pair of every match has its own
+    assert len(starts) == 18  # every pair of every match has its own seed
     assert result.players[result.ranking[-1]] == "random"
     assert sum(result.ratings.elo) == pytest.approx(0, abs=1e-6)
     assert sum(result.total(i)[0] for i in range(3)) == pytest.approx(36)
@@ -72,13 +72,13 @@ def test_killed_tournament_loses_and_repeats_no_game(
         ]
         status = subprocess.run(command, capture_output=True, text=True)
         games = all_games(tmp_path)
-        assert len(games) >= before  # what was recorded stays
+        assert len(games) >= before  # the recorded games stay
         before = len(games)
         if status.returncode == 0:
             break
         assert status.returncode == -signal.SIGKILL, status.stderr
         kills += 1
-        if kills == 1:  # as if it had been killed while it wrote
+        if kills == 1:  # as if killed while writing
             with open(next(tmp_path.glob("games/*.jsonl")), "a") as file:
                 file.write('{"format": 1, "ga')
     assert kills >= 2
@@ -117,7 +117,7 @@ def test_error_in_one_parallel_match_ends_all(
     assert all_games(tmp_path) == all_games(whole[0])
 
 
-def test_a_folder_is_for_one_process_at_a_time(tmp_path: Path) -> None:
+def test_second_process_in_one_folder_is_refused(tmp_path: Path) -> None:
     refused = []
 
     def meanwhile(result: TournamentResult, pair: tuple[int, int], standing: Standing) -> None:
@@ -149,7 +149,7 @@ def test_tournament_can_be_extended_but_not_changed(tmp_path: Path) -> None:
         play_tournament(tmp_path, PLAYERS[1:], "ewn", 6, gauntlet="random")
 
 
-def test_a_network_that_has_learned_more_is_another_player(tmp_path: Path) -> None:
+def test_network_that_learned_more_is_another_player(tmp_path: Path) -> None:
     from dicent.evaluate.network_file import Description, save_network
 
     file = tmp_path / "net.safetensors"
@@ -183,7 +183,7 @@ def test_gauntlet_plays_against_one_player(tmp_path: Path) -> None:
     ("players", "games", "says"),
     [(["random"], 4, "at least 2"), (["random", "random"], 4, "given twice"), (PLAYERS, 3, "even number")],
 )
-def test_nonsense_is_refused(tmp_path: Path, players: list[str], games: int, says: str) -> None:
+def test_invalid_arguments_are_refused(tmp_path: Path, players: list[str], games: int, says: str) -> None:
     with pytest.raises(DicentError, match=says):
         play_tournament(tmp_path / "t", players, "ewn", games)
     assert not (tmp_path / "t").exists()

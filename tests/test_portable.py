@@ -1,4 +1,4 @@
-"""Dicent on a system without Linux's calls: they are hidden from the processes that these tests start."""
+"""Dicent on systems without Linux-only calls, which are hidden from the processes of these tests."""
 
 import os
 import signal
@@ -11,7 +11,7 @@ import pytest
 import dicent
 from dicent import files, machine
 
-# Python imports this module at its start. What it hides is missing on Windows, or on macOS and Windows.
+# Python imports this module at startup. It hides calls that are missing on Windows or macOS.
 HIDER = """
 import importlib.abc, os, signal, sys
 
@@ -98,7 +98,7 @@ def test_a_game_binds_and_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(code) == f"{expected}\n"
 
 
-def test_cores_are_counted() -> None:
+def test_cores_are_counted_without_affinity() -> None:
     assert int(run("from dicent import machine; print(machine.cores())")) == os.cpu_count()
 
 
@@ -124,7 +124,7 @@ def test_a_run_trains_and_resumes_after_a_kill(tmp_path: Path) -> None:
         process.kill()
     assert sorted((folder / "checkpoints").iterdir())
     phases = [int(line) for line in run(TRAIN, folder, 0).splitlines()[:-1]]
-    assert phases[-1] > phases[0] >= 2  # it does not begin again
+    assert phases[-1] > phases[0] >= 2  # the run resumes and does not restart
 
 
 def test_tablebase_files_are_allocated(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Searches by simulation: Uct with random games, Puct with a policy."""
+"""Searches by simulation: Uct with rollouts, Puct with a policy."""
 
 import math
 import random
@@ -68,10 +68,10 @@ def best(search: Search, state: State, simulations: int) -> str:
         (EWN, "5/ab3/5/3B1/3A1 1 2", "d2e1"),  # MAX enters the corner
         (EWN, "5/1a3/1b3/3B1/3A1 2 1", "b4a5"),  # MIN does
         (EWN, "5/1A3/1b3/5/5 1 4", "b4b3"),  # the last piece is captured
-        (TIC_TAC_TOE, "XX./OO./... 1", "c3"),  # a win before a block
+        (TIC_TAC_TOE, "XX./OO./... 1", "c3"),  # a win is better than a block
         (TIC_TAC_TOE, "XX./OO./X.. 2", "c2"),
-        (TIC_TAC_TOE, "XX./.O./... 2", "c3"),  # a block, as all else loses
-        (TIC_TAC_TOE, "X../.O./..X 2", None),  # an edge: a corner loses to a fork
+        (TIC_TAC_TOE, "XX./.O./... 2", "c3"),  # a block; every other move loses
+        (TIC_TAC_TOE, "X../.O./..X 2", None),  # an edge; a corner loses to a fork
     ],
 )
 def test_uct_finds_tactical_moves(game: Game, text: str, move: str | None) -> None:
@@ -87,7 +87,7 @@ def test_uct_counts_simulations_and_values_are_their_means(simulations: int, rol
     assert analysis.evaluations == sum(move.visits for move in analysis.moves) == simulations
     assert analysis.value == pytest.approx(mean_of_moves(analysis))
     total = analysis.value * simulations * rollouts
-    assert total == pytest.approx(round(total))  # a sum of results
+    assert total == pytest.approx(round(total))  # the sum of results is an integer
     for move in analysis.moves:
         assert move.by_outcome == () or sum(info.p for info in move.by_outcome) == pytest.approx(1)
 
@@ -137,7 +137,7 @@ def test_uct_converges_to_the_exact_value(text: str) -> None:
 
 
 def result_of_match(players: dict[int, Search], seed: int, limit: Limit) -> int:
-    """A game whose start and dice depend on the seed alone."""
+    """Play a game whose start and dice depend only on the seed; return its result."""
     dice = random.Random(seed)
     state = EWN.initial_state(seed)
     while state.result is None:
@@ -161,7 +161,7 @@ def test_uct_beats_random_play() -> None:
 
 
 class Fixed(torch.nn.Module):
-    """The same value and logits for every state."""
+    """An evaluator with the same value and logits for every state."""
 
     def __init__(self, value: float, logits: tuple[float, ...]) -> None:
         super().__init__()
@@ -173,7 +173,7 @@ class Fixed(torch.nn.Module):
 
 
 class Recorder(BytePolicy):
-    """Writes down what it is asked and what it says."""
+    """An evaluator that records its states and its answers."""
 
     def __init__(self) -> None:
         self.states: list[State] = []
@@ -254,7 +254,7 @@ def test_values_are_means_for_max(state: State) -> None:
 
 @pytest.mark.usefixtures("uncompiled")
 def test_finished_states_count_with_their_results() -> None:
-    state = TIC_TAC_TOE.parse("XO./XO./... 1")  # O threatens, and X wins at once
+    state = TIC_TAC_TOE.parse("XO./XO./... 1")  # O threatens, and X wins in one move
     search = fixed(-0.5, logits=(0.0,) * 9)
     analysis = search.analyse(state, Limit(evaluations=200))
     win = next(move for move in analysis.moves if move.text == "a1")
@@ -277,7 +277,7 @@ def test_noise_depends_on_the_seed() -> None:
 
 @pytest.mark.usefixtures("uncompiled")
 def test_full_noise_replaces_the_priors() -> None:
-    """Drawn from a Dirichlet distribution, every action is the favourite of some seeds."""
+    """Noise from a Dirichlet distribution makes every action the most visited one for some seeds."""
     favourites = {
         max(counted, key=counted.__getitem__)
         for counted in (visits(fixed(noise=1, seed=seed), COLUMNS, 20) for seed in range(60))
@@ -292,7 +292,7 @@ def stream(seed: int) -> np.ndarray:
 
 
 def distance(ours: np.ndarray, theirs: np.ndarray) -> float:
-    """Kolmogorov and Smirnov's: the largest difference between the shares below any number."""
+    """Return the Kolmogorov-Smirnov distance between a sample and a distribution."""
     at = np.concatenate([ours, theirs])
     below = [np.searchsorted(np.sort(some), at, side="right") / len(some) for some in (ours, theirs)]
     return float(np.abs(below[0] - below[1]).max())
@@ -303,12 +303,10 @@ def test_gamma_variates_have_their_distribution(alpha: float) -> None:
     rng, n = stream(1), 20_000
     ours = np.array([gamma(rng, alpha) for _ in range(n)])
     assert ours.mean() == pytest.approx(alpha, abs=4 * math.sqrt(alpha / n))
-    fourth = alpha**2 * (
-        2 + 6 / alpha
-    )  # variance of (x - alpha)**2: the fourth moment less the second squared
+    fourth = alpha**2 * (2 + 6 / alpha)  # variance of (x - alpha)**2: fourth moment minus squared second
     assert ours.var() == pytest.approx(alpha, abs=4 * math.sqrt(fourth / n))
     theirs = np.random.default_rng(1).gamma(alpha, size=10 * n)
-    assert distance(ours, theirs) < 1.95 * math.sqrt(1.1 / n)  # once in 1,000 times more
+    assert distance(ours, theirs) < 1.95 * math.sqrt(1.1 / n)  # exceeded once in 1,000 times
 
 
 def test_normal_variates_have_their_distribution() -> None:
@@ -351,7 +349,7 @@ def test_noise_sums_to_one_for_every_alpha(alpha: float) -> None:
 
 @pytest.mark.parametrize("alpha", [0.01, 0.3, 3.0])
 def test_noise_has_a_dirichlet_distribution(alpha: float) -> None:
-    """Also where alpha is so small that in most cases one action has nearly all."""
+    """Small values of alpha are included, which usually give nearly all the noise to one action."""
     ours = noise_of(alpha, 1000)[:, 0]
     largest = (ours / ours.sum(axis=1, keepdims=True)).max(axis=1)
     theirs = np.random.default_rng(1).dirichlet([alpha] * 7, 10_000).max(axis=1)
@@ -377,13 +375,13 @@ def test_at_low_temperature_the_most_visited_action_is_played(temperature: float
 def test_actions_are_sampled_by_their_visits(temperature: float, monkeypatch: pytest.MonkeyPatch) -> None:
     limit, games = Limit(evaluations=31), 1000
     analysis = fixed().analyse(COLUMNS, limit)
-    monkeypatch.setattr(Puct, "analyse", lambda *_, **__: analysis)  # it is the same for all seeds
+    monkeypatch.setattr(Puct, "analyse", lambda *_, **__: analysis)  # the tree is the same for all seeds
     played = Counter(fixed(temperature=temperature, seed=seed).play(COLUMNS, limit) for seed in range(games))
     weights = np.array([move.visits for move in analysis.moves]) ** (1 / temperature)
     expected = games * weights / weights.sum()
     observed = np.array([played[move.action] for move in analysis.moves])
     assert expected.min() > 3
-    assert ((observed - expected) ** 2 / expected).sum() < 27.9  # once in 10,000 times more
+    assert ((observed - expected) ** 2 / expected).sum() < 27.9  # exceeded once in 10,000 times
 
 
 @pytest.mark.usefixtures("uncompiled")
@@ -418,7 +416,7 @@ def test_puct_refuses_invalid_arguments(arguments: dict[str, float]) -> None:
 
 
 def from_a_small_tree(search: TreeSearch, simulations: int) -> Group:
-    """A search that has to ask for more memory again and again."""
+    """Return a search whose tree must grow many times."""
     group = Group(search, CONNECT_FOUR, nodes=16)
     group.begin(0, COLUMNS, Limit(evaluations=simulations))
     group.run()
@@ -430,7 +428,7 @@ def from_a_small_tree(search: TreeSearch, simulations: int) -> Group:
 @pytest.mark.usefixtures("uncompiled")
 @pytest.mark.parametrize("search", [Uct(), Puct(BytePolicy())])
 def test_nodes_are_added_at_their_first_visit(search: TreeSearch) -> None:
-    """The second visit of a state continues to its children, whatever the size of the tree was."""
+    """The second visit of a state continues to its children, at any initial size of the tree."""
     tree = from_a_small_tree(search, 300).tree
     edges = np.flatnonzero(tree.visits[0, : tree.edges[0]] >= 2)
     children = tree.child[0, edges]

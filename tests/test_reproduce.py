@@ -1,4 +1,4 @@
-"""The reproduction of the paper finishes whatever stops it, and repeats nothing."""
+"""The reproduction of the paper resumes after any stop, and repeats nothing."""
 
 import json
 import runpy
@@ -40,7 +40,7 @@ TINY = Scale(
     descent={**QUICK, "waves": False, "overlap": True, "batch": 64},
     alphazero=QUICK,
 )
-# On a slow machine every process writes checkpoints before its end. This scale does so on any machine.
+# On a slow machine every process writes checkpoints before its end; this scale does so everywhere.
 OFTEN = {"checkpoint_seconds": 0.1, "keep_checkpoints": 1}
 SLOW = TINY.replace(descent={**TINY.descent, **OFTEN}, alphazero={**QUICK, **OFTEN})
 KILLED = """
@@ -66,7 +66,7 @@ def quick_preflight() -> Any:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ReproductionResult]:
-    """A reproduction without interruption."""
+    """Return an uninterrupted reproduction."""
     folder = tmp_path_factory.mktemp("whole")
     return folder, reproduce(folder, TINY)
 
@@ -76,7 +76,7 @@ def all_games(folder: Path) -> list[str]:
 
 
 def facts(result: ReproductionResult) -> dict[str, Any]:
-    """Everything but timings, rounded: network values depend on the batch in the last digits."""
+    """Return the results without timings, rounded: network values depend on the batch."""
     told = result.to_dict()
     for row in told["learned"]:
         del row["seconds"]
@@ -112,7 +112,7 @@ def test_every_table_is_in_both_reports(whole: tuple[Path, ReproductionResult]) 
             "55.6",
         ):
             assert f"{number} %" in report
-        assert report.count("undecided at this scale") == 7  # one network to an arm decides nothing
+        assert report.count("undecided at this scale") == 7  # one network per arm gives no interval
         assert "game = &quot;ewn-paper&quot;" in report or 'game = "ewn-paper"' in report
         assert all(f"{run.name}" in report for run in result.runs)
     assert page.startswith("<!doctype html>")
@@ -133,7 +133,7 @@ def test_finished_reproduction_is_not_changed(
     whole: tuple[Path, ReproductionResult], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, result = whole
-    monkeypatch.setattr(module, "train", None)  # to call it would be an error
+    monkeypatch.setattr(module, "train", None)  # calling it would be an error
     before = all_games(folder)
     assert facts(reproduce(folder, TINY)) == facts(result)
     assert all_games(folder) == before
@@ -177,12 +177,12 @@ def test_process_without_a_finished_game_is_no_error(tmp_path: Path) -> None:
     assert result.finished
 
 
-# In pieces, on machines that forget
+# In pieces, on machines that keep no files
 
 
 @pytest.fixture(scope="module")
 def piece() -> SimpleNamespace:
-    """The script `benchmarks/reproduce_piece.py`."""
+    """Return the script `benchmarks/reproduce_piece.py` as a module."""
     path = Path(__file__).parent.parent / "benchmarks" / "reproduce_piece.py"
     return SimpleNamespace(**runpy.run_path(str(path)))
 
@@ -217,7 +217,7 @@ def test_packed_reproduction_resumes_on_another_machine(
     assert not list(tmp_path.glob("last/**/replay_buffer.safetensors"))
     assert facts(reproduce(tmp_path / "last", SLOW)) == facts(whole[1])
     assert all_games(tmp_path / "last") == all_games(whole[0])
-    assert len(networks_in(parts)) == 7  # each once
+    assert len(networks_in(parts)) == 7  # each file once
     assert networks_in(piece.pack(tmp_path / "last", tmp_path / "none.tar")) == []
     assert len(networks_in(piece.pack(tmp_path / "last", tmp_path / "all.tar", everything=True))) == 7
 
@@ -232,10 +232,10 @@ def test_interrupted_process_resumes_without_its_replay_buffer(
         module._Reproduction(here, TINY, 0, lambda: next(left), lambda step: None, print).do()
     piece.unpack(piece.pack(here, tmp_path / "part.tar"), there)
     said: list[str] = []
-    teller = piece.Teller(there)
+    reporter = piece.Reporter(there)
 
     def watch(step: Step) -> None:
-        teller.watch(step)
+        reporter.watch(step)
         if step.done == 1 and step.text != "determinized-gain-1":
             raise KeyboardInterrupt
 
@@ -243,7 +243,7 @@ def test_interrupted_process_resumes_without_its_replay_buffer(
         reproduce(there, TINY, watch=watch, warn=said.append)
     assert any("replay_buffer.safetensors is missing" in text for text in said)
     (file,) = there.glob("runs/determinized-gain-1/checkpoints/*/*.safetensors")
-    assert file.name == "network.safetensors"  # what it has learned, and in half precision
+    assert file.name == "network.safetensors"  # the learned weights in half precision
     assert {tensor.dtype for tensor in safetensors.numpy.load_file(file).values()} == {np.dtype(np.float16)}
     dicent.load_network(there / "runs" / "determinized-gain-1")
 
@@ -301,7 +301,7 @@ def test_scale_for_a_gpu_needs_a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(DicentError, match=r"it is gone: the scale .* needs a GPU; choose another scale"):
         reproduce(tmp_path, scale)
     assert not (tmp_path / "runs").exists()
-    assert not (tmp_path / "reproduction.json").exists()  # so that another scale may follow
+    assert not (tmp_path / "reproduction.json").exists()  # the folder stays free for another scale
     module._settle(tmp_path, TINY, 0)
 
 
@@ -379,9 +379,4 @@ def test_scale_gpu_has_20_000_games_for_each_search() -> None:
     met = Counter(frozenset(pair) for pair in combinations(ours, 2))
     for search in set(ours):
         others = [count for pair, count in met.items() if search in pair and len(pair) == 2]
-        assert scale.games * sum(others) >= 20_000  # not even counting those against itself
-
-
-def test_the_names_are_public() -> None:
-    assert reproduce is reproduce
-    assert isinstance(SCALES["smoke"], Scale)
+        assert scale.games * sum(others) >= 20_000  # without games against itself

@@ -1,4 +1,4 @@
-"""The report of a reproduction says no more than its intervals allow."""
+"""The report of a reproduction: its claims follow from its intervals."""
 
 import dataclasses
 import importlib.metadata
@@ -37,7 +37,7 @@ def test_welchs_interval_by_hand() -> None:
 
 
 def simulated(rng: np.random.Generator, n: int, strengths: dict[Arm, float], games: float) -> RoundRobin:
-    """A round robin between networks that differ, in some arms more than in others."""
+    """Simulate a round robin between networks that differ, in some arms more than in others."""
     arms = tuple(arm for arm in ARMS for _ in range(n))
     spread = {arm: 0.02 + 0.01 * i for i, arm in enumerate(ARMS)}
     strength = np.array([rng.normal(strengths.get(arm, 0.0), spread[arm]) for arm in arms])
@@ -61,7 +61,7 @@ def test_intervals_over_networks_cover_the_truth(n: int) -> None:
         difference += low <= 1.5 * (truth - 0.5) <= high
     assert 0.92 < covered / rounds < 0.99
     assert 0.92 < difference / rounds < 0.99
-    assert by_games / rounds < 0.5  # games alone do not know how networks differ
+    assert by_games / rounds < 0.5  # intervals over games alone ignore how networks differ
 
 
 def test_shares_of_a_round_robin_are_means_over_networks() -> None:
@@ -112,11 +112,11 @@ def test_verdicts_follow_the_interval(interval: tuple[float, float], threshold: 
     assert Claim("It helps", "55 %", share, threshold).verdict == verdict
 
 
-# The report of more networks than a test can train
+# A report of more networks than a test can train
 
 
 def invented(scale: Scale) -> ReproductionResult:
-    """A result in which depth is worth 10 points in every game, and AlphaZero loses 60 to 40."""
+    """Return results in which depth gains 10 points in every game, and AlphaZero loses 60 to 40."""
     runs = tuple(scale.runs(0))
     ours = [run for run in runs if run.arm != ALPHAZERO]
     rng = np.random.default_rng(1)
@@ -193,7 +193,7 @@ def test_each_network_has_a_score() -> None:
     one = networks["descent-depth-2"]
     row = scores.adjusted[list(networks).index("descent-depth-2")]
     assert one.value == pytest.approx((row.sum() - 0.5) / 23)
-    half = 0.02 / np.sqrt(23)  # each of the 23 games is known to 0.02
+    half = 0.02 / np.sqrt(23)  # each of the 23 scores has an error of 0.02
     assert one.interval == one.games_interval == pytest.approx((one.value - half, one.value + half))
     assert f"| descent-depth-2 | {100 * one.plain:.1f} % |" in as_markdown(sections(result))
 

@@ -1,4 +1,4 @@
-"""Reviews: exact where the truth is known, and a page that needs nothing but itself."""
+"""Reviews: exact values where available, and a self-contained page."""
 
 import json
 import random
@@ -15,7 +15,7 @@ from dicent.play.record import Record, append_records, make_record
 from dicent.review import Review, Reviewer, review_game, review_page, reviewer_for
 
 EWN = dicent.make("ewn")
-# MAX could step into the far corner and moves beside it; whatever MIN rolls, its only piece reaches its own.
+# MAX could enter the far corner but moves beside it; with any roll MIN's only piece then wins.
 BLUNDER = Record("ewn", ("Ann", "Bob <b>"), "5/1a3/5/3A1/5 1 -", ("3", "d2e2", "6", "b4a5"), -1)
 
 
@@ -42,7 +42,7 @@ def test_a_known_blunder_is_found(reviewer: Reviewer) -> None:
     assert (moment.player, moment.step, moment.best, moment.proved) == ("MAX", "d2e2", "d2e1", True)
     assert (moment.loss, moment.win, moment.best_win) == (1, 0, 1)
     assert moment.before == "5/1a3/5/3A1/5 1 3"
-    assert review.luck == pytest.approx({"MAX": 0, "MIN": 0})  # every roll would have done
+    assert review.luck == pytest.approx({"MAX": 0, "MIN": 0})  # MIN wins with every roll
     assert review.loss == {"MAX": 1, "MIN": 0}
     assert (review.start_win, review.final, review.adjusted) == pytest.approx((1, 0, 0))
     assert all(moment.proved for moment in review.moments)
@@ -54,7 +54,7 @@ def test_luck_and_losses_explain_the_result(reviewer: Reviewer, seed: int) -> No
     review = review_game(random_game("F4/1A3/5/3b1/5 1 -", seed), reviewer)
     net = review.luck["MAX"] - review.luck["MIN"] - review.loss["MAX"] + review.loss["MIN"]
     assert review.start_win == pytest.approx(5 / 6)
-    assert review.start_win + net == pytest.approx(review.final, abs=1e-6)  # values have three bytes
+    assert review.start_win + net == pytest.approx(review.final, abs=1e-6)  # values are stored in three bytes
     wins = [review.start_win, *(moment.win for moment in review.moments)]
     for before, after, moment in zip(wins, wins[1:], review.moments, strict=False):
         cost = moment.loss if moment.player == "MAX" else -(moment.loss or 0)
@@ -105,7 +105,7 @@ def test_games_without_chance_and_without_board() -> None:
     assert review.moments[-1].win == 0
     nim = Record("dice-nim", ("", ""), "3 1 -", ("3", "1", "1", "1", "1", "1"), 1)
     page = review_page(review_game(nim))
-    assert "3 1 3" in page  # where there is no board, the position's text
+    assert "3 1 3" in page  # a game without a board shows the position's text
 
 
 def test_game_without_steps_is_refused(reviewer: Reviewer) -> None:

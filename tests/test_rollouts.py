@@ -100,7 +100,7 @@ def test_other_seeds_play_other_games() -> None:
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_compiled_games_are_the_uncompiled_ones(name: str) -> None:
+def test_compiled_and_uncompiled_games_are_equal(name: str) -> None:
     game = dicent.make(name)
     compiled = dicent.rollouts(game, 300, seed=11, compiled=True)
     assert same(compiled, dicent.rollouts(game, 300, seed=11, compiled=False))
@@ -108,7 +108,7 @@ def test_compiled_games_are_the_uncompiled_ones(name: str) -> None:
 
 
 def test_statistics_of_random_play() -> None:
-    """An independent program's 20 million games: 53.1672 %, 21.582 plies, 3.111 moves a decision."""
+    """An independent program played 20 million games: 53.1672 %, 21.582 plies, 3.111 moves a decision."""
     games = 400_000
     played = dicent.rollouts(dicent.make("ewn"), games, seed=2024)
     assert set(np.unique(played.results)) == {-1, 1}
@@ -152,7 +152,7 @@ def test_games_from_a_finished_state_are_over() -> None:
     assert played.mean_legal == 0
 
 
-def test_no_games() -> None:
+def test_zero_games_give_empty_results() -> None:
     played = dicent.rollouts(dicent.make("ewn"), 0)
     assert (played.games, played.unfinished) == (0, 0)
     assert math.isnan(played.score)
@@ -164,7 +164,7 @@ def test_summaries_of_no_games_give_no_warning() -> None:
     assert not played.mean_legal > 0
 
 
-def test_fewer_than_no_games_are_refused() -> None:
+def test_negative_number_of_games_is_refused() -> None:
     with pytest.raises(dicent.DicentError, match=r"games must be 0 or more \(got -1\)"):
         dicent.rollouts(dicent.make("ewn"), -1)
 
@@ -176,7 +176,7 @@ def test_progress_adds_up(games: int) -> None:
     assert sum(told) == games
 
 
-def test_a_game_that_never_ends_is_unfinished(tmp_path: Path) -> None:
+def test_endless_game_is_unfinished(tmp_path: Path) -> None:
     played = dicent.rollouts(load(FOREVER, tmp_path), 3, compiled=False)
     assert played.unfinished == played.games == 3
     assert (played.results == dicent.ONGOING).all()

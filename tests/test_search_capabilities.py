@@ -1,4 +1,4 @@
-"""What searches say about themselves, the registry that makes them, and Star1 and Star2 as a player."""
+"""Capabilities of searches, the registry that creates them, and Star1 and Star2 as a player."""
 
 import json
 import re
@@ -188,7 +188,7 @@ def ask(query: dict[str, object]) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("text", [PRUNED, PRUNED + "=yes", "expectiminimax:prune,rollout=10,depth=3"])
-def test_a_player_that_prunes(text: str) -> None:
+def test_pruning_player_is_created_from_its_text(text: str) -> None:
     player = parse_player(text)
     assert isinstance(player.search, Expectiminimax)
     assert player.search.prune

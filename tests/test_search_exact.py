@@ -1,4 +1,4 @@
-"""Searches against exact values: from another program, from brute force, and from theory."""
+"""Searches compared with exact values from another program, from brute force and from theory."""
 
 import json
 import random
@@ -38,7 +38,7 @@ def make(name: str) -> dicent.Game:
 
 @cache
 def records(variant: str) -> tuple[Record, ...]:
-    """The recorded positions of a variant, those with few pieces and near the end first."""
+    """Return the recorded positions of a variant, those with few pieces and near the end first."""
     lines = [json.loads(line) for line in RECORDS.read_text(encoding="utf-8").splitlines()]
     return tuple(
         sorted(
@@ -53,7 +53,7 @@ def pieces(record: Record) -> int:
 
 
 def steps_left(record: Record) -> int:
-    """How many steps all pieces have together: the fewer, the smaller the tree."""
+    """Return the steps that all pieces have left, a measure of the size of the tree."""
     red = sum(8 - row - column for row, column in record["red"].values())
     return red + sum(row + column for row, column in record["blue"].values())
 
@@ -72,7 +72,7 @@ def position(record: Record, die: str = "-") -> dicent.State:
 
 
 def recorded_moves(record: Record, die: str) -> dict[str, float]:
-    """The value for MAX of each move after a roll, moves as the game writes them."""
+    """Return the value for MAX of each move after a roll, by the game's move texts."""
     moves = {}
     for text, win in record["after_roll"][die]["moves"].items():
         number, to = text.split(">r")
@@ -141,7 +141,7 @@ def test_best_moves_after_each_roll_are_exact(search: str) -> None:
             assert analysis.value == close(2 * after["v"] - 1)
             assert {move.text for move in analysis.moves} == set(expected)
             assert expected[analysis.moves[0].text] == close(analysis.value)
-            for move in analysis.moves:  # after a sure win has been found the others do not matter
+            for move in analysis.moves:  # once a sure win is found, the other moves are not searched
                 assert move.proved or analysis.value == close(1)
                 assert not move.proved or move.value == close(expected[move.text])
 
@@ -165,7 +165,7 @@ def test_swapping_colours_negates_values(search: str) -> None:
 
 
 def random_endgame(seed: int) -> dicent.State:
-    """Two pieces against two, near enough to the end for brute force."""
+    """Return a position of two pieces against two, near enough to the end for brute force."""
     chooser = random.Random(seed)
     while True:
         cells = chooser.sample(range(25), 4)
@@ -292,11 +292,11 @@ def test_small_games_agree_with_brute_force(name: str, search: str) -> None:
         check_proved(SEARCHES[search](seed).analyse(state, Limit(nodes=30)), exact)
 
 
-# Dice Nim also for the searches that prove nothing
+# Dice Nim, also for searches that do not prove
 
 
 class Oracle(PolicyEvaluator):
-    """Knows the exact values, and likes all actions alike."""
+    """An evaluator with exact values and a uniform policy."""
 
     def __init__(self) -> None:
         self.exact = Exact()
@@ -355,7 +355,7 @@ def test_an_unfinished_depth_is_discarded(text: str, deepest: int) -> None:
     for depth in range(1, deepest):
         finished = search.analyse(state, Limit(depth=depth))
         needed = search.analyse(state, Limit(depth=depth + 1)).evaluations
-        stopped = search.analyse(state, Limit(evaluations=needed - 6))  # an expansion asks for six at most
+        stopped = search.analyse(state, Limit(evaluations=needed - 6))  # an expansion evaluates at most six
         assert finished.evaluations <= stopped.evaluations < needed + 6
         assert (stopped.depth, stopped.value) == (depth, finished.value)
         values = [[(move.action, move.value) for move in a.moves] for a in (stopped, finished)]

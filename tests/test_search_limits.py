@@ -1,4 +1,4 @@
-"""The contract of every search: limits, roots of all kinds, streams, interrupts, continuing."""
+"""The contract of every search: limits, kinds of roots, streams, interrupts, tree reuse."""
 
 import _thread
 import math
@@ -22,7 +22,7 @@ from .exact import ALL, ASKING, TREES, Asked, check_order, check_usable, without
 pytestmark = pytest.mark.usefixtures("uncompiled")
 
 START = "ABC2/DE3/F3f/3de/2abc 1 2"
-EXPANSION = 12  # nodes that one expansion adds at the most, with a determinization two for each action
+EXPANSION = 12  # most nodes that one expansion adds; a determinization adds two for each action
 STATES = {  # far from the end, and near it
     "ewn": [START, "ABC2/DE3/F3f/3de/2abc 2 -", "5/1B3/C1b2/2e2/5 1 -", "5/3D1/1AF2/e4/5 1 4"],
     "dice-nim": ["15 1 -", "15 2 5", "1 2 6", "2 1 -"],
@@ -139,11 +139,11 @@ def test_invalid_limits_are_refused(wrong: dict[str, Any], message: str) -> None
         Limit(**wrong)
 
 
-# Roots of all kinds
+# Kinds of roots
 
 
 @every_search
-def test_terminal_roots(name: str) -> None:
+def test_terminal_root_is_analysed_without_moves(name: str) -> None:
     ends = [("ewn", "5/5/5/5/a3A 2 -", 1), ("dice-nim", "0 1 -", -1), ("tic-tac-toe", "XOX/XOO/OXX 2", 0)]
     for game, text, result in ends:
         state = dicent.make(game).parse(text)
@@ -160,7 +160,7 @@ def test_terminal_roots(name: str) -> None:
 
 
 @every_search
-def test_chance_roots(name: str) -> None:
+def test_chance_root_is_analysed_by_outcome(name: str) -> None:
     for state in states("ewn", "dice-nim"):
         if state.is_chance:
             analysis = ALL[name]().analyse(state, Limit(nodes=100))
@@ -223,7 +223,7 @@ def test_win_probability_at_chance_is_for_the_next_player(tmp_path: Path) -> Non
     either = "c chance 0 x:0.5 y:0.5\nx max 0.5 xx=1 xy=0\ny min 0.5 yx=1 yy=0\n"
     game, evaluator = written_out(tmp_path, either)
     analysis = Descent(evaluator).analyse(game.initial_state(), Limit(nodes=50))
-    assert (analysis.value, analysis.win) == (0.5, 0.75)  # either may move next, so for MAX
+    assert (analysis.value, analysis.win) == (0.5, 0.75)  # either player may move next, so it is for MAX
 
 
 # Full stores
@@ -273,7 +273,7 @@ def test_growing_leaves_values_unchanged() -> None:
         assert analysis.value == pytest.approx(0.5)
 
 
-# Being stopped and being watched
+# Interrupts and streams
 
 asking = pytest.mark.parametrize("name", list(ASKING))
 
@@ -336,7 +336,7 @@ def test_a_stream_can_be_abandoned(name: str) -> None:
     assert search.play(state, Limit(nodes=10)) in state.legal_actions
 
 
-# Going on
+# Tree reuse
 
 
 @pytest.mark.parametrize("name", ["descent", "plain descent", "unbounded", "asking descent"])
@@ -372,18 +372,18 @@ def test_continuing_saves_evaluations(name: str) -> None:
 
 
 @every_tree
-def test_continuing_at_an_unrelated_state_starts_afresh(name: str) -> None:
+def test_continuing_at_an_unrelated_state_restarts(name: str) -> None:
     search = TREES[name]()
     first = search.analyse(dicent.make("ewn").parse(START), Limit(nodes=100))
     for state in list(states("ewn"))[1:]:
         fresh = TREES[name]().analyse(state, Limit(nodes=50))
         assert without_time(search.analyse(state, Limit(nodes=50), after=first)) == without_time(fresh)
-    other = TREES[name]().analyse(first.state, Limit(nodes=100), after=first)  # another's tree is not used
+    other = TREES[name]().analyse(first.state, Limit(nodes=100), after=first)  # ignores another's tree
     assert without_time(other) == without_time(first)
 
 
 @pytest.mark.parametrize(("game", "text"), [("ewn:rules=paper", START), ("dice-nim", "15 1 -")])
-def test_continuing_in_another_game_starts_afresh(game: str, text: str) -> None:
+def test_continuing_in_another_game_restarts(game: str, text: str) -> None:
     search, state = Descent(dicent.RandomEvaluator(1)), dicent.make(game).parse(text)
     fresh = search.analyse(state, Limit(nodes=200))
     first = search.analyse(dicent.make("ewn").parse(START), Limit(nodes=200))

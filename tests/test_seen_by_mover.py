@@ -1,4 +1,4 @@
-"""Games that show networks their states as the mover sees them, and networks for these."""
+"""Games that encode states from the mover's side, and networks for them."""
 
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("uncompiled")
 
 
 def shown(text: str) -> dict[int, list[tuple[int, int]] | str]:
-    """The planes with anything on them: the cells, or `all`."""
+    """Return the nonzero planes: their cells, or `all`."""
     planes = dicent.make("ewn:pieces=3,size=4,setup=alternate").parse(text).encode()
     cells = {k: [tuple(c) for c in np.argwhere(plane).tolist()] for k, plane in enumerate(planes)}
     return {k: "all" if len(c) == 16 else c for k, c in cells.items() if c}
@@ -34,7 +34,7 @@ def test_ewn_is_encoded_from_the_movers_side() -> None:
     moves = {11: first, 12: first + third, 13: third, 14: other, 15: other, 16: other}
     assert shown("3A/4/C3/1c2 1 -") == {**pieces, **moves, 17: "all"}
     assert shown("3A/4/C3/1c2 1 2") == {**pieces, **moves, 7: "all", 9: first + third, 17: "all"}
-    mine, first, third = [(0, 2)], [(3, 0)], [(1, 3)]  # the board turned by half
+    mine, first, third = [(0, 2)], [(3, 0)], [(1, 3)]  # the board is rotated by 180 degrees
     pieces = {2: mine, 3: first, 5: third}
     moves = {11: mine, 12: mine, 13: mine, 14: first, 15: third + first, 16: third}
     assert shown("3A/4/C3/1c2 2 1") == {**pieces, **moves, 6: "all", 9: mine}
@@ -45,7 +45,7 @@ def test_ewn_is_encoded_from_the_movers_side() -> None:
     "options", ["", ":setup=alternate", ":rules=paper", ":size=4,pieces=3", ":hole=true"]
 )
 def test_both_sides_have_the_same_planes(options: str) -> None:
-    """A state and its image with colours swapped differ in the last plane, and in nothing else."""
+    """A state and its image with swapped colours differ only in the last plane."""
     game = dicent.make(f"ewn{options}")
     for number in range(5):
         state, rng = game.initial_state(number), np.random.default_rng(number)
@@ -99,7 +99,7 @@ def test_last_plane_must_name_the_mover(edited: Edit, wrong: str) -> None:
 
 
 def test_states_that_look_alike_must_be_equivalent(edited: Edit) -> None:
-    """A network that is not told who moves would think the opposite of the same position."""
+    """A network that cannot see the mover would give equal planes opposite values."""
     game = dicent.load(edited("ewn", ("s[MOVER] == MIN\n", "False\n")), size=3, pieces=1)
     with pytest.raises(ContractError, match="look the same to a network from the movers' sides, but"):
         dicent.check_game(game, positions=300)

@@ -1,4 +1,4 @@
-"""How likely each action is while learning: by rank, by chance, by value, by visits; many moves at once."""
+"""Selection laws: action probabilities in self-play, by rank, value or visits, for many moves at once."""
 
 from collections.abc import Callable
 
@@ -35,7 +35,7 @@ def is_distribution(probabilities: np.ndarray) -> bool:
 
 
 def one(law: Law, n: int, share: float) -> np.ndarray:
-    """The probabilities of a single move."""
+    """Return the probabilities of a single move."""
     found = law(n, share)
     assert found.shape == (1, n)
     return found[0]
@@ -50,7 +50,7 @@ def soft(given: list[float], temperature: float) -> np.ndarray:
 # The laws
 
 
-def test_six_actions_half_exploited() -> None:
+def test_ordinal_law_of_six_actions_at_half_exploitation() -> None:
     expected = [0.583, 0.250, 0.104, 0.042, 0.016, 0.005]
     assert one(ordinal_law, 6, 0.5) == pytest.approx(expected, abs=5e-4)
 
@@ -114,7 +114,7 @@ def test_softmax_by_hand() -> None:
 
 def test_softmax_limits() -> None:
     assert soft([0.1, 0.3, 0.2], 1e-12).tolist() == [0, 1, 0]
-    assert soft([0.5, 0.5, -1], 1e-300).tolist() == [0.5, 0.5, 0]  # equals share
+    assert soft([0.5, 0.5, -1], 1e-300).tolist() == [0.5, 0.5, 0]  # equal values share the probability
     assert soft([0.1, 0.3, 0.2], 1e12) == pytest.approx([1 / 3] * 3)
     assert soft([-1, 1], float("inf")).tolist() == [0.5, 0.5]
     assert softmax([[-1, 1, 7]], 2, float("inf")).tolist() == [[0.5, 0.5, 0]]
@@ -139,7 +139,7 @@ def test_rows_are_independent(law: Law, rows: list[tuple[int, float]]) -> None:
 def test_laws_give_probability_to_legal_actions_only(
     law: Selection, rows: list[tuple[int, float]], data: st.DataObject
 ) -> None:
-    """Beyond the counts stands what earlier moves have left, whatever that is."""
+    """Entries beyond the counts hold arbitrary values from earlier moves."""
     n = np.array([row[0] for row in rows])
     exploitation = np.array([row[1] for row in rows])
     seed = data.draw(st.integers(0, 1000))
@@ -154,7 +154,7 @@ def test_laws_give_probability_to_legal_actions_only(
     assert (found[beyond] == 0).all()
     for row, count in zip(found, n, strict=True):
         assert is_distribution(row)
-        assert (np.diff(row[:count]) <= 1e-12).all()  # the better, the likelier
+        assert (np.diff(row[:count]) <= 1e-12).all()  # better actions are more likely
 
 
 def test_exploitation_one_is_greedy_and_zero_uniform() -> None:
@@ -185,7 +185,7 @@ def test_only_visited_action_is_played_at_any_temperature(visits: list[int]) -> 
         assert found.tolist() == [[1.0, *[0.0] * (len(visits) - 1)]]
 
 
-# What makes no sense
+# Invalid arguments
 
 
 @pytest.mark.parametrize("law", [ordinal_law, epsilon_greedy])

@@ -1,4 +1,4 @@
-"""The solver: against another program, brute force, known results, and games it must refuse."""
+"""The solver compared with another program, brute force and known results; games it must refuse."""
 
 import random
 from pathlib import Path
@@ -17,7 +17,7 @@ from .test_search_exact import OPTIONS, close, make, position, recorded_moves, r
 
 
 @pytest.mark.parametrize("variant", list(OPTIONS.values()))
-def test_recorded_endgames_die_by_die_and_move_by_move(variant: str) -> None:
+def test_recorded_endgames_agree_for_each_roll_and_move(variant: str) -> None:
     solver = Solver(make(variant))
     for record in records(variant):
         solution = solver.solve(position(record))
@@ -36,7 +36,7 @@ def test_recorded_endgames_die_by_die_and_move_by_move(variant: str) -> None:
 
 @pytest.mark.parametrize("rules", ["official", "paper"])
 def test_a_small_game_by_placement(rules: str) -> None:
-    """With three numbers both rules for missing numbers say the same."""
+    """With three numbers both rules for missing numbers agree."""
     game = dicent.make(f"ewn:size=3,pieces=3,rules={rules}")
     record, solver = small_game("3x3"), Solver(game)
     for first, row in zip(record["placements"], record["p_first_wins"], strict=True):
@@ -58,20 +58,20 @@ def test_a_whole_game_is_the_mean_of_its_deals() -> None:
 
 @pytest.mark.parametrize("setup", ["sequential", "mirrored"])
 def test_pieces_that_are_placed_by_choice(setup: str) -> None:
-    """Decisions that follow decisions, then dice."""
+    """Several decisions in a row, then dice."""
     game = dicent.make(f"ewn:size=3,pieces=3,setup={setup}")
     record = small_game("3x3")
     values = np.array(record["p_first_wins"])
-    if setup == "sequential":  # the second player answers
+    if setup == "sequential":  # the second player places after the first
         best = values.min(axis=1).max()
-    else:  # the cells next to the corner change places in the mirror
+    else:  # the mirror image swaps the cells next to the corner
         mirror = [record["placements"].index(p[0] + p[2] + p[1]) for p in record["placements"]]
         best = max(values[i, j] for i, j in enumerate(mirror))
     assert dicent.solve(game).win == close(best)
 
 
-def test_dice_nim() -> None:
-    for stones in (1, 5, 15, 60):  # 120 plies: a line of play longer than the solver begins with
+def test_dice_nim_has_its_known_value() -> None:
+    for stones in (1, 5, 15, 60):  # 120 plies: longer than the solver's initial stack
         state = dicent.make(f"dice-nim:stones={stones}").initial_state()
         value = dicent.solve(state, compiled=False).value
         assert value == pytest.approx(Exact().value(state), abs=1e-12)
@@ -93,7 +93,7 @@ def test_games_without_chance_give_whole_numbers() -> None:
 
 
 def test_sure_wins_are_exactly_one() -> None:
-    """However the probabilities are rounded: six times a sixth is not one."""
+    """Rounding must not matter: six times a rounded sixth is not one."""
     assert dicent.solve(make("ewn").parse("5/1A3/5/2a2/5 2 -")).value == 1.0
 
 
@@ -126,7 +126,7 @@ def test_symmetric_positions_agree() -> None:
 
 
 @pytest.mark.parametrize("text", ["ewn F4/5/3a1/3A1/5 1 -", "ewn 5/5/1AB2/2a2/5 2 4", "dice-nim:stones=6"])
-def test_compiled_equals_uncompiled(text: str) -> None:
+def test_compiled_and_uncompiled_values_are_equal(text: str) -> None:
     name, _, written = text.partition(" ")
     game = make(name)
     state = game.parse(written) if written else game.initial_state()
@@ -142,7 +142,7 @@ def test_endless_play_that_a_player_can_force_is_refused(tmp_path: Path) -> None
 
 
 def test_cycle_that_chance_breaks_is_solved(tmp_path: Path) -> None:
-    """From b, MAX wins with 1/4 and MIN with 1/2 each time round: 1/3 and 2/3 in all."""
+    """In each cycle from b, MAX wins with 1/4 and MIN with 1/2: 1/3 and 2/3 in total."""
     game, _ = written_out(tmp_path, "a max 0 b\nb chance 0 win=1:0.25 loss=-1:0.5 c:0.25\nc min 0 b")
     solution = dicent.solve(game, compiled=False)
     assert solution.value == pytest.approx(-1 / 3, abs=1e-10)
@@ -158,12 +158,12 @@ def test_large_games_are_refused_with_a_count() -> None:
         Solver(make("ewn"), max_states=0)
 
 
-def test_another_games_states_are_refused() -> None:
+def test_states_of_another_game_are_refused() -> None:
     with pytest.raises(DicentError, match="for ewn, not for dice-nim"):
         Solver(make("ewn")).value_of(make("dice-nim").initial_state())
 
 
-def test_progress_and_an_interruption() -> None:
+def test_progress_is_reported_and_an_interrupt_ends_the_solver() -> None:
     game = dicent.make("ewn:size=3,pieces=3")
     state, solver, seen = start_states(game)[0], Solver(game), []
 
@@ -182,6 +182,6 @@ def test_progress_and_an_interruption() -> None:
     assert seen[-1].share == 1.0
 
 
-def test_a_finished_position() -> None:
+def test_finished_position_has_its_result() -> None:
     solution = dicent.solve(make("ewn").parse("5/5/2a2/5/4A 2 -"))
     assert (solution.value, solution.moves, solution.outcomes) == (1.0, (), ())

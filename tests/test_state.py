@@ -1,4 +1,4 @@
-"""The public face of games and states."""
+"""The public interface of games and states."""
 
 import copy
 import pickle
@@ -119,7 +119,7 @@ EXPORTED = [
 
 
 def random_states(name: str, seed: int) -> list[dicent.State]:
-    """All states of a random game."""
+    """Return all states of a random game."""
     chooser = random.Random(seed)
     states = [dicent.make(name).initial_state(seed)]
     while states[-1].result is None:
@@ -162,7 +162,7 @@ def test_either_a_player_or_chance_or_nobody_is_to_play(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_texts_lead_back(name: str) -> None:
+def test_texts_survive_a_round_trip(name: str) -> None:
     game = dicent.make(name)
     for state in random_states(name, 3):
         assert game.parse(f" \t{state} \n") == state
@@ -189,7 +189,7 @@ def test_copies_are_equal(name: str) -> None:
         assert again.legal_actions == state.legal_actions
 
 
-def test_equality() -> None:
+def test_states_are_equal_if_game_and_cells_are() -> None:
     game = dicent.make("ewn")
     text = "ABC2/DE3/F3f/3de/2abc 1 2"
     state = game.parse(text)
@@ -222,13 +222,13 @@ def test_a_state_keeps_its_own_copy_of_an_array() -> None:
     assert state == game.initial_state(1)
 
 
-def test_an_array_of_another_shape_is_no_state() -> None:
+def test_array_of_another_shape_is_refused() -> None:
     for cells in ([1, 2], [[0] * 15], 3):
         with pytest.raises(PositionError, match="a state of ewn is 15 whole numbers"):
             dicent.make("ewn").state(cells)
 
 
-def test_an_array_of_too_large_numbers_is_no_state() -> None:
+def test_array_with_too_large_numbers_is_refused() -> None:
     for cells in ([300] * 15, np.full(15, 300)):
         with pytest.raises(PositionError):
             dicent.make("ewn").state(cells)
@@ -241,7 +241,7 @@ def test_a_seed_names_one_start(name: str) -> None:
         assert game.initial_state(seed) == game.initial_state(seed)
 
 
-def test_starts_without_a_seed_are_dealt_afresh() -> None:
+def test_starts_without_a_seed_are_random() -> None:
     game = dicent.make("ewn")
     assert len({game.initial_state() for _ in range(20)}) > 1
     assert len({game.initial_state(seed) for seed in range(20)}) > 1
@@ -257,7 +257,7 @@ def test_deals_are_uniform() -> None:
         second = [letter for letter in board if letter in "abcdef"]
         counts.update((letter, place) for side in (first, second) for place, letter in enumerate(side))
     assert len(counts) == 2 * 6 * 6
-    for letter in "Aa":  # the chi-square of 5 degrees of freedom is over 25 once in 7,000 times
+    for letter in "Aa":  # chi-square with 5 degrees of freedom exceeds 25 once in 7,000 times
         observed = np.array([counts[letter, place] for place in range(6)])
         assert ((observed - deals / 6) ** 2 / (deals / 6)).sum() < 25
     spread = (deals * 5 / 36) ** 0.5

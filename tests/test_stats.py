@@ -60,7 +60,7 @@ def test_pairs_decided_by_luck_alone_count_as_one_game_each() -> None:
 
 @pytest.mark.parametrize(("skill", "luck"), [(0.0, 0.0), (0.1, 0.4), (0.3, 0.2), (0.1, -0.4), (0.45, 0.0)])
 def test_pair_intervals_cover_the_truth(skill: float, luck: float) -> None:
-    """Pairs whose games have a common part of luck, good for both games or for one of them."""
+    """The two games of a pair share some luck, which favours one side or one player."""
     rng = random.Random(1)
     covered = 0
     for _ in range(1000):
@@ -91,13 +91,13 @@ def test_elo_has_its_known_values() -> None:
 def test_superiority_has_its_known_values() -> None:
     assert superiority([]) == superiority([0.5] * 20) == superiority([0.0, 1.0] * 9) == 0.5
     won, lost = [1.0] * 130 + [0.0] * 100, [0.0] * 130 + [1.0] * 100
-    z = 30 / math.sqrt(230)  # a walk of 230 steps that ends 30 from its start
+    z = 30 / math.sqrt(230)  # a random walk of 230 steps that ends 30 from its start
     assert superiority(won) == pytest.approx(0.5 * math.erfc(-z / math.sqrt(2)), abs=0.002)
     assert superiority(won) + superiority(lost) == pytest.approx(1)
 
 
 def test_superiority_is_calibrated() -> None:
-    """Of two players with skills drawn at random, the likelier one is the better one as often as it says."""
+    """For players of random skill, the stated probability is how often the likelier player is better."""
     rng = random.Random(1)
     said = right = 0.0
     for _ in range(2000):
@@ -112,7 +112,7 @@ def test_superiority_is_calibrated() -> None:
 
 
 @pytest.mark.parametrize(
-    ("freedom", "x"),  # tables: exceeded with a probability of 5 %
+    ("freedom", "x"),  # from tables: exceeded with a probability of 5 %
     [(1, 3.841), (2, 5.991), (5, 11.070), (10, 18.307), (30, 43.773), (100, 124.342)],
 )
 def test_chi_square_has_its_tabulated_values(freedom: int, x: float) -> None:
@@ -153,19 +153,19 @@ def test_rolls_that_are_too_few_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("pairs", "elo0", "elo1", "ratio"),
     [
-        ((223, 9863, 21279, 10037, 246), 0.5, 2.5, -3.07),  # fastchess, its tests of logistic Elo
+        ((223, 9863, 21279, 10037, 246), 0.5, 2.5, -3.07),  # values from fastchess's tests of logistic Elo
         ((871, 26175, 55983, 26678, 821), 0.0, 2.0, -4.98),
         ((10, 5, 2, 5, 10), -5.0, 5.0, 0.0),
         ((0, 0, 0, 0, 0), 0.0, 5.0, 0.0),
     ],
 )
-def test_the_likelihood_ratio_is_the_published_one(
+def test_likelihood_ratio_equals_published_values(
     pairs: tuple[int, ...], elo0: float, elo1: float, ratio: float
 ) -> None:
     assert Sprt(elo0, elo1).ratio(pairs) == pytest.approx(ratio, abs=0.006)
 
 
-def test_the_bounds_are_walds() -> None:
+def test_bounds_of_the_sequential_test_are_walds() -> None:
     assert Sprt(0, 5).bounds == pytest.approx((-2.944, 2.944), abs=5e-4)
     assert Sprt(0, 5, alpha=0.05, beta=0.1).bounds == pytest.approx((-2.251, 2.890), abs=5e-4)
     for wrong in ((5, 5), (5, 0), (0, 5, 0.0), (0, 5, 0.05, 0.7)):
@@ -201,8 +201,8 @@ def test_luck_that_explains_everything_leaves_the_skill() -> None:
 
 
 @pytest.mark.parametrize("scale", [0.0, 0.3, 1.0, 5.0])
-def test_adjusted_intervals_cover_the_truth_whatever_luck_is_judged_to_be(scale: float) -> None:
-    """The judge's scale may be wrong: the right coefficient is found, and without a bias."""
+def test_adjusted_intervals_cover_the_truth_for_any_scale_of_luck(scale: float) -> None:
+    """The judge's scale may be wrong: the coefficient is fitted without bias."""
     rng = np.random.default_rng(1)
     covered, means = 0, []
     for _ in range(600):
@@ -225,12 +225,12 @@ def test_ten_wins_without_luck_prove_little() -> None:
 
 # Ratings
 
-STRENGTHS = np.array([0.0, 0.3, 0.8, -0.5])  # in the model's units, as the first move's
+STRENGTHS = np.array([0.0, 0.3, 0.8, -0.5])  # in the model's units, like the first-move advantage
 FIRST_MOVE = 0.2
 
 
 def simulated(pairs: int, rng: np.random.Generator, likeness: float = 0.0) -> list[Pairing]:
-    """A round robin; in a share `likeness` of the pairs both games hang on the same luck."""
+    """Simulate a round robin; in a fraction `likeness` of the pairs both games share their luck."""
     pairings = []
     for i in range(4):
         for j in range(i):
@@ -243,7 +243,7 @@ def simulated(pairs: int, rng: np.random.Generator, likeness: float = 0.0) -> li
     return pairings
 
 
-def test_ratings_are_those_of_choix() -> None:
+def test_ratings_equal_those_of_choix() -> None:
     choix = pytest.importorskip("choix")
     pairings = simulated(50, np.random.default_rng(3))
     games = [
@@ -258,7 +258,7 @@ def test_ratings_are_those_of_choix() -> None:
 
 
 def test_two_players_and_their_first_moves_have_the_ratings_of_their_scores() -> None:
-    """Three wins of four with either side is 191 Elo; all others are known by symmetry."""
+    """Three wins of four with either side are 191 Elo; the rest follows by symmetry."""
     shares = np.array([[1, 1], [1, 1], [1, 0], [0, 1]] * 25, float)
     fitted = fit_ratings(2, [Pairing(0, 1, shares)], virtual=0)
     assert fitted.elo[0] - fitted.elo[1] == pytest.approx(elo(0.75))
@@ -276,7 +276,7 @@ def test_player_who_won_all_games_has_finite_rating() -> None:
     fitted = fit_ratings(3, [Pairing(0, 1, np.ones((10, 2)))])
     assert 200 < fitted.elo[0] - fitted.elo[1] < 1000
     assert fitted.intervals[0][0] < fitted.elo[0] - 100
-    assert fitted.elo[2] == pytest.approx(0, abs=1)  # has not played
+    assert fitted.elo[2] == pytest.approx(0, abs=1)  # a player without games
 
 
 @pytest.mark.parametrize("likeness", [0.0, 0.6])

@@ -1,4 +1,4 @@
-"""The tablebase against another program, the solver and the searches; its index; games without one."""
+"""The tablebase compared with another program, the solver and searches; its index; its limits."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -24,14 +24,14 @@ Open = Callable[[str, int], Tablebase]
 
 @pytest.fixture(scope="session")
 def tables(tmp_path_factory: pytest.TempPathFactory) -> Open:
-    """The tables of a game, built once for all tests."""
+    """Return the tablebase of a game, built once for all tests."""
     folder = tmp_path_factory.mktemp("tables")
     return lambda name, count: build_tablebase(make(name), count, folder)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_means_of_whole_classes_agree_with_records(tables: Open, variant: str) -> None:
-    """All positions of a class: how many there are, their mean, and how many are sure."""
+    """For all positions of a class, compare their number, their mean, and the number of sure results."""
     known = tables(variant, 3)
     for record in class_records(variant):
         if record["mover_pieces"] + record["other_pieces"] > 3:
@@ -48,7 +48,7 @@ def test_means_of_whole_classes_agree_with_records(tables: Open, variant: str) -
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_recorded_endgames_die_by_die_and_move_by_move(tables: Open, variant: str) -> None:
+def test_recorded_endgames_agree_for_each_roll_and_move(tables: Open, variant: str) -> None:
     known, seen = tables(variant, 3), 0
     for record in records(variant):
         if pieces(record) > 3:
@@ -66,7 +66,7 @@ def test_recorded_endgames_die_by_die_and_move_by_move(tables: Open, variant: st
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_tables_equal_the_solver(tables: Open, variant: str) -> None:
+def test_tablebase_equals_the_solver(tables: Open, variant: str) -> None:
     known, solver = tables(variant, 3), Solver(make(variant))
     for mine, theirs in ((1, 1), (1, 2), (2, 1)):
         for state in random_endgames(known.game, mine, theirs, 250, seed=1):
@@ -75,7 +75,7 @@ def test_tables_equal_the_solver(tables: Open, variant: str) -> None:
             assert known.value_of(state) == pytest.approx(solver.value_of(state), abs=2 * known.error)
 
 
-def test_tables_equal_searches_that_prove(tables: Open) -> None:
+def test_tablebase_equals_proved_values_of_searches(tables: Open) -> None:
     known, limit = tables("ewn", 3), Limit(nodes=10_000_000)
     searches = [Expectiminimax(RandomEvaluator(1)), Descent(RandomEvaluator(1))]
     solver = Solver(known.game)
@@ -89,15 +89,15 @@ def test_tables_equal_searches_that_prove(tables: Open) -> None:
                 assert analysis.value == close(exact)
 
 
-def test_symmetric_positions_have_one_place(tables: Open) -> None:
+def test_symmetric_positions_share_an_entry(tables: Open) -> None:
     known = tables("ewn", 3)
     for state in random_endgames(known.game, 2, 1, 50, seed=5):
         for image in state.symmetries:
             assert image.sign * known.value_of(image.state) == pytest.approx(known.value_of(state), abs=1e-15)
 
 
-def test_a_table_of_a_whole_small_game(tables: Open) -> None:
-    """Up to three pieces against three, so with every kind of class on either side."""
+def test_tablebase_of_a_whole_small_game_equals_the_solver(tables: Open) -> None:
+    """Up to three pieces against three, so every kind of class occurs on both sides."""
     game = make("ewn:size=3,pieces=3")
     known = tables(game.name, 6)
     solution = dicent.solve(game)
@@ -106,7 +106,7 @@ def test_a_table_of_a_whole_small_game(tables: Open) -> None:
     assert np.abs(known.values(states) - values).max() <= 2 * known.error
 
 
-def test_compiled_equals_uncompiled(tables: Open, tmp_path: Path) -> None:
+def test_compiled_and_uncompiled_tablebases_are_equal(tables: Open, tmp_path: Path) -> None:
     game = make("ewn:size=3,pieces=3")
     plain = build_tablebase(game, 3, tmp_path, compiled=False)
     native = tables(game.name, 3)
@@ -115,7 +115,7 @@ def test_compiled_equals_uncompiled(tables: Open, tmp_path: Path) -> None:
     assert (plain.values(states) == native.values(states)).all()
 
 
-def test_threads_do_not_matter(tables: Open, tmp_path: Path) -> None:
+def test_number_of_threads_does_not_change_the_tablebase(tables: Open, tmp_path: Path) -> None:
     alone = build_tablebase(make("ewn"), 3, tmp_path, threads=1)
     assert (alone.data == tables("ewn", 3).data).all()
 
@@ -125,7 +125,7 @@ def test_threads_do_not_matter(tables: Open, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("variant", "classes"), [("ewn", [1, 9, 10, 9, 3, 1]), ("ewn:rules=paper", None)])
 def test_label_classes(variant: str, classes: list[int] | None) -> None:
-    """Sets of a class have the same rolls, their order turned where the class says so."""
+    """Sets of one class have the same rolls, in reverse order if the class is marked so."""
     module = make(variant).rules.module
     labels = Labels(6, module.MOVED)
     if classes is not None:
@@ -154,7 +154,7 @@ def _smaller(labels: int) -> list[int]:
     return [labels & ~(1 << face) for face in range(6) if labels >> face & 1]
 
 
-def test_every_place_of_a_table_is_some_positions() -> None:
+def test_every_entry_belongs_to_some_position() -> None:
     bound = bind(make("ewn:size=3,pieces=3"), compiled=False)
     index, locate = TablebaseIndex(bound, 4), bound.kernel(kernel.locate)
     set_position = bound.kernel(kernel.set_position)
@@ -172,7 +172,7 @@ def test_sizes(variant: str, count: int, most: float) -> None:
     assert 3 * TablebaseIndex(bind(make(variant)), count).values < most
 
 
-# What tables have and do not have
+# Covered states
 
 
 def test_states_that_a_tablebase_covers(tables: Open) -> None:
@@ -184,7 +184,7 @@ def test_states_that_a_tablebase_covers(tables: Open) -> None:
     assert not known.covers(make("dice-nim").initial_state())
     with pytest.raises(DicentError, match="up to 3 pieces does not have A4/1B3/5/2ab1/5 1 3"):
         known.value_of(four)
-    capture = game.parse("5/1A3/2b2/3a1/5 1 1")  # three pieces, two after a capture
+    capture = game.parse("5/1A3/2b2/3a1/5 1 1")  # three pieces, or two after a capture
     assert known.value_of(capture) == pytest.approx(dicent.solve(capture).value, abs=2 * known.error)
 
 
@@ -211,7 +211,7 @@ def test_games_without_a_tablebase(tmp_path: Path, edited: Callable[..., Path]) 
         build_tablebase(own, 2, tmp_path)
 
 
-def test_probe_says_where_it_looked(tmp_path: Path, tables: Open) -> None:
+def test_probe_names_its_source(tmp_path: Path, tables: Open) -> None:
     state = make("ewn").parse("A4/1B3/5/2a2/5 1 3")
     solved = probe(state, tmp_path)
     assert solved.source == "solver"

@@ -17,7 +17,7 @@ from dicent.games.ewn.tablebase.file import HEADER, MAGIC
 pytestmark = pytest.mark.usefixtures("uncompiled")
 
 OLD = Path(__file__).with_name("data") / "ewn-3x3-3-official-3.table"
-SMALL = "ewn:size=3,pieces=3"  # uncompiled it is built in a moment
+SMALL = "ewn:size=3,pieces=3"  # small enough to build uncompiled
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def game() -> dicent.Game:
 
 @pytest.fixture
 def file(game: dicent.Game, tmp_path: Path) -> Path:
-    """A good table."""
+    """Return a valid tablebase file."""
     build_tablebase(game, 2, tmp_path)
     [file] = tmp_path.glob("*.table")
     return file
@@ -39,7 +39,7 @@ def refused(game: dicent.Game, file: Path) -> str:
     return str(error.value)
 
 
-def test_a_good_file(game: dicent.Game, file: Path) -> None:
+def test_valid_file_opens(game: dicent.Game, file: Path) -> None:
     assert file.name == "ewn-3x3-3-official-2.table"
     state = game.parse("A2/3/2a 1 -")
     assert dicent.open_tablebase(game, 2, file.parent).value_of(state) == dicent.solve(state).value
@@ -48,20 +48,20 @@ def test_a_good_file(game: dicent.Game, file: Path) -> None:
 
 
 @pytest.mark.parametrize("place", [HEADER, -1])
-def test_a_damaged_value(game: dicent.Game, file: Path, place: int) -> None:
+def test_damaged_value_is_reported(game: dicent.Game, file: Path, place: int) -> None:
     content = bytearray(file.read_bytes())
     content[place] ^= 1
     file.write_bytes(content)
     assert "is damaged: its checksum is wrong. Build it again" in refused(game, file)
 
 
-def test_a_damaged_header(game: dicent.Game, file: Path) -> None:
+def test_damaged_header_is_reported(game: dicent.Game, file: Path) -> None:
     content = file.read_bytes()
     file.write_bytes(content[: len(MAGIC) + 5] + b"\0" * 10 + content[len(MAGIC) + 15 :])
     assert "its header cannot be read" in refused(game, file)
 
 
-def test_a_truncated_file(game: dicent.Game, file: Path) -> None:
+def test_truncated_file_is_reported(game: dicent.Game, file: Path) -> None:
     content = file.read_bytes()
     file.write_bytes(content[:-1])
     assert "is cut short" in refused(game, file)
@@ -73,7 +73,7 @@ def test_a_truncated_file(game: dicent.Game, file: Path) -> None:
     assert "is not a tablebase" in refused(game, file)
 
 
-def test_a_foreign_file(game: dicent.Game, file: Path, tmp_path: Path) -> None:
+def test_foreign_file_is_refused(game: dicent.Game, file: Path, tmp_path: Path) -> None:
     file.write_bytes(b"something else" * 1000)
     assert "is not a tablebase" in refused(game, file)
     other = dicent.make("ewn:size=3,pieces=3,rules=paper")
@@ -84,7 +84,7 @@ def test_a_foreign_file(game: dicent.Game, file: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("format", "age"), [(0, "an older"), (99, "a newer")])
-def test_a_file_of_another_version(game: dicent.Game, file: Path, format: int, age: str) -> None:
+def test_file_of_another_version_is_refused(game: dicent.Game, file: Path, format: int, age: str) -> None:
     content = file.read_bytes()
     said = json.loads(content[len(MAGIC) : HEADER])
     header = MAGIC + json.dumps({**said, "format": format}).encode()
@@ -92,7 +92,7 @@ def test_a_file_of_another_version(game: dicent.Game, file: Path, format: int, a
     assert f"has format {format}, of {age} version" in refused(game, file)
 
 
-def test_building_mends_a_bad_file(game: dicent.Game, file: Path) -> None:
+def test_building_replaces_a_damaged_file(game: dicent.Game, file: Path) -> None:
     good = file.read_bytes()
     file.write_bytes(good[:-5])
     build_tablebase(game, 2, file.parent)
@@ -107,7 +107,7 @@ def test_a_file_of_version_0_1_opens(tmp_path: Path, game: dicent.Game) -> None:
     assert [found.pieces for found in list_tablebases(tmp_path)] == [3]
 
 
-def test_files_that_are_not_there(game: dicent.Game, tmp_path: Path) -> None:
+def test_missing_files_are_reported(game: dicent.Game, tmp_path: Path) -> None:
     with pytest.raises(DicentError, match="no tablebase of ewn:size=3,pieces=3 is built: build one with"):
         dicent.open_tablebase(game, folder=tmp_path)
     with pytest.raises(DicentError, match=r"does not exist: build it with .*--pieces 3"):
@@ -122,7 +122,7 @@ def test_other_files_are_not_listed(file: Path) -> None:
     assert [found.path for found in list_tablebases(file.parent)] == [file]
 
 
-def test_an_interrupted_build_goes_on(game: dicent.Game, tmp_path: Path) -> None:
+def test_interrupted_build_resumes(game: dicent.Game, tmp_path: Path) -> None:
     whole = build_tablebase(game, 4, tmp_path / "whole", threads=1)
     steps: list[BuildProgress] = []
 
@@ -139,7 +139,7 @@ def test_an_interrupted_build_goes_on(game: dicent.Game, tmp_path: Path) -> None
         dicent.open_tablebase(game, folder=folder)
     later: list[BuildProgress] = []
     built = build_tablebase(game, 4, folder, threads=1, progress=later.append)
-    assert later[0].values > steps[1].values  # what was done is not done again
+    assert later[0].values > steps[1].values  # finished parts are not computed again
     assert later[-1].values == later[-1].total == built.positions
     assert (built.data == whole.data).all()
     assert [path.name for path in folder.iterdir()] == ["ewn-3x3-3-official-4.table"]
@@ -156,7 +156,7 @@ def test_files_of_another_interrupted_build_are_ignored(game: dicent.Game, tmp_p
     assert (build_tablebase(game, 3, folder).data == whole.data).all()
 
 
-def test_a_larger_table_begins_with_a_smaller_one(game: dicent.Game, file: Path) -> None:
+def test_larger_tablebase_starts_from_a_smaller_one(game: dicent.Game, file: Path) -> None:
     smaller = dicent.open_tablebase(game, 2, file.parent)
     steps: list[BuildProgress] = []
     larger = build_tablebase(game, 3, file.parent, progress=steps.append)
@@ -165,7 +165,7 @@ def test_a_larger_table_begins_with_a_smaller_one(game: dicent.Game, file: Path)
     assert dicent.open_tablebase(game, folder=file.parent).pieces == 3
 
 
-def test_a_damaged_smaller_table_is_not_taken_over(game: dicent.Game, file: Path, tmp_path: Path) -> None:
+def test_damaged_smaller_tablebase_is_not_reused(game: dicent.Game, file: Path, tmp_path: Path) -> None:
     content = bytearray(file.read_bytes())
     content[-1] ^= 1
     file.write_bytes(content)
@@ -180,13 +180,13 @@ def test_one_process_builds_at_a_time(game: dicent.Game, tmp_path: Path) -> None
     assert build_tablebase(game, 2, tmp_path).pieces == 2
 
 
-def test_a_folder_that_cannot_be_written(game: dicent.Game, tmp_path: Path) -> None:
+def test_unwritable_folder_is_reported(game: dicent.Game, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(TablebaseFileError, match=r"cannot take the 0\.0 MB of this table"):
         build_tablebase(game, 2, tmp_path / "file")
 
 
-def test_only_what_is_sure_is_written_as_sure() -> None:
+def test_only_sure_results_are_stored_as_sure() -> None:
     from dicent.game.binding import bind
     from dicent.games.ewn.tablebase import kernel
 

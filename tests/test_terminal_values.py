@@ -1,13 +1,11 @@
 """Terminal values: by result, by length, by the game's score, or by a custom function."""
 
-import json
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
-import safetensors.torch
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,8 +25,7 @@ from dicent import (
     Unbounded,
     load_network,
 )
-from dicent.errors import NetworkFileError
-from dicent.evaluate.network_file import Description, network_bytes, save_network
+from dicent.evaluate.network_file import Description, save_network
 from dicent.evaluate.terminal_value import (
     TERMINAL_VALUES,
     GainMap,
@@ -38,7 +35,6 @@ from dicent.evaluate.terminal_value import (
     terminal_value,
 )
 from dicent.evaluate.wrappers import Cached, Symmetric
-from dicent.learn.gain_map import fit_gain_map
 from dicent.nets.dense import DenseNetwork
 from dicent.search.tree_search import Search
 
@@ -63,7 +59,7 @@ def evaluator_with(terminal: TerminalValue) -> dicent.Evaluator:
 
 
 def best_play(terminal: TerminalValue) -> Callable[[State, int], float]:
-    """Brute force with the ply in the key."""
+    """Return the value by brute force, with the ply in the key."""
 
     @cache
     def value(state: State, ply: int) -> float:
@@ -180,7 +176,7 @@ def test_the_games_own_horizon_is_the_default() -> None:
     assert terminal_value("gain", NIM) == GAIN
 
 
-# Searches use it
+# Use in searches
 
 
 POSITIONS = ["6 1 -", "6 1 2", "5 2 -", "4 2 6", "3 1 -"]
@@ -202,7 +198,7 @@ def test_full_width_finds_best_play_by_brute_force(terminal: TerminalValue, text
 @pytest.mark.parametrize("kind", [Descent, Unbounded])
 @pytest.mark.parametrize("text", POSITIONS)
 def test_proved_values_are_results(terminal: TerminalValue, kind: type[Descent], text: str) -> None:
-    """With completion a proved win ends the search, perhaps before the soonest one is found."""
+    """With completion a proved win ends the search, perhaps before the earliest win is found."""
     state, gains = NIM.parse(text), Exact()
     analysis = kind(evaluator_with(terminal)).analyse(state, Limit(nodes=4000))
     assert analysis.proved
@@ -217,7 +213,7 @@ def test_proved_values_are_results(terminal: TerminalValue, kind: type[Descent],
 
 
 def test_a_proved_value_without_certain_wins_is_exact(tmp_path: Path) -> None:
-    """Where only draws and chances are left, resolved means that everything below was looked at."""
+    """Without certain wins, a node is resolved only after everything below it was searched."""
     table = """
 r    max      0.0   c d
 c    chance   0.3   x:0.5 y=-1:0.5
@@ -237,15 +233,15 @@ e    max     -0.2   ex=0 ey=0
 
 @pytest.mark.parametrize("kind", [Descent, Unbounded])
 def test_without_completion_descents_reach_best_play(kind: type[Descent]) -> None:
-    """On a game that they can look at as a whole."""
+    """The game is small enough to be searched completely."""
     for text in ("3 1 -", "4 2 6", "3 2 2"):
         state = NIM.parse(text)
         analysis = kind(evaluator_with(DEPTH), completion=False).analyse(state, Limit(nodes=3000), ply=2)
         assert analysis.value == pytest.approx(best_play(DEPTH)(state, 2), abs=0.35)
 
 
-def test_full_width_without_completion_goes_by_values_alone(tmp_path: Path) -> None:
-    """A sure win that is worth little comes before an estimate with completion, and after it without."""
+def test_full_width_without_completion_uses_values_only(tmp_path: Path) -> None:
+    """With completion, a sure win of low value is preferred to a higher estimate; without, it is not."""
     game, evaluator = written_out(
         tmp_path, "r max 0.0 win=1 deep\ndeep min 0.8 dx dy\ndx max 0.7 e=0\ndy max 0.9 f=0"
     )
@@ -271,7 +267,7 @@ def test_states_of_different_plies_are_different_nodes(
     assert group is not None
     seen = [NIM.state(group.tree.state[0, n]) for n in range(group.tree.nodes[0])]
     plies = [int(group.tree.ply[0, n]) for n in range(group.tree.nodes[0])]
-    if kind is not Expectiminimax:  # there states of different depths are apart in any case
+    if kind is not Expectiminimax:  # in that game states of different depths always differ
         assert (len(set(seen)) < len(seen)) == apart
     assert len(set(zip(seen, plies, strict=True))) == len(seen) or kind is Expectiminimax
     by_ply = {(state, ply) for state, ply in zip(seen, plies, strict=True) if state.result is not None}
@@ -282,7 +278,7 @@ def test_states_of_different_plies_are_different_nodes(
 
 
 def test_greedy_uses_terminal_values() -> None:
-    state = NIM.parse("3 1 3")  # taking all three wins at once
+    state = NIM.parse("3 1 3")  # taking all three wins immediately
     analysis = Greedy(evaluator_with(DEPTH)).analyse(state, Limit(nodes=1), ply=2)
     assert analysis.moves[0].text == "3"
     assert analysis.value == 6 - 3 + 1
@@ -297,7 +293,7 @@ def test_simulations_use_terminal_values() -> None:
 
 
 def test_early_wins_are_preferred() -> None:
-    """At 3 stones with a roll of 3, taking all wins now; a result alone does not say which win is best."""
+    """At 3 stones with a roll of 3, taking all wins now; the result alone does not rank the wins."""
     for terminal in EVERY:
         for search in (
             Descent(evaluator_with(terminal)),
@@ -337,51 +333,6 @@ def test_win_probabilities_use_the_gain_map() -> None:
         assert analysis.moves[0].win == pytest.approx((1 + 0.6) / 2)
 
 
-def pairs(count: int, seed: int) -> list[tuple[float, int]]:
-    """Values from -20 to 20, and results that are the likelier won the larger they are."""
-    rng = np.random.default_rng(seed)
-    values = rng.uniform(-20, 20, count)
-    won = rng.random(count) < 1 / (1 + np.exp(-values / 4))
-    return [(float(value), 1 if win else -1) for value, win in zip(values, won, strict=True)]
-
-
-def test_the_gain_map_is_fitted_to_results() -> None:
-    fitted = fit_gain_map(pairs(20_000, 1))
-    assert fitted is not None
-    for value in np.linspace(-18, 18, 19):
-        assert fitted(value) == pytest.approx(np.tanh(value / 8), abs=0.09)
-
-
-@given(
-    given=st.lists(
-        st.tuples(st.one_of(st.floats(-30, 30), st.integers(-3, 3).map(float)), st.sampled_from([-1, 0, 1])),
-        max_size=400,
-    )
-)
-def test_the_gain_map_is_monotone_for_any_results(given: list[tuple[float, int]]) -> None:
-    fitted = fit_gain_map(given)
-    if len(given) < 66:
-        assert fitted is None
-        return
-    assert fitted is not None
-    assert all(a < b for a, b in zip(fitted.values, fitted.values[1:], strict=False))
-    assert all(a < b for a, b in zip(fitted.gains, fitted.gains[1:], strict=False))
-    assert all(-1 <= gain <= 1 for gain in fitted.gains)
-    found = [fitted(v) for v in np.linspace(-40, 40, 200)]
-    assert (np.diff(found) >= -1e-12).all()
-    mean = np.mean([result for _, result in given])  # the fit preserves weights, so it preserves the mean
-    assert min(found) - 1e-9 <= mean <= max(found) + 1e-9
-
-
-def test_equal_values_have_the_mean_of_their_results() -> None:
-    fitted = fit_gain_map([(2.0, 1 if i % 4 else -1) for i in range(400)])
-    assert fitted is not None
-    assert fitted(2.0) == pytest.approx(0.5)
-    several = fit_gain_map([(float(i % 3), 1 if i % 5 > i % 3 else -1) for i in range(900)])
-    assert several is not None
-    assert several(1.0) == pytest.approx(0.2, abs=0.02)
-
-
 # Files
 
 
@@ -415,52 +366,3 @@ def test_searches_with_a_network_from_a_file_use_its_terminal_value(tmp_path: Pa
     loaded = load_network(tmp_path / "net.safetensors")
     assert Greedy(loaded).analyse(NIM.parse("3 1 3"), Limit(nodes=1), ply=1).value == 5
     assert Expectiminimax(loaded).analyse(NIM.parse("3 1 3"), Limit(depth=1), ply=1).value == 5
-
-
-def test_foreign_and_damaged_files_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "net.safetensors"
-    whole = network_bytes(network(GAIN), Description(NIM.name))
-    torch.save({"weight": torch.zeros(3)}, tmp_path / "torch.pt")
-    foreign = {
-        "empty": b"",
-        "text": b"no network at all",
-        "cut": whole[: len(whole) // 2],
-        "cut in the header": whole[:20],
-        "longer": whole + b"xx",
-        "torch": (tmp_path / "torch.pt").read_bytes(),
-        "no description": safetensors.torch.save({"a": torch.zeros(2)}),
-        "no json": safetensors.torch.save({"a": torch.zeros(2)}, {"dicent": "{"}),
-        "not an object": safetensors.torch.save({"a": torch.zeros(2)}, {"dicent": "[1]"}),
-        "other format": described(format=99),
-        "unknown network": described(network="transformer"),
-        "other weights": described(weights={"a": torch.zeros(2)}),
-        "other settings": described(settings={"hidden": "many"}),
-        "bad terminal": described(terminal={"name": "best", "horizon": 0, "weight": 0}),
-        "no terminal": described(terminal=None),
-        "bad map": described(gain_map=[[1.0]]),
-    }
-    for name, content in foreign.items():
-        path.write_bytes(content)
-        with pytest.raises(NetworkFileError, match=r"net\.safetensors"):
-            pytest.fail(f"{name}: {load_network(path)}")
-    with pytest.raises(NetworkFileError, match="does not exist"):
-        load_network(tmp_path / "missing")
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(NetworkFileError, match="holds no network"):
-        load_network(tmp_path / "empty")
-
-
-def described(weights: dict[str, torch.Tensor] | None = None, **changes: object) -> bytes:
-    """A network's file with some of its description changed."""
-    module = network(GAIN)
-    header = {
-        "format": 1,
-        "network": "dense",
-        "settings": module.settings,
-        "game": NIM.name,
-        "terminal": {"name": "gain", "horizon": 0, "weight": 0.0},
-        "gain_map": None,
-        "training": {},
-    }
-    saved = module.state_dict() if weights is None else weights
-    return bytes(safetensors.torch.save(saved, {"dicent": json.dumps(header | changes)}))

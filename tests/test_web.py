@@ -1,4 +1,4 @@
-"""The HTTP interface: what a board and its players do with it."""
+"""The HTTP interface: positions, games, reviews, runs and the engine."""
 
 import json
 import random
@@ -41,7 +41,7 @@ def play(client: httpx.Client, game: dict[str, Any], *steps: str) -> dict[str, A
 
 
 def until(condition: Callable[[], Any]) -> Any:
-    """Wait for a condition, and return what it found."""
+    """Call `found` until it returns a true value; return that value."""
     end = time.monotonic() + PATIENCE
     while not (found := condition()):
         assert time.monotonic() < end
@@ -166,7 +166,7 @@ def test_repeated_reply_request_makes_one_move(client: httpx.Client) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    ask()  # and once more, when it is made
+    ask()  # and again, after the reply
     assert {answer.status_code for answer in answers} == {200}
     assert all(answer.json() == answers[0].json() for answer in answers)
     assert len(answers[0].json()["steps"]) == 2
@@ -179,10 +179,10 @@ def test_take_back_keeps_the_dice(client: httpx.Client) -> None:
         game = go_on(client, game)
     steps = game["steps"]
     game = post(client, f"{path}/take-back", at=4)
-    assert (game["steps"], game["position"]["to_play"]) == (steps[:1], "MAX")  # its own roll is kept
+    assert (game["steps"], game["position"]["to_play"]) == (steps[:1], "MAX")  # the roll of the move is kept
     other = game["position"]["actions"][1]["text"]
     game = go_on(client, step(client, game, other))
-    assert game["steps"] == [steps[0], other, steps[2]]  # and so is the other's
+    assert game["steps"] == [steps[0], other, steps[2]]  # and so is the opponent's roll
     game = post(client, f"{path}/take-back", at=3)
     answer = client.post(f"{path}/take-back", json={"at": 1})
     assert (answer.status_code, answer.json()["error"]) == (422, "there is no move to take back")
@@ -195,7 +195,7 @@ def test_roll_of_real_dice_can_be_corrected(client: httpx.Client) -> None:
     game = post(client, f"{path}/take-back", at=1)
     assert (game["steps"], game["position"]["to_play"]) == ([], "CHANCE")
     game = play(client, game, "2", "b5c4", "6")
-    game = go_on(client, game)  # the computer has moved by a roll that was entered wrongly
+    game = go_on(client, game)  # the computer has replied to a roll entered by mistake
     game = post(client, f"{path}/take-back", at=4)
     assert game["steps"] == ["2", "b5c4"]
     game = post(client, f"{path}/take-back", at=2)
@@ -225,7 +225,7 @@ def test_hints(client: httpx.Client) -> None:
         ({"game": "chess"}, "game"),
         ({"game": "ewn:size=77"}, "game"),
         ({"position": "nonsense"}, "position"),
-        ({"position": "5/5/5/5/4A 1 -"}, "position"),  # over before it begins
+        ({"position": "5/5/5/5/4A 1 -"}, "position"),  # a finished start position
         ({"players": {"MAX": "human", "MIN": "process:rm"}}, "players.MIN"),
         ({"players": {"MAX": "/etc/passwd", "MIN": "human"}}, "players.MAX"),
         ({"players": {"MAX": "human"}}, "players.MIN"),
@@ -262,7 +262,7 @@ def test_games_are_exported_and_imported(client: httpx.Client) -> None:
         [id] = post(client, "/api/import", text=text)["ids"]
         again = client.get(f"/api/games/{id}").json()
         assert (again["start"], again["steps"], again["dice"]) == (START, game["steps"], "hand"), form
-        assert step(client, again, "1")["steps"][-1] == "1"  # and it can be gone on with
+        assert step(client, again, "1")["steps"][-1] == "1"  # an imported game can be continued
         assert client.delete(f"/api/games/{id}").status_code == 204
         assert client.get(f"/api/games/{id}").status_code == 404
     wrong = client.post("/api/import", json={"text": "no game"})
@@ -308,7 +308,7 @@ def test_runs_and_tournaments_are_shown(client: httpx.Client, tmp_path: Path) ->
         {"kind": "phase", "loss": 0.5, "matches": 2, "seconds": 60, "evaluations": 9, "states": 4},
         {"kind": "strength", "scores": {"random": 0.75}, "exact": {}, "seconds": 90, "matches": 3},
     ]
-    lines = "".join(json.dumps(row) + "\n" for row in rows) + '{"kind": "pha'  # the last is being written
+    lines = "".join(json.dumps(row) + "\n" for row in rows) + '{"kind": "pha'  # the last is incomplete
     (runs / "mine" / "metrics.jsonl").write_text(lines)
     (runs / "mine" / "games.jsonl").write_text('{"number": 1}\n{"number": 2}\n')
     dicent.play_tournament(runs / "cup", ["random", "uct:3"], "ewn", games=4)
@@ -335,7 +335,7 @@ def test_runs_and_tournaments_are_shown(client: httpx.Client, tmp_path: Path) ->
         assert table["ratings"][0]["elo"] >= table["ratings"][1]["elo"]
         for name in ("nothing", "cup", "%2e%2e", "%2e%2e%2fsecret", "..%2fsecret", "%2fetc", "mine%00"):
             assert own.get(f"/api/runs/{name}").status_code == 404, name
-    assert client.get("/api/runs").json() == []  # where there is no such folder
+    assert client.get("/api/runs").json() == []  # without a folder of runs
 
 
 def test_engine_answers_over_websocket(client: httpx.Client) -> None:
@@ -382,7 +382,7 @@ def test_close_does_not_wait_for_a_running_search(
     assert thinking.result(PATIENCE)
 
 
-def test_a_killed_server_loses_nothing(tmp_path: Path) -> None:
+def test_killed_server_loses_no_game(tmp_path: Path) -> None:
     port = free_port()
     server = Process(tmp_path, port)
     game = begin(server.client)
@@ -398,7 +398,7 @@ def test_a_killed_server_loses_nothing(tmp_path: Path) -> None:
 
 
 def test_many_clients_play_and_no_game_is_lost() -> None:
-    """The quick form of `make load`."""
+    """A short version of `make load`."""
     path = Path(__file__).parent.parent / "benchmarks" / "serve_load.py"
     load: dict[str, Any] = {"__name__": "serve_load"}
     exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), load)

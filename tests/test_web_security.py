@@ -1,4 +1,4 @@
-"""What the server refuses, and what it tells browsers."""
+"""Security of the server: refused requests, tokens and headers."""
 
 import socket
 import sys
@@ -26,7 +26,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
 
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
-    """A server that other machines can reach."""
+    """Yield a server that other machines can reach."""
     with served(tmp_path_factory.mktemp("guarded"), host="0.0.0.0", token=TOKEN) as client:
         yield client
 
@@ -92,7 +92,7 @@ def test_the_token_is_needed(guarded: httpx.Client) -> None:
 def test_the_token_becomes_a_cookie(guarded: httpx.Client) -> None:
     answer = guarded.get(f"/%2Fevil.example/?a=1&token={TOKEN}")
     assert answer.status_code == 303
-    assert answer.headers["location"] == "/evil.example/?a=1"  # on this server, whatever was asked for
+    assert answer.headers["location"] == "/evil.example/?a=1"  # the redirect stays on this server
     cookie = answer.headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=lax" in cookie
@@ -133,7 +133,7 @@ def test_token_is_generated_for_other_machines() -> None:
         "/api/games/..%2f..%2fgames.sqlite/export",
     ],
 )
-def test_no_path_leads_to_files(client: httpx.Client, path: str) -> None:
+def test_paths_do_not_reach_files_outside_the_pages(client: httpx.Client, path: str) -> None:
     with socket.create_connection((client.base_url.host, client.base_url.port or 0)) as raw:
         raw.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode())
         answer = b"".join(iter(lambda: raw.recv(65536), b""))
@@ -169,7 +169,7 @@ def test_long_requests_are_refused(client: httpx.Client) -> None:
     assert client.post("/api/import", json={"text": long}).status_code == 413
     assert client.post("/api/position", json={"game": long}).status_code == 413
 
-    def parts() -> Iterator[bytes]:  # without a length that would tell
+    def parts() -> Iterator[bytes]:  # without a content length
         for _ in range(100):
             yield b" " * 10_000
 

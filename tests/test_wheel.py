@@ -1,6 +1,6 @@
-"""The wheel: built, installed into an empty environment, and used as a user would.
+"""The wheel: build it, install it into an empty environment, and use it.
 
-The environment sees the packages at hand through a .pth file, so that nothing is downloaded; dicent itself
+A .pth file gives the environment the installed packages, so that nothing is downloaded; dicent itself
 comes from the wheel. DICENT_WHEEL=full (`make wheel`) also installs the wheel's metadata with pip's resolver.
 """
 

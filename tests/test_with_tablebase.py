@@ -104,11 +104,11 @@ def test_searches_prove_larger_endgames_sooner(search: str, evaluator: WithTable
         assert sooner.nodes < later.nodes
 
 
-def test_a_tree_that_is_kept_goes_on_at_a_state_of_the_tables(evaluator: WithTablebase) -> None:
+def test_reused_tree_continues_at_a_state_of_the_tablebase(evaluator: WithTablebase) -> None:
     game, search = make("ewn"), Descent(evaluator)
     state = game.parse("5/1A3/2b2/2ac1/5 1 1")
     first = search.analyse(state, Limit(nodes=50))
-    later = state.apply(game.parse_action(state, "b4c3"))  # a capture: three pieces are left
+    later = state.apply(game.parse_action(state, "b4c3"))  # after a capture three pieces are left
     second = search.analyse(later, Limit(nodes=50), after=first)
     check_usable(second)
     assert second.proved
@@ -116,7 +116,7 @@ def test_a_tree_that_is_kept_goes_on_at_a_state_of_the_tables(evaluator: WithTab
     assert second.value == pytest.approx(dicent.solve(later).value, abs=1e-5)
 
 
-def test_determinized_searches_do_not_take_means_for_proofs(evaluator: WithTablebase) -> None:
+def test_determinized_searches_do_not_treat_means_as_proofs(evaluator: WithTablebase) -> None:
     state = make("ewn").parse("5/1A3/5/2ac1/5 1 1")
     analysis = Determinized(Descent(evaluator), 1).analyse(state, Limit(nodes=300))
     check_usable(analysis)
@@ -177,7 +177,7 @@ def test_a_perfect_player_makes_no_mistakes(evaluator: WithTablebase, tables: Ta
     assert bare.regret is None
 
 
-def test_a_poor_player_is_measured_as_one() -> None:
+def test_weak_player_has_a_low_accuracy() -> None:
     sample = endgame_sample(make("ewn"), positions=50, pieces=3)
     done: list[int] = []
     [*_, random] = dicent.accuracy(dicent.Random(1), sample, progress=done.append)
@@ -193,7 +193,7 @@ def test_a_poor_player_is_measured_as_one() -> None:
     assert constant.error == random.error
 
 
-def test_a_policy_decides_by_itself() -> None:
+def test_policy_player_is_measured_by_its_policy() -> None:
     class Policy(Asked):
         def evaluate_with_policy(self, game: dicent.Game, states: Any) -> Any:
             logits = np.zeros((len(states), game.num_actions), np.float32)
@@ -206,7 +206,7 @@ def test_a_policy_decides_by_itself() -> None:
     assert 0 < row.optimal.mean < 1
 
 
-def test_small_games_are_measured_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_games_are_measured_completely(monkeypatch: pytest.MonkeyPatch) -> None:
     sample = exact_sample(make("ewn:size=3,pieces=3"), positions=15, seed=1)
     groups = [f"{a} v {b}" for a in (1, 2, 3) for b in (1, 2, 3)]
     assert list(dict.fromkeys(d.group for d in sample)) == groups
@@ -228,7 +228,7 @@ def test_intervals() -> None:
         dicent.accuracy(RandomEvaluator(), [])
 
 
-def test_a_board_too_small_for_so_many_pieces() -> None:
+def test_too_many_pieces_for_the_board_are_refused() -> None:
     with pytest.raises(DicentError, match=r"a tablebase has from 2 to 2 pieces \(got 4\)"):
         endgame_sample(make("ewn:size=3,pieces=1"))
 
@@ -244,43 +244,43 @@ def test_a_network_from_a_file_can_be_measured(tmp_path: Path, capsys: pytest.Ca
     file = tmp_path / "network.safetensors"
     save_network(file, network, Description("ewn"))
     assert main(["accuracy", str(file), "--pieces", "2", "--positions", "5"]) == 0
-    printed = capsys.readouterr().out.replace("\n", "")  # a long path makes the title wrap
+    printed = capsys.readouterr().out.replace("\n", "")  # a long path wraps the title
     assert "network.safetensors, by itself" in printed
     assert "greedy:" in printed
 
 
-# The rulers of benchmarks/exact_positions.py
+# The measures of benchmarks/exact_positions.py
 
 
 @pytest.fixture(scope="module")
-def rulers() -> Any:
+def measures() -> Any:
     path = Path(__file__).parent.parent / "benchmarks" / "exact_positions.py"
     return SimpleNamespace(**runpy.run_path(str(path)))
 
 
-def test_rulers_know_the_truth_from_its_opposite(rulers: Any, tables: Tablebase) -> None:
+def test_measures_separate_exact_values_from_their_opposite(measures: Any, tables: Tablebase) -> None:
     game = make("ewn")
-    for positions in (rulers.recorded(game), rulers.drawn(game, 2)):
+    for positions in (measures.recorded(game), measures.drawn(game, 2)):
         few = positions[np.isfinite(tables.values(positions))]
         assert len(few) > 10
-        truth = rulers.measure(game, WithTablebase(RandomEvaluator(1), tables), tables, few)
+        truth = measures.measure(game, WithTablebase(RandomEvaluator(1), tables), tables, few)
         assert [truth[key].mean for key in ("error", "best", "regret")] == [0, 1, 0]
-        wrong = rulers.measure(game, Opposite(tables), tables, few)
+        wrong = measures.measure(game, Opposite(tables), tables, few)
         assert wrong["error"].mean == pytest.approx(2 * np.abs(tables.values(few)).mean())
         assert wrong["best"].mean < 0.8
         assert wrong["regret"].mean > 0.1
 
 
-def test_recorded_positions_are_worth_what_the_records_say(rulers: Any, tables: Tablebase) -> None:
-    told = 2 * np.array([record["p_win_to_move"] for record in rulers.records()]) - 1
-    found = tables.values(rulers.recorded(make("ewn")))
+def test_recorded_positions_have_their_recorded_values(measures: Any, tables: Tablebase) -> None:
+    recorded = 2 * np.array([record["p_win_to_move"] for record in measures.records()]) - 1
+    found = tables.values(measures.recorded(make("ewn")))
     few = np.isfinite(found)
     assert few.sum() == 18
-    assert found[few] == pytest.approx(told[few], abs=1e-5)
+    assert found[few] == pytest.approx(recorded[few], abs=1e-5)
 
 
 class Opposite(dicent.Evaluator):
-    """Takes every win for a loss."""
+    """An evaluator with the signs of all values swapped."""
 
     def __init__(self, tables: Tablebase) -> None:
         self.tables = tables

@@ -1,4 +1,4 @@
-"""Dicent where torch is not installed: everything but networks works, and networks say what to install."""
+"""Dicent without torch: everything but networks works, and networks say what to install."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ from dicent.evaluate.network_file import Description, describe_network
 
 from .serving import Process, begin, free_port, go_on
 
-# Python imports this module at its start, in every process that a test starts.
+# Python imports this module at startup, in every process that a test starts.
 BLOCKER = """
 import importlib.abc, sys
 
@@ -32,7 +32,7 @@ EWN_POSITION = "F4/1A3/5/3b1/5 1 6"
 
 @pytest.fixture(autouse=True)
 def without_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hide torch from the processes that a test starts, and spare them the compilation."""
+    """Hide torch from the processes that a test starts, and disable compilation there."""
     (tmp_path / "blocker").mkdir()
     (tmp_path / "blocker" / "sitecustomize.py").write_text(BLOCKER)
     paths = [str(tmp_path / "blocker"), *filter(None, [os.environ.get("PYTHONPATH")])]

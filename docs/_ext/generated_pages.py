@@ -186,12 +186,12 @@ def config_sections(cls: type, title: str) -> list[str]:
 
 
 def door_page() -> str:
-    """Return the page of the public door: every name with its first line and its home."""
+    """Return the page of the public names: each with its first line and its module."""
     import dicent
 
     names = {name for name in dicent.__all__ if name != "__version__"}
     parts = [
-        "# The public door",
+        "# Public names",
         "These names are all of `import dicent`. Each is imported when it is first used. Everything else is "
         "imported from its module, which the following pages list.",
     ]
@@ -205,7 +205,7 @@ def door_page() -> str:
 
 
 def door_row(name: str) -> str:
-    """Return the row of one name of the door."""
+    """Return the row of one public name."""
     import dicent
 
     stub = Path(dicent.__file__).with_suffix(".pyi").read_text(encoding="utf-8")

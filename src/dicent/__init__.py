@@ -1,6 +1,6 @@
 """Learn and play stochastic two-player perfect-information games from their rules alone.
 
-This module is the public door. `__init__.pyi` beside it lists every name once, with the module that
+This module is the public interface. `__init__.pyi` beside it lists every name once, with the module that
 defines it; a name is imported when it is first used, so that `import dicent` stays fast.
 """
 

@@ -1,4 +1,4 @@
-# The public door: every public name once, with the module that defines it.
+# Every public name once, with the module that defines it.
 # lazy_loader reads this file when dicent is imported; type checkers and editors read it, too.
 from .errors import DicentError as DicentError
 from .evaluate.base import Evaluator as Evaluator

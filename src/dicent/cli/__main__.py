@@ -1,4 +1,4 @@
-"""`python -m dicent.cli`, for those who have not installed the command."""
+"""Run the commands as `python -m dicent.cli`, without installing the console script."""
 
 import sys
 

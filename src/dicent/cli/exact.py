@@ -47,11 +47,11 @@ def solve(
 @app.command
 def probe(
     game: GameText,
-    position: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="POSITION")],
+    position: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="POSITION", help="A position.")],
     /,
     json: Json = False,
 ) -> None:
-    """Look a position up in a tablebase, or solve it if no tablebase has it."""
+    """Look up a position in a tablebase, or solve it if no tablebase covers it."""
     from dicent.exact.tablebase import probe as look_up
 
     state = dicent.make(game).parse(position)
@@ -71,7 +71,7 @@ def tablebase(
     threads: int | None = None,
     json: Json = False,
 ) -> None:
-    """Build an endgame tablebase of a game that offers one, or list those that are built.
+    """Build an endgame tablebase of a game that supports it, or list the tablebases already built.
 
     Args:
         pieces: The largest number of pieces on the board.
@@ -130,13 +130,13 @@ def accuracy(
     seed: int = 0,
     json: Json = False,
 ) -> None:
-    """Compare a player with exact values, and what it evaluates by: by itself and one ply ahead.
+    """Measure the error of a player against exact values, and of its evaluator alone and one ply ahead.
 
     Args:
-        game: A game's name or its file (default: the game that the network has learned).
+        game: Name or Python file of the game; by default the game of the network.
         positions: Decisions in each group.
-        pieces: The largest number of pieces in endgames; small games are measured as a whole.
-        seed: Chooses the random decisions.
+        pieces: The largest number of pieces in endgames; small games are measured completely.
+        seed: Seed of the random decisions.
     """
     from dicent.exact.sample import exact_sample
     from dicent.exact.tablebase import built_pieces, open_tablebase
@@ -144,7 +144,7 @@ def accuracy(
     measured, learned = _measured(player)
     made = dicent.make(game) if game else make_installed(learned or DEFAULT_GAME, player)
     with progress_line() as progress:
-        task = progress.add_task("working out exact values")
+        task = progress.add_task("computing exact values")
         known = open_tablebase(made) if max(built_pieces(made), default=0) >= pieces else None
         sample = exact_sample(made, positions, pieces, seed, known)
 

@@ -59,7 +59,7 @@ def _game_details(game: dicent.Game) -> dict[str, object]:
 
 @app.command
 def check(game: GameText, /, positions: int = 2000, seed: int = 0, json: Json = False) -> None:
-    """Check that a game keeps the contract: play it, compile it, and compare the two.
+    """Check that a game fulfils the contract: play it as Python and as native code, and compare.
 
     Args:
         positions: The number of positions to check.
@@ -208,7 +208,7 @@ def _exhibition(state: dicent.State, seed: int | None, delay: float) -> None:
 
 
 class _Lines:
-    """Prints one board after another, in place of rich's Live, if the output is a file."""
+    """Print one board after another, in place of rich's Live, if the output is a file."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
@@ -226,11 +226,11 @@ class _Lines:
 
 @app.command
 def bench(rounds: int = 5, scale: float = 1.0, json: Json = False) -> None:
-    """Measure the speed of this machine, and that of peers if they are installed.
+    """Measure the speed of Dicent on this machine, and of peer programs if installed.
 
     Args:
         rounds: Measurements of each speed; the median is reported.
-        scale: Factor of the work to time.
+        scale: Factor of the amount of work that is timed.
     """
     from dicent.bench.suite import bench as measure
     from dicent.bench.suite import signature

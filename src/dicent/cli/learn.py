@@ -182,6 +182,8 @@ class _Screen:
             f"at most {found.games_per_hour:,.0f} games/hour",
             soft_wrap=True,
         )
+        for choice in found.choices:
+            self.console.print(f"[dim]{choice.name}[/] {choice.value}: {choice.reason}", soft_wrap=True)
 
     def warn(self, text: str) -> None:
         """Print a warning."""
@@ -205,17 +207,22 @@ def _line(status: Status) -> str:
     if status.exactness:
         strength += f"  best endgame moves {status.exactness['best moves']:.0%}"
     return (
-        f"{status.progress:4.0%}  {status.seconds:,.0f} s  {status.games:,} games  "
+        f"{status.progress:4.0%}  {status.seconds:,.0f} s  {_games(status)} games  "
         f"{status.states:,} states learned  {status.evaluations_per_second:,.0f} evaluations/s  "
         f"loss {status.loss:.3f}  {strength}"
     ).rstrip()
+
+
+def _games(status: Status) -> str:
+    """Return how many games have ended, and how many of these were cut."""
+    return f"{status.games:,}" + (f" ({status.cut_games:,} cut)" if status.cut_games else "")
 
 
 def _panel(status: Status) -> Group:
     table = Table(box=None, show_header=False, pad_edge=False)
     left = status.seconds * (1 - status.progress) / max(1e-9, status.progress)
     rows = [
-        ("games", f"{status.games:,}"),
+        ("games", _games(status)),
         ("states learned", f"{status.states:,}"),
         ("evaluations/s", f"{status.evaluations_per_second:,.0f}"),
         ("loss", f"{status.loss:.4f}"),

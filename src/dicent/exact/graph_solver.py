@@ -159,7 +159,7 @@ class GraphSolver:
     def _grow(self) -> None:
         """Give the graph more room of whatever is short."""
         old, counts = self._graph, self._graph.counts
-        widest = graph_kernels.widest_node(self._room)
+        widest = self.bound.kernel(graph_kernels.widest_node)(self._room)
         new = self._new_graph(
             _room_for(int(counts[NODES]) + widest, len(old.state)),
             _room_for(int(counts[LINKS]) + widest, len(old.links)),

@@ -42,6 +42,7 @@ def new_tree(bound: Bound, size: int, nodes: int) -> Tree:
             ("kind", np.int8),
             ("completion", np.int8),
             ("resolved", np.int8),
+            ("on_path", np.int8),
             ("state", game.state_dtype, game.state_size),
         ],
         align=True,
@@ -61,7 +62,7 @@ def new_tree(bound: Bound, size: int, nodes: int) -> Tree:
 
 def new_searches(bound: Bound, size: int, depth: int, leaves: int) -> Searches:
     """Make the state of `size` searches with paths of up to `depth` nodes and so many waiting leaves."""
-    counter = [np.zeros(size, np.int64) for _ in range(15)]
+    counter = [np.zeros(size, np.int64) for _ in range(16)]
     return Searches(
         status=counter[0],
         root=counter[1],
@@ -70,6 +71,7 @@ def new_searches(bound: Bound, size: int, depth: int, leaves: int) -> Searches:
         fresh=counter[3],
         before=counter[4],
         grew=counter[14],
+        detour=counter[15],
         iterations=counter[13],
         nodes=counter[5],
         evaluations=counter[6],
@@ -85,10 +87,9 @@ def new_searches(bound: Bound, size: int, depth: int, leaves: int) -> Searches:
     )
 
 
-def new_games(bound: Bound, size: int, policy: bool) -> Games:
-    """Make the state of `size` self-play games. A game of more than `plies` actions is stopped."""
+def new_games(bound: Bound, size: int, plies: int, policy: bool) -> Games:
+    """Make the state of `size` self-play games. A game of more than `plies` actions is cut."""
     game = bound.game
-    plies = 2 * game.max_plies if game.max_plies else 400
     return Games(
         number=np.zeros(size, np.int64),
         start=np.zeros((size, game.state_size), game.state_dtype),

@@ -63,7 +63,7 @@ CONSTANTS: dict[str, object] = {
     "MAX_LEGAL": 0,  # NUM_ACTIONS, if a game does not state it
     "SCRATCH_SIZE": 0,
     "MAX_PLIES": 0,
-    "MAX_SCORE": 1.0,
+    "MAX_SCORE": float("inf"),  # unknown
     "CYCLIC": False,
     "NUM_SYMMETRIES": 1,
     "WHOLE_PLANES": False,
@@ -277,7 +277,7 @@ def _check_sizes(module: ModuleType, path: Path) -> None:
         if not isinstance(getattr(module, name), bool):
             raise GameError(f"{path}: {name} is {getattr(module, name)!r}, not True or False")
     largest = module.MAX_SCORE
-    if type(largest) not in (int, float) or not 0 < largest < float("inf"):
+    if type(largest) not in (int, float) or not largest > 0:
         raise GameError(f"{path}: MAX_SCORE is {largest!r}, not a positive number")
     shape = module.INPUT_SHAPE
     if not (isinstance(shape, tuple) and len(shape) == 3 and all(type(n) is int and n > 0 for n in shape)):

@@ -62,6 +62,20 @@ def explore_edge(tree, node, completion, rng):
 
 
 @inline
+def any_edge(tree, node, completion, rng):
+    """Return a random action; with completion one of the unresolved actions."""
+    first = i64(tree.first_edge[node])
+    chosen = NONE
+    met = 0
+    for edge in range(first, first + tree.num_edges[node]):
+        if not (completion and tree.resolved[tree.child[edge]]):
+            met += 1
+            if draw(rng, met) == 0:
+                chosen = edge
+    return chosen
+
+
+@inline
 def sample_edge(tree, node, completion, rng):
     """Return a random outcome by its probability; with completion one of the unresolved outcomes."""
     first = i64(tree.first_edge[node])

@@ -7,6 +7,7 @@ CHANCE = 0
 
 # The result of an unfinished game; a finished one has +1, 0 or -1, for MAX.
 ONGOING = 2
+CUT = 3  # in place of a result: the game was stopped because it is too long
 
 # Purposes of random numbers. Streams of different purposes are independent.
 DEAL = 0  # start positions

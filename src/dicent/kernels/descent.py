@@ -8,13 +8,16 @@ The paper's recursion is a path here, so that a search can pause while its leave
 The paper checks its budget between iterations only (`whole`). Otherwise a spent budget ends an iteration at
 a state that has a value and is not expanded.
 
+The paper's games have no cycles. Where positions recur, an iteration also ends at a state that is on its path
+already, so that it never walks in circles. See `end_on_cycle` for what happens next.
+
 Unbounded Minimax and its expectiminimax form differ in one line: an iteration ends with the state that it
 has expanded.
 
 Legend: s is a state (a node on the path), S the expanded states, and v, c, r and n are as in `tree.py`.
 """
 
-from .backup import backup, explore_edge, sample_edge
+from .backup import any_edge, backup, explore_edge, sample_edge
 from .constants import CHANCE, NONE
 from .jit import inline, jit
 from .searches import DONE, NO_ROOM, SEARCHING, WAITING
@@ -42,9 +45,9 @@ def search(tree, searches, row, unbounded, whole, settings, scratch, steps):
                 return
             searches.before[row] = tree.nodes[0]
             searches.grew[row] = 0
-            push(searches, row, searches.root[row])
+            push(tree, searches, row, searches.root[row])
 
-        # 2. A terminal state, or one that is resolved, ends the iteration.
+        # 2. A terminal state ends the iteration.
         s = searches.path[row, searches.length[row] - 1]
         if tree.kind[s] == TERMINAL:
             end_iteration(tree, searches, row, completion)
@@ -77,11 +80,12 @@ def search(tree, searches, row, unbounded, whole, settings, scratch, steps):
                 end_iteration(tree, searches, row, completion)
                 continue
 
-        # 5. Unbounded: a newly expanded state ends the iteration. Descent continues.
+        # 5. Unbounded: a newly expanded state ends the iteration. Descent continues within the budget.
         if (
             (unbounded and searches.fresh[row])
             or searches.length[row] == searches.path.shape[1]
             or searches.length[row] > searches.max_depth[row]
+            or not (whole or searches.fresh[row] or not is_spent(tree, searches, row))
         ):
             end_iteration(tree, searches, row, completion)
             continue
@@ -89,10 +93,17 @@ def search(tree, searches, row, unbounded, whole, settings, scratch, steps):
         # 6. Take the best action, or sample an outcome.
         if tree.kind[s] == CHANCE:
             edge = sample_edge(tree, s, completion, searches.rng[row])
+        elif searches.detour[row]:
+            edge = any_edge(tree, s, completion, searches.rng[row])
         else:
             edge = explore_edge(tree, s, completion, searches.rng[row])
         tree.visits[edge] += 1
-        push(searches, row, tree.child[edge])
+
+        # 7. A state that is on the path already ends the iteration, and keeps its value.
+        if tree.on_path[tree.child[edge]]:
+            end_on_cycle(tree, searches, row, completion)
+        else:
+            push(tree, searches, row, tree.child[edge])
 
 
 @inline
@@ -120,8 +131,9 @@ def is_spent(tree, searches, row):
 
 
 @inline
-def push(searches, row, node):
+def push(tree, searches, row, node):
     """Append `node` to the path."""
+    tree.on_path[node] = 1
     searches.path[row, searches.length[row]] = node
     searches.length[row] += 1
     searches.fresh[row] = 0
@@ -144,10 +156,26 @@ def back_up_path(tree, searches, row, completion):
 
 
 @inline
+def end_on_cycle(tree, searches, row, completion):
+    """End an iteration at a state of its own path.
+
+    Nothing in a cycle ever resolves. If the iteration has expanded no state either, the next one would take
+    the same actions again, and the values of the others would never improve. So the next one makes a detour
+    by random actions.
+    """
+    stalled = not searches.grew[row] and not searches.detour[row]
+    end_iteration(tree, searches, row, completion)
+    searches.detour[row] = 1 if stalled else 0
+
+
+@inline
 def end_iteration(tree, searches, row, completion):
     """Back up the states on the path, and count the nodes that the iteration added."""
     back_up_path(tree, searches, row, completion)
+    for i in range(searches.length[row]):
+        tree.on_path[searches.path[row, i]] = 0
     searches.length[row] = 0
+    searches.detour[row] = 0
     searches.iterations[row] += 1
     added = tree.nodes[0] - searches.before[row]
     searches.nodes[row] += max(1, added)

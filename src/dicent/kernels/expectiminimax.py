@@ -131,7 +131,7 @@ def expand(tree, searches, layers, row, node, settings, scratch):
         edge = write_edge(tree, node, i, settings, d_seed, scratch)
         follow(tree, node, edge, scratch)
         if settings.determinized:
-            skip_chance(scratch.state, d_seed, scratch)
+            skip_chance(scratch.state, ply, d_seed, scratch)
         tree.child[edge] = find_or_add(tree, scratch.state, ply, layer, settings)
     if layers.depth[row] + 1 < layers.valued[row]:
         leave_children(tree, node)

@@ -7,7 +7,7 @@ import numpy as np
 from .backup import backup
 from .constants import NONE
 from .jit import copy, jit
-from .tree import TERMINAL, find, plant, tree_of
+from .tree import TERMINAL, counts_plies, find, plant, sure_side, tree_of
 
 # The status of a search.
 IDLE = 0  # there is nothing to search
@@ -27,6 +27,7 @@ class Searches(NamedTuple):
     fresh: np.ndarray  # [M]  1 when the last node of the path has just been expanded
     before: np.ndarray  # [M]  nodes of the tree when the iteration began
     grew: np.ndarray  # [M]  1 when the iteration has expanded a state
+    detour: np.ndarray  # [M]  1 when the iteration takes random actions
     iterations: np.ndarray  # [M]  finished so far
     nodes: np.ndarray  # [M]  spent so far
     evaluations: np.ndarray  # [M]
@@ -47,7 +48,9 @@ def begin(trees, searches, members, states, plies, keep, settings):
     for i in range(len(members)):
         row = members[i]
         tree = tree_of(trees, row)
-        ply = plies[i] * settings.uses_ply
+        ply = plies[i] * counts_plies(settings)
+        for k in range(searches.length[row]):  # an iteration that was left
+            tree.on_path[searches.path[row, k]] = 0
         root = find(tree, states[i], ply) if keep else NONE
         if root == NONE:
             root = plant(tree, states[i], ply, settings)
@@ -57,6 +60,7 @@ def begin(trees, searches, members, states, plies, keep, settings):
         searches.length[row] = 0
         searches.fresh[row] = 0
         searches.before[row] = 0
+        searches.detour[row] = 0
         searches.iterations[row] = 0
         searches.nodes[row] = 0
         searches.evaluations[row] = 0
@@ -97,12 +101,11 @@ def absorb(trees, searches, first, last, offsets, values):
 
 
 @jit
-def mark(trees, searches, first, last, offsets, values, exact):
+def mark(trees, searches, first, last, offsets, values, exact, settings):
     """Resolve the waiting leaves whose values in the batch are exact; call `absorb` afterwards."""
     for row in range(first, last):
         for i in range(searches.waiting[row]):
             if exact[offsets[row] + i]:
                 node = searches.leaves[row, i]
                 trees.resolved[row, node] = 1
-                if abs(values[offsets[row] + i]) == 1.0:  # a certain win, not only an exact value
-                    trees.completion[row, node] = int(values[offsets[row] + i])
+                trees.completion[row, node] = sure_side(values[offsets[row] + i], settings)

@@ -10,11 +10,19 @@ import numpy as np
 
 from . import rules
 from .backup import better
-from .constants import CHANCE, CHOICE, DEAL, DICE, NONE, ONGOING, SEARCH
+from .constants import CHANCE, CHOICE, CUT, DEAL, DICE, NONE, ONGOING, SEARCH
 from .generator import bits, draw, open_stream, uniform
 from .jit import copy, i64, jit, u64
 from .rollout import rollout, sample_outcome
-from .tree import determinized_outcome, find_or_add, jump, plant, terminal_value, tree_of
+from .tree import (
+    counts_plies,
+    determinized_outcome,
+    find_or_add,
+    jump,
+    plant,
+    terminal_value,
+    tree_of,
+)
 
 WALK = 20  # the most random actions before a random start
 
@@ -88,12 +96,12 @@ def begin_at_random(s, scratch):
 def roll(tree, searches, games, row, settings, scratch):
     """Play outcomes until a player is to move, and add that state to the tree."""
     s = games.state[row]
-    ply = games.ply[row] * settings.uses_ply
+    ply = games.ply[row] * counts_plies(settings)
     while (
         rules.result(s) == ONGOING and rules.to_play(s) == CHANCE and games.steps[row] < games.chosen.shape[1]
     ):
         if settings.determinized:
-            outcome = determinized_outcome(s, searches.d_seed[row], scratch)
+            outcome = determinized_outcome(s, ply, searches.d_seed[row], scratch)
             node = find_or_add(tree, s, ply, 0, settings)
             if node >= 0:
                 jump(tree, node, searches.d_seed[row], settings, scratch)
@@ -165,7 +173,7 @@ def playable(tree, edges, n, sign):
 def play(trees, searches, games, members, edges, counts, probabilities, settings, scratch, results):
     """Draw an action for each of `members` by `probabilities` [n, A], play it, and roll the dice.
 
-    `results` [n] are ONGOING, or the results of finished games; a game that is too long counts as drawn.
+    `results` [n] are ONGOING, the results of finished games, or CUT for games that are too long.
     """
     for i in range(len(members)):
         row = members[i]
@@ -185,7 +193,7 @@ def play(trees, searches, games, members, edges, counts, probabilities, settings
         results[i] = rules.result(games.state[row])
         full = games.ply[row] == games.root.shape[1] or games.steps[row] >= games.chosen.shape[1] - 1
         if results[i] == ONGOING and full:
-            results[i] = 0
+            results[i] = CUT
 
 
 @jit

@@ -32,11 +32,12 @@ class Tree(NamedTuple):
     state: np.ndarray  # [M, N, S]
     kind: np.ndarray  # [M, N]  MAX, MIN, CHANCE or TERMINAL
     value: np.ndarray  # [M, N]  v(s), for MAX
-    completion: np.ndarray  # [M, N]  c(s): 1 or -1 when MAX or MIN is proved to win, else 0
+    completion: np.ndarray  # [M, N]  c(s): 1 or -1 when the largest value is proved for MAX or MIN, else 0
     resolved: np.ndarray  # [M, N]  r(s): 1 when v(s) is exact
+    on_path: np.ndarray  # [M, N]  1 while s is on the path of an iteration
     first_edge: np.ndarray  # [M, N]  NONE until s is expanded, that is, in S
     num_edges: np.ndarray  # [M, N]
-    ply: np.ndarray  # [M, N]  actions played before s, where terminal values depend on it, else 0
+    ply: np.ndarray  # [M, N]  actions played before s, where it matters (`counts_plies`), else 0
     child: np.ndarray  # [M, E]  the state a(s)
     choice: np.ndarray  # [M, E]  the action or the outcome
     p: np.ndarray  # [M, E]  the probability of an outcome
@@ -67,8 +68,9 @@ class Settings(NamedTuple):
     evaluator: int  # a kind of `values.py`
     seed: int  # of that evaluator
     games: int  # random games that it plays for a value
-    uses_ply: int  # 1: a node is a state at a ply, since terminal values depend on the ply
+    uses_ply: int  # 1: terminal values depend on the ply
     uses_score: int  # 1: terminal values are the game's own score
+    largest: float  # the largest terminal value, unless they are the score
     gains: np.ndarray  # [3, L]  terminal values by result + 1 and ply, unless they are the score
 
 
@@ -81,6 +83,7 @@ def tree_of(trees, row):
         trees.value[row],
         trees.completion[row],
         trees.resolved[row],
+        trees.on_path[row],
         trees.first_edge[row],
         trees.num_edges[row],
         trees.ply[row],
@@ -141,6 +144,7 @@ def fill_node(tree, node, s, ply, settings):
     """Write state `s` and its labels into a node that is not expanded."""
     copy(tree.state[node], s)
     tree.ply[node] = ply
+    tree.on_path[node] = 0
     tree.first_edge[node] = NONE
     tree.num_edges[node] = 0
     result = rules.result(s)
@@ -152,8 +156,21 @@ def fill_node(tree, node, s, ply, settings):
     else:  # (v, c, r) = (f_t, f_b, 1)
         tree.kind[node] = TERMINAL
         tree.value[node] = terminal_value(s, result, ply, settings)
-        tree.completion[node] = result
+        tree.completion[node] = sure_side(tree.value[node], settings)
         tree.resolved[node] = 1
+
+
+@inline
+def sure_side(value, settings):
+    """Return f_b, the player who has the largest possible value for sure, or 0.
+
+    A player who is sure of it needs to look at no other action. With gains that is a win. A sure win is not
+    enough if wins differ in value, as by their score or length.
+    """
+    largest = rules.MAX_SCORE if settings.uses_score else settings.largest
+    if value >= largest:
+        return 1
+    return -1 if value <= -largest else 0
 
 
 @inline
@@ -167,7 +184,17 @@ def terminal_value(s, result, ply, settings):
 @inline
 def ply_after(tree, node, settings):
     """Return the ply of the children of `node`; outcomes are not actions."""
-    return i64(tree.ply[node]) + (settings.uses_ply if tree.kind[node] != CHANCE else 0)
+    return i64(tree.ply[node]) + (counts_plies(settings) if tree.kind[node] != CHANCE else 0)
+
+
+@inline
+def counts_plies(settings):
+    """Return 1 if a node is a state at a ply, else 0.
+
+    Terminal values may depend on the ply. So does d in a game with cycles, where a state that recurs must not
+    repeat its roll for ever.
+    """
+    return 1 if settings.uses_ply or (rules.CYCLIC and settings.determinized) else 0
 
 
 @inline
@@ -201,7 +228,7 @@ def write_edge(tree, node, i, settings, d_seed, scratch):
         tree.choice[edge] = scratch.actions[i]
         tree.p[edge] = 0.0
     elif settings.determinized:
-        tree.choice[edge] = determinized_outcome(tree.state[node], d_seed, scratch)
+        tree.choice[edge] = determinized_outcome(tree.state[node], i64(tree.ply[node]), d_seed, scratch)
         tree.p[edge] = 1.0
     else:
         tree.choice[edge] = i
@@ -273,18 +300,21 @@ def jump(tree, node, d_seed, settings, scratch):
 
 
 @jit
-def determinized_outcome(s, d_seed, scratch):
-    """Return d(s), the outcome of a determinization at chance state `s`, drawn by its probability."""
-    open_stream(scratch.rng[0], d_seed, hash_state(s, 0), RESOLVE)
+def determinized_outcome(s, ply, d_seed, scratch):
+    """Return d(s), the outcome of a determinization at chance state `s`, drawn by its probability.
+
+    In a game with cycles it depends on the ply, too.
+    """
+    open_stream(scratch.rng[0], d_seed, hash_state(s, ply if rules.CYCLIC else 0), RESOLVE)
     return sample_outcome(s, scratch.p, scratch.rng[0])
 
 
 @jit
-def skip_chance(s, d_seed, scratch):
+def skip_chance(s, ply, d_seed, scratch):
     """Apply the outcomes of d to the chance states from `s` on."""
     for _ in range(MAX_JUMPS):
         if rules.result(s) == ONGOING and rules.to_play(s) == CHANCE:
-            rules.apply_outcome(s, determinized_outcome(s, d_seed, scratch))
+            rules.apply_outcome(s, determinized_outcome(s, ply, d_seed, scratch))
 
 
 @jit

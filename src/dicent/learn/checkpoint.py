@@ -16,6 +16,7 @@ from dicent.evaluate.network_file import FILE, Description, network_bytes, setti
 from dicent.game.registry import ways_to_show
 from dicent.learn import old_names
 from dicent.learn.gain_map import fit_gain_map
+from dicent.learn.in_flight import load_games, save_games
 from dicent.learn.learner import Phase
 from dicent.learn.run_folder import BUFFER, IN_FLIGHT, Checkpoint
 from dicent.learn.run_state import FORMAT, read_state
@@ -53,7 +54,7 @@ def save(training: Training) -> None:
 def _games_in_flight(training: Training) -> dict[str, bytes]:
     """Return the files of the replay buffer, and of the games in flight unless they are too large."""
     files = {BUFFER: safetensors.numpy.save(training.replay.save())}
-    in_flight = [play.save() for play in training.plays]
+    in_flight = [save_games(play) for play in training.plays]
     if sum(a.nbytes for arrays in in_flight for a in arrays.values()) <= MOST_IN_FLIGHT:
         named = {
             f"{i}.{name}": np.ascontiguousarray(array)
@@ -156,7 +157,9 @@ def _resume_games(training: Training, saved: dict[str, npt.NDArray[np.generic]])
     arrays = old_names.translate_arrays(saved)
     for i, play in enumerate(training.plays):
         start = f"{i}."
-        play.load({name.removeprefix(start): a for name, a in arrays.items() if name.startswith(start)})
+        load_games(
+            play, {name.removeprefix(start): a for name, a in arrays.items() if name.startswith(start)}
+        )
     training.games_resumed = True
 
 

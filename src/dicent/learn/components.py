@@ -17,6 +17,7 @@ from dicent.game import Game
 from dicent.game.registry import make
 from dicent.learn import choices
 from dicent.learn.config import Config
+from dicent.learn.config_sections import settled
 from dicent.learn.learner import Learner
 from dicent.learn.replay import PlainReplayBuffer, ReplayBuffer, SmoothReplayBuffer
 from dicent.learn.selection import SELECTIONS, ByVisits, Selection
@@ -126,7 +127,7 @@ def make_replay(config: Config, custom: CustomComponents) -> ReplayBuffer:
         return custom.replay
     if replay.replay == "smooth":
         return SmoothReplayBuffer(replay.replay_games, replay.duplication)
-    return PlainReplayBuffer(replay.replay_states, replay.duplication)
+    return PlainReplayBuffer(settled(replay.replay_states), replay.duplication)
 
 
 def make_self_play(
@@ -141,13 +142,13 @@ def make_self_play(
     play = config.self_play
     learns_policy = choices.learns_policy(config.search.search)
     selection = ByVisits(play.temperature) if learns_policy else SELECTIONS[play.selection]
-    sizes = [len(range(i, play.games_at_once, play.groups)) for i in range(len(numbers))]
+    sizes = [len(range(i, settled(play.games_at_once), play.groups)) for i in range(len(numbers))]
     return [
         SelfPlay(
             search,
             game,
             size,
-            Limit(evaluations=config.search.evaluations_per_move),
+            Limit(evaluations=settled(config.search.evaluations_per_move)),
             custom.selection or selection,
             numbers[i],
             config.seed,
@@ -155,6 +156,7 @@ def make_self_play(
             targets="policy" if learns_policy else play.targets,
             waves=play.waves,
             random_starts=play.random_starts,
+            max_plies=play.max_plies,
             threads=threads,
         )
         for i, size in enumerate(sizes)

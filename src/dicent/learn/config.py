@@ -37,7 +37,7 @@ BUDGETS = ("minutes", "games", "evaluations")
 
 @dataclass(frozen=True)
 class Config:
-    """The settings of a run. The defaults are the preset `laptop`."""
+    """The settings of a run. The preset `laptop` leaves those of `BY_GAME` to the game."""
 
     game: str = "ewn"
     seed: int = 0
@@ -128,8 +128,11 @@ USED_IF: dict[str, tuple[str, Callable[[], tuple[str, ...]]]] = {
     },
 }
 
+# Settings that `dicent.learn.fit` can choose for the game; None leaves them to it.
+BY_GAME = ("evaluations_per_move", "games_at_once", "games_per_update", "replay_states", "max_plies")
+
 PRESETS: dict[str, dict[str, Setting]] = {
-    "laptop": {},
+    "laptop": dict.fromkeys(BY_GAME),
     "paper": {  # one game at a time, and the paper's choices throughout
         "game": "ewn-paper",
         "completion": False,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 from types import NoneType
-from typing import get_args, get_type_hints
+from typing import TypeVar, get_args, get_type_hints
 
 from dicent.errors import DicentError
 from dicent.learn.choices import CHOICES
@@ -15,7 +15,7 @@ MAY_BE_ZERO = (
     *("seed", "random_starts", "weight_decay", "pretraining", "noise", "exploration", "mix_weight"),
     *("measurements", "ladder_games", "blocks"),
 )
-SHARES = ("noise", "random_starts")  # at most 1
+SHARES = ("noise", "random_starts", "measured_share")  # at most 1
 
 
 def check_type(name: str, value: object, hint: object) -> None:
@@ -43,6 +43,15 @@ def check_range(name: str, value: object) -> None:
         raise DicentError(f"{name} must be {'at most 1' if name in SHARES else 'finite'} (got {value})")
 
 
+V = TypeVar("V")
+
+
+def settled(value: V | None) -> V:
+    """Return a setting that `fit` has settled."""
+    assert value is not None, "dicent.learn.fit settles the settings that depend on the game"
+    return value
+
+
 @dataclass(frozen=True)
 class Section:
     """Settings of one concern, checked when they are made."""
@@ -61,8 +70,8 @@ class SearchConfig(Section):
     search: str = "descent"
     """Search algorithm: descent, unbounded, expectiminimax, determinized, puct (AlphaZero) or a registered
     one."""
-    evaluations_per_move: int = 60
-    """Network evaluations of each search; simulations with puct."""
+    evaluations_per_move: int | None = 60
+    """Network evaluations of each search; simulations with puct. None: by the game."""
     completion: bool = True
     """Prove states whose value is certain, and never search them again."""
     whole_descents: bool = False
@@ -85,14 +94,17 @@ class SearchConfig(Section):
 class SelfPlayConfig(Section):
     """How self-play games are played, and what they yield to learn."""
 
-    games_at_once: int = 128
-    """Games that advance together."""
+    games_at_once: int | None = 128
+    """Games that advance together. None: by the game."""
     groups: int = 1
     """Groups these games are split into, so that search and evaluation overlap."""
     waves: bool = False
     """Start and end games together, so that each game is played by one version of the network."""
     random_starts: float = 0.0
     """Share of games that start from a random position."""
+    max_plies: int | None = None
+    """Cut a game after this many plies; by default twice the game's usual maximum, or by the game. A cut game
+    has no result: its states are learned with their searched values."""
     targets: str = "tree"
     """States to learn from a game: tree (the whole search tree), root (its positions) or terminal
     (its positions, valued by the result)."""
@@ -112,8 +124,8 @@ class ReplayConfig(Section):
     """Replay buffer: smooth (the latest games, spread evenly) or plain (a ring of states)."""
     replay_games: int = 100
     """Games in a smooth replay buffer."""
-    replay_states: int = 200_000
-    """States in a plain replay buffer."""
+    replay_states: int | None = 200_000
+    """States in a plain replay buffer. None: by the game."""
     duplication: float = 2.0
     """Average number of times that each state is used."""
 
@@ -142,8 +154,8 @@ class NetworkConfig(Section):
 class LearnerConfig(Section):
     """How the network learns."""
 
-    games_per_update: int = 16
-    """Finished games before each learning phase."""
+    games_per_update: int | None = 16
+    """Finished games before each learning phase. None: by the game."""
     batch: int = 512
     """States per step of Adam."""
     learning_rate: float = 1e-3
@@ -178,6 +190,8 @@ class RunConfig(Section):
     """Strength measurements during the run."""
     ladder_games: int = 60
     """Games against each fixed opponent in a measurement."""
+    measured_share: float = 0.1
+    """Share of the minutes that measurements may take; they play fewer games if these take longer."""
     record_every: int = 100
     """Keep the record of one game in this many."""
     checkpoint_seconds: float = 60.0

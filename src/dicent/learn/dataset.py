@@ -101,7 +101,7 @@ class FinishedGame:
     """A self-play game that has ended."""
 
     number: int
-    result: int  # +1, 0, -1 for MAX; 0 also if it was stopped as too long
+    result: int | None  # +1, 0, -1 for MAX; None if the game was cut
     plies: int
     start: Cells  # [S]
     chosen: npt.NDArray[np.int32]  # actions and outcomes, in order

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -28,8 +29,12 @@ def opponents() -> dict[str, Player]:
     return {"random": named["random"], "greedy": greedy, **named}
 
 
-def scores(network: Network, game: Game, games: int, seed: int, threads: int) -> dict[str, float]:
-    """Return the network's score against each fixed opponent, with a search of three plies.
+def scores(
+    network: Network, game: Game, games: int, seed: int, threads: int, seconds: float | None = None
+) -> dict[str, tuple[float, int]]:
+    """Return the network's score against each fixed opponent and the number of games, three plies deep.
+
+    After `seconds` no further games begin: strong opponents, which come last, then play fewer games or none.
 
     Networks with a policy learn decision states only. They search two plies, a move and a roll, so that they
     evaluate no chance state.
@@ -38,10 +43,31 @@ def scores(network: Network, game: Game, games: int, seed: int, threads: int) ->
     player = Player(Expectiminimax(network), Limit(depth=depth), "network")
     if games < 2:
         return {}
-    return {
-        name: play_match(player, opponent, game, games - games % 2, seed, threads).score
-        for name, opponent in opponents().items()
-    }
+    end = time.monotonic() + (float("inf") if seconds is None else seconds)
+    found = {}
+    for left, (name, opponent) in zip(range(len(opponents()), 0, -1), opponents().items(), strict=True):
+        now = time.monotonic()
+        until = now + (end - now) / left
+        if now < end:
+            found[name] = _score(player, opponent, game, games - games % 2, seed, threads, until)
+    return found
+
+
+def _score(
+    player: Player, opponent: Player, game: Game, games: int, seed: int, threads: int, until: float
+) -> tuple[float, int]:
+    """Return the score in up to `games` games and their number; after `until` no more begin."""
+    if until == float("inf"):
+        return play_match(player, opponent, game, games, seed, threads).score, games
+    points, played, together = 0.0, 0, 2
+    while played < games and (played == 0 or time.monotonic() < until):
+        begin = time.monotonic()
+        together = min(together, games - played)
+        points += together * play_match(player, opponent, game, together, seed + played, threads).score
+        played += together
+        if time.monotonic() - begin < (until - begin) / 4:  # many games at once share batches
+            together *= 2
+    return points / played, played
 
 
 def exact_positions(game: Game) -> list[Decision]:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dicent.learn.components import make_self_play
+from dicent.learn.config_sections import settled
 from dicent.learn.dataset import FinishedGame, concatenate
+from dicent.learn.fit import Choice
 from dicent.learn.measure import exactness, scores
 
 if TYPE_CHECKING:
@@ -30,15 +32,17 @@ class Preflight:
     memory: int  # bytes for trees, games and replay buffer
     evaluations_per_second: float  # of the network alone, at the batch size of this run
     games_per_hour: float  # if self-play had all of that speed
+    choices: tuple[Choice, ...] = ()  # settings that follow from the game
 
 
 def preflight(training: Training) -> Preflight:
     """Compile the kernels and the network, and time the network."""
     config, game = training.config, training.game
+    per_move = settled(config.search.evaluations_per_move)
     few = config.replace(
         games_at_once=2,
         groups=1,
-        evaluations_per_move=min(30, config.search.evaluations_per_move),
+        evaluations_per_move=min(30, per_move),
         waves=False,
     )
     training.evaluator.prepare(game)
@@ -54,7 +58,7 @@ def preflight(training: Training) -> Preflight:
     if config.run.measurements:
         scores(training.evaluator, game, min(2, config.run.ladder_games), 0, 1)
         exactness(training.evaluator, training.exact_positions[:1])
-    batch = 3 * config.self_play.games_at_once // config.self_play.groups
+    batch = 3 * settled(config.self_play.games_at_once) // config.self_play.groups
     states = np.resize(data.states, (batch, data.states.shape[1]))
     training.evaluator.evaluate(game, states)
     begin, done = time.perf_counter(), 0
@@ -70,5 +74,6 @@ def preflight(training: Training) -> Preflight:
         parameters=sum(p.numel() for p in training.learner.module.parameters()),
         memory=sum(p.memory for p in training.plays) + training.replay.memory(data),
         evaluations_per_second=speed,
-        games_per_hour=3600 * speed / (config.search.evaluations_per_move * plies),
+        choices=training.choices,
+        games_per_hour=3600 * speed / (per_move * plies),
     )

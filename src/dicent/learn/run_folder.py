@@ -22,7 +22,7 @@ from dicent.errors import DicentError
 from dicent.files import Lock, lock, sync_folder, write_atomically
 from dicent.game.registry import require_installed
 from dicent.learn import old_names
-from dicent.learn.config import BUDGETS, Config, read_config
+from dicent.learn.config import BUDGETS, BY_GAME, Config, read_config
 from dicent.learn.run_reader import CONFIG, STATE, RunReader
 
 BUFFER, IN_FLIGHT = "replay_buffer.safetensors", "games_in_flight.safetensors"
@@ -80,6 +80,10 @@ class RunFolder(RunReader):
             )  # a folder from elsewhere must not choose a file to run
             return old
         before, now = old.flat(), config.flat()
+        left = {name: before[name] for name in BY_GAME if now[name] is None and before[name] is not None}
+        if left:  # the run has chosen them when it began
+            config = config.replace(**left)
+            now = config.flat()
         changed = [name for name in now if now[name] != before[name] and name not in BUDGETS]
         if changed:
             raise DicentError(

@@ -28,6 +28,7 @@ class RunState:
     """How far a run has come, over all its sessions."""
 
     games: int = 0  # that have ended
+    cut_games: int = 0  # of these, games that were too long and have no result
     evaluations: int = 0
     states: int = 0  # learned, each counted as often as it was used
     phases: int = 0
@@ -64,6 +65,7 @@ class RunState:
         return {
             "phase": self.phases,
             "games": self.games,
+            "cut_games": self.cut_games,
             "evaluations": self.evaluations,
             "states": self.states,
             "seconds": round(self.seconds, 3),
@@ -76,6 +78,7 @@ class RunState:
             progress=progress,
             seconds=self.seconds,
             games=self.games,
+            cut_games=self.cut_games,
             evaluations=self.evaluations,
             states=self.states,
             phases=self.phases,

@@ -17,11 +17,11 @@ import numpy.typing as npt
 
 from dicent.errors import DicentError
 from dicent.game import Game
-from dicent.game.arrays import new_games, new_tree
+from dicent.game.arrays import new_games
 from dicent.kernels import self_play as self_play_kernels
 from dicent.kernels import targets as targets_kernels
 from dicent.kernels import tree as tree_kernels
-from dicent.kernels.constants import ONGOING
+from dicent.kernels.constants import CUT, ONGOING
 from dicent.kernels.searches import DONE, IDLE, NO_ROOM, SEARCHING
 from dicent.kernels.tree import TERMINAL, Scratch
 from dicent.learn.dataset import (
@@ -29,10 +29,8 @@ from dicent.learn.dataset import (
     FinishedGame,
     SearchedStates,
     deepest_values,
-    join,
     values_only,
 )
-from dicent.learn.replay import Arrays
 from dicent.learn.selection import ByVisits, Selection
 from dicent.search.group import MAX_NODES, Group
 from dicent.search.limit import Limit
@@ -40,6 +38,7 @@ from dicent.search.tree_search import TreeSearch
 
 Integers = npt.NDArray[np.int64]
 STEPS = 100_000  # of one kernel call, so that the clock does not matter
+LONGEST = 400  # plies of a game that states no usual maximum
 SPARE = 64  # nodes and edges that a game may add between two searches
 
 
@@ -48,7 +47,9 @@ class SelfPlay:
 
     `numbers` gives each game its number, which seeds all its random streams. With `waves` a finished game
     waits for the others, and `deal` starts the next ones together. A share of `random_starts` starts from
-    random positions: those of the rules' `scatter`, or positions after random plies.
+    random positions: those of the rules' `scatter`, or positions after random plies. A game of `max_plies`,
+    by default twice the game's usual maximum, is cut: it has no result, and its states are learned with the
+    values that the search gave them.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class SelfPlay:
         targets: str = "tree",
         waves: bool = False,
         random_starts: float = 0.0,
+        max_plies: int | None = None,
         threads: int | None = 1,
         compiled: bool | None = None,
     ) -> None:
@@ -73,6 +75,8 @@ class SelfPlay:
         self.temperature = selection.temperature if isinstance(selection, ByVisits) else 1.0
         self.layered = search.layered
         self.by_visits = search.ranks_by_visits
+        self.terminal = search.evaluator.terminal
+        self.counts_plies = self.terminal.uses_ply or bool(search.determinized and game.cyclic)
         _check(search, targets)
         budget = limit.evaluations or limit.nodes or 64
         if search.whole:
@@ -80,7 +84,8 @@ class SelfPlay:
         moves = 1 if self.layered or self.by_visits else game.max_plies or 64
         nodes = 1 << max(8, (budget * moves).bit_length())
         self.group = Group(search, game, size, min(nodes, 1 << 16), threads, compiled)
-        self.games = new_games(self.group.bound, size, policy=targets == "policy")
+        plies = max_plies or (2 * game.max_plies if game.max_plies else LONGEST)
+        self.games = new_games(self.group.bound, size, plies, policy=targets == "policy")
         self.layers: list[list[SearchedStates]] = [[] for _ in range(size)]  # of layered searches, by move
         self.evaluations = 0  # requested so far
         self._asked: tuple[Future[Any], Integers] | None = None  # answer and offsets of its states
@@ -102,7 +107,7 @@ class SelfPlay:
     @property
     def memory(self) -> int:
         """Return the bytes of all arrays."""
-        return sum(array.nbytes for array in self.save().values())
+        return self.group.memory + sum(array.nbytes for array in self.games)
 
     # Between searches
 
@@ -176,7 +181,7 @@ class SelfPlay:
             return []
         over = group.tree.kind[members, group.searches.root[members]] == TERMINAL  # chance ended the game
         results = np.zeros(len(members), np.int64)
-        results[over] = group.tree.completion[members[over], group.searches.root[members[over]]]
+        results[over] = [self.game.rules.module.result(s) for s in self.games.state[members[over]]]
         if not over.all():
             results[~over] = self._play(members[~over], progress)
         ended = members[results != ONGOING]
@@ -240,7 +245,7 @@ class SelfPlay:
         plies, steps = int(games.ply[m]), int(games.steps[m])
         return FinishedGame(
             number=int(games.number[m]),
-            result=result,
+            result=None if result == CUT else result,
             plies=plies,
             start=games.start[m].copy(),
             chosen=games.chosen[m, :steps].copy(),
@@ -254,13 +259,14 @@ class SelfPlay:
         roots = games.root[m, :plies].copy()
         if self.targets == "root":
             return values_only(roots, games.value[m, :plies].copy())
-        if self.targets == "policy":
-            values = np.full(plies, result, np.float32)
-            return Dataset(roots, values, _sharpened(games.policy[m, :plies], self.temperature))
-        if self.targets == "terminal":
+        if self.targets in ("policy", "terminal"):
             end = self.game.state(games.state[m])
-            value = 0.0 if end.result is None else self.search.evaluator.terminal.value(end, plies)
-            return values_only(roots, np.full(plies, value, np.float32))
+            # A game that was cut has no result: the last search stands in for it.
+            value = games.value[m, plies - 1] if result == CUT else self.terminal.value(end, plies)
+            values = np.full(plies, value, np.float32)
+            if self.targets == "terminal":
+                return values_only(roots, values)
+            return Dataset(roots, values, _sharpened(games.policy[m, :plies], self.temperature))
         layers, self.layers[m] = self.layers[m], []
         merged = deepest_values([*layers, self._end_data(m, plies)], self.group.bound)
         return self._resolve_jumped(m, merged, scratch) if self.search.determinized else merged.dataset
@@ -278,10 +284,10 @@ class SelfPlay:
 
     def _end_data(self, m: int, plies: int) -> SearchedStates:
         """Return the last state of a game, which chance may have reached beyond the search tree."""
-        end, terminal = self.game.state(self.games.state[m]), self.search.evaluator.terminal
+        end, terminal = self.game.state(self.games.state[m]), self.terminal
         states = end.cells[None].copy() if end.result is not None else self.games.state[:0]
         values = [terminal.value(end, plies)] if end.result is not None else []
-        each = np.full(len(states), plies * terminal.uses_ply)
+        each = np.full(len(states), plies * self.counts_plies)
         return SearchedStates(values_only(states, values), each, np.zeros_like(each))
 
     def _resolve_jumped(self, m: int, merged: SearchedStates, scratch: Scratch) -> Dataset:
@@ -293,7 +299,7 @@ class SelfPlay:
         values = merged.dataset.values.copy()
         for i, (row, (_, ply)) in enumerate(zip(merged.dataset.states, rows, strict=True)):
             after = row.copy()
-            skip(after, d_seed, scratch)
+            skip(after, ply, d_seed, scratch)
             values[i] = known.get((bytes(after), ply), values[i])
         return values_only(merged.dataset.states, values)
 
@@ -329,64 +335,11 @@ class SelfPlay:
             if self.search.determinized and self.games.ply[m] == 0:
                 self.layers[m] += self._first_chance(m)
 
-    # Games in flight, for checkpoints
-
-    def save(self) -> Arrays:
-        """Return every array of the games and their searches."""
-        group = self.group
-        saved: Arrays = {}
-        for part in ("tree", "searches"):
-            saved |= _arrays(part, getattr(group, part))
-        saved |= {f"extra.{name}": array for name, array in group.kernels.arrays().items()}
-        saved |= _arrays("games", self.games)
-        saved["evaluations"] = np.array([self.evaluations])
-        for m, layers in enumerate(self.layers):
-            if layers:
-                states = join(layers)
-                saved[f"layers.{m}.states"] = states.dataset.states
-                saved[f"layers.{m}.values"] = states.dataset.values
-                saved[f"layers.{m}.plies"] = states.plies
-                saved[f"layers.{m}.depths"] = states.depths
-        return saved
-
-    def load(self, saved: Arrays) -> None:
-        """Restore what `save` returned."""
-        group = self.group
-        group.tree = new_tree(group.bound, group.size, saved["tree.kind"].shape[1])
-        for name, array in _arrays("tree", group.tree).items():
-            array[...] = saved[name]  # in place, since the arrays share memory
-        group.searches = _with_arrays("searches", group.searches, saved)
-        group.kernels.fit(group.tree)
-        beside = {key.removeprefix("extra."): saved[key] for key in saved if key.startswith("extra.")}
-        group.kernels.restore(beside)
-        self.games = _with_arrays("games", self.games, saved)
-        self.evaluations = int(saved["evaluations"][0])
-        for m in range(group.size):
-            if f"layers.{m}.states" in saved:
-                states, values, plies, depths = (
-                    saved[f"layers.{m}.{name}"] for name in ("states", "values", "plies", "depths")
-                )
-                self.layers[m] = [SearchedStates(values_only(states, values), plies, depths)]
-
 
 def _sharpened(policy: npt.NDArray[np.float32], temperature: float) -> npt.NDArray[np.float32]:
     """Raise visit proportions to the power of 1 / temperature, and normalise them."""
     shares = (policy / np.maximum(policy.max(axis=1, keepdims=True), 1e-9)) ** (1 / temperature)
     return np.asarray(shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-9), np.float32)
-
-
-def _arrays(part: str, fields: Any) -> Arrays:
-    """Return the arrays of a named tuple, by name."""
-    if fields is None:
-        return {}
-    named = fields._asdict().items()
-    return {f"{part}.{name}": value for name, value in named if isinstance(value, np.ndarray)}
-
-
-def _with_arrays(part: str, fields: Any, saved: Arrays) -> Any:
-    """Return a named tuple with its arrays from a checkpoint."""
-    found = {name: saved[f"{part}.{name}"] for name in fields._fields if f"{part}.{name}" in saved}
-    return fields._replace(**found)
 
 
 def _check(search: TreeSearch, targets: str) -> None:

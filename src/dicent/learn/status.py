@@ -14,6 +14,7 @@ class Status:
     progress: float = 0.0  # share of the budget that is spent
     seconds: float = 0.0
     games: int = 0
+    cut_games: int = 0  # of these, games that were too long and have no result
     evaluations: int = 0
     states: int = 0  # learned, each counted as often as it was used
     phases: int = 0

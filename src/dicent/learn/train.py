@@ -32,7 +32,9 @@ from dicent.kernels import self_play as self_play_kernels
 from dicent.learn import checkpoint, components
 from dicent.learn.components import CustomComponents, MakeSearch, Threads
 from dicent.learn.config import Config
+from dicent.learn.config_sections import settled
 from dicent.learn.dataset import FinishedGame, values_only
+from dicent.learn.fit import Choice, fit
 from dicent.learn.learner import Phase
 from dicent.learn.measure import exact_positions, exactness, scores
 from dicent.learn.preflight import Preflight, preflight
@@ -74,7 +76,10 @@ def train(
     """
     custom = CustomComponents(search, selection, terminal, replay, module)
     with RunFolder(folder, warn) as run:
-        training = Training(run.settle_config(config), run, custom, watch, stop)
+        settled_config = run.settle_config(config)
+        fitted, choices = fit(settled_config, components.make_game(settled_config))
+        training = Training(fitted, run, custom, watch, stop)
+        training.choices = choices
         try:
             announce(preflight(training))
             training.run()
@@ -125,10 +130,11 @@ class Training:
         self.board = Board(run.path) if config.run.tensorboard else None
         self.network_path = run.path
         # Of this session only:
+        self.choices: tuple[Choice, ...] = ()  # settings that follow from the game
         self.checkpoints_written = 0
         self.games_resumed = False  # do the games in flight come from a checkpoint?
         self._earlier_evaluations = 0  # of games that no checkpoint has kept
-        self._reserved_seconds = 0.0  # for the last measurement
+        self._reserved_seconds = self._measuring_seconds or 0.0  # for the last measurement
         self._start = self._checkpointed = time.monotonic()
 
     def use_state(self, state: RunState) -> None:
@@ -191,7 +197,10 @@ class Training:
         self.replay.add(game.dataset, (config.seed, game.number))
         state.games += 1
         state.games_since_update += 1
-        state.results.extend((value, game.result) for value in game.root_values.tolist())
+        if game.result is None:
+            state.cut_games += 1
+        else:
+            state.results.extend((value, game.result) for value in game.root_values.tolist())
         if game.number % config.run.record_every == 0:
             start, steps = self.game.state(game.start), game.chosen.tolist()
             players = (config.search.search, config.search.search)
@@ -207,7 +216,7 @@ class Training:
                 self._finish_phase()
                 for play in self.plays:
                     play.deal()
-        elif self.state.games_since_update >= self.config.learner.games_per_update:
+        elif self.state.games_since_update >= settled(self.config.learner.games_per_update):
             self._learn()
 
     def _learn(self) -> None:
@@ -279,16 +288,32 @@ class Training:
         if time.monotonic() - self._checkpointed >= wait:
             self.save()
 
+    @property
+    def _measuring_seconds(self) -> float | None:
+        """The seconds that one measurement may take, if the run has a budget of minutes."""
+        run = self.config.run
+        if run.minutes is None or not run.measurements:
+            return None
+        return 60 * run.minutes * run.measured_share / run.measurements
+
     def _measure(self) -> None:
         """Estimate the strength by a few games against fixed opponents."""
         config, state = self.config, self.state
         state.measurements += 1
         begin = time.monotonic()
         seed = config.seed + state.measurements
-        state.scores = scores(self.evaluator, self.game, config.run.ladder_games, seed, machine.cores())
         state.exactness = exactness(self.evaluator, self.exact_positions)
-        self._reserved_seconds = max(self._reserved_seconds, 1.2 * (time.monotonic() - begin) + 0.5)
-        self._log({"kind": "strength", "scores": state.scores, "exact": state.exactness})
+        left = self._measuring_seconds
+        if left is not None:
+            left -= time.monotonic() - begin
+        found = scores(self.evaluator, self.game, config.run.ladder_games, seed, machine.cores(), left)
+        state.scores = {name: score for name, (score, _) in found.items()}
+        if self._measuring_seconds is None:
+            self._reserved_seconds = max(self._reserved_seconds, 1.2 * (time.monotonic() - begin) + 0.5)
+        measured = {name: games for name, (_, games) in found.items()}
+        self._log(
+            {"kind": "strength", "scores": state.scores, "measured_games": measured, "exact": state.exactness}
+        )
         self.watch(state.status(self.progress()))
 
     def _log(self, row: dict[str, object]) -> None:

@@ -35,7 +35,7 @@ CREATE TABLE games (
   min TEXT NOT NULL,
   dice TEXT NOT NULL,     -- rolled, or entered by hand
   seed INTEGER NOT NULL,  -- of the dice
-  result INTEGER,         -- for MAX; NULL while the game goes on
+  result INTEGER,         -- for MAX; NULL while the game is unfinished
   ended TEXT,             -- played or resigned
   created TEXT NOT NULL,
   changed TEXT NOT NULL

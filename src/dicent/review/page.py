@@ -92,8 +92,8 @@ def _chart(review: Review) -> str:
     parts.append(f'<polyline class="line" points="{line}"/>')
     for i in review.mistakes:
         x, y = place(i + 1, values[i + 1])
-        told = html.escape(f"{_number(i)}: {_played(review.moments[i])}")
-        parts.append(f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="4"><title>{told}</title></circle>')
+        title = html.escape(f"{_number(i)}: {_played(review.moments[i])}")
+        parts.append(f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="4"><title>{title}</title></circle>')
     parts.append(f'<text x="{WIDTH - 8}" y="{HEIGHT - 4}" text-anchor="end">steps</text>')
     return "".join(parts) + "</svg>"
 

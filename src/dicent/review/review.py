@@ -260,7 +260,8 @@ def _ending(review: Review) -> str:
     if result is None:
         worth = f"MAX has {review.final:+.3f} points" if review.in_points else f"MAX wins {review.final:.0%}"
         return f"The game is unfinished; {worth}."
-    points = f" {abs(review.final):g} points" if review.in_points else ""
+    won = abs(review.final)
+    points = f" {won:g} point{'' if won == 1 else 's'}" if review.in_points else ""
     return "The game was drawn." if result == 0 else f"{NAMES[result]} won{points}."
 
 

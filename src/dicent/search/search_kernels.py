@@ -100,7 +100,7 @@ class SearchKernels(ABC):
         # is not exact once the dice are fixed.
         if answer.exact is not None and self.settings.completion and not self.settings.determinized:
             self.bound.kernel(searches_kernels.mark)(
-                tree, searches, first, last, offsets, answer.values, answer.exact
+                tree, searches, first, last, offsets, answer.values, answer.exact, self.settings
             )
         self.bound.kernel(searches_kernels.absorb)(tree, searches, first, last, offsets, answer.values)
 

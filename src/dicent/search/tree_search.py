@@ -170,6 +170,7 @@ class TreeSearch(Search):
             games=games,
             uses_ply=int(terminal.uses_ply),
             uses_score=int(terminal.uses_score),
+            largest=float(abs(terminal.table()).max()),
             gains=terminal.table(),
         )
 
@@ -218,9 +219,9 @@ class TreeSearch(Search):
             group.step()
         yield group, time.perf_counter() - begin, interrupted
 
-    def determinized_outcome(self, state: State) -> int:
-        """Return the outcome that the determinization has for a chance state."""
+    def determinized_outcome(self, state: State, ply: int = 0) -> int:
+        """Return the outcome that the determinization has for a chance state after `ply` actions."""
         state.require_outcome(state.outcomes[0][0] if state.outcomes else 0)
         bound = bind(state.game)
         outcome = bound.kernel(tree_kernels.determinized_outcome)
-        return int(outcome(state.cells.copy(), self.determinization_seed, new_scratch(bound)))
+        return int(outcome(state.cells.copy(), ply, self.determinization_seed, new_scratch(bound)))

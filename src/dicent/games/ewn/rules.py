@@ -1,8 +1,8 @@
-"""EinStein würfelt nicht!: race and capture, each move with the piece that the die names.
+"""EinStein würfelt nicht!: a race with captures, in which a die chooses the piece to move.
 
 Two players have numbered pieces in opposite corners. The die chooses the piece, which moves one step towards
-the far corner, straight or diagonally, and captures any piece there, even an own one. Reaching
-the far corner wins, and so does taking the last opposing piece. Invented by Ingo Althöfer in 2004.
+the far corner, straight or diagonally, and captures any piece there, even one of its own side. Reaching
+the far corner wins, and so does capturing the last opposing piece. Invented by Ingo Althöfer in 2004.
 """
 
 import numpy as np
@@ -29,7 +29,7 @@ PLANES = option(
     "planes",
     "mover",
     ("mover", "moves", "pieces"),
-    "networks see the pieces (pieces), also what rolls may move (moves), this from the mover's side (mover)",
+    "networks see the pieces (pieces), also what rolls may move (moves), from the mover's side (mover)",
 )
 HOLE = option("hole", False, help="a black hole in the centre removes whatever enters it")
 

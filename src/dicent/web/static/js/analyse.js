@@ -1,4 +1,4 @@
-// Analysis of any position: pasted, set up by hand, or reached by playing on the board.
+// The page for analysing a position: pasted, set up by hand, or reached by moves on the board.
 import { html, useEffect, useMemo, useRef, useState } from "./ui.js";
 import { getInfo } from "./api.js";
 import { Board } from "./board.js";
@@ -16,7 +16,7 @@ import { amount, COLOUR, count, equity, percent, resultText } from "./words.js";
 /** @typedef {import("./types.js").Move} Move */
 /** @typedef {import("./types.js").Position} Position */
 
-const TIME = 30; // seconds of one go
+const TIME = 30; // seconds until an analysis stops and "Continue" is offered
 
 /** @param {{query: URLSearchParams}} props */
 export function Analyse({ query }) {
@@ -24,7 +24,7 @@ export function Analyse({ query }) {
   const text = query.get("position") ?? "";
   const { value: info } = useLoaded(getInfo, []);
   const [typed, setTyped] = useState(text);
-  const touched = useRef(false); // what a person is typing is not written over
+  const touched = useRef(false); // true while the user types: the text field is not overwritten
   const [position, setPosition] = useState(/** @type {Position|null} */ (null));
   const [problem, setProblem] = useState(/** @type {string|null} */ (null));
   const [running, setRunning] = useState(true);
@@ -51,7 +51,7 @@ export function Analyse({ query }) {
   const here = position && position.position === text ? position : null;
   const open = here !== null && here.result === null && !editing;
   const analyst = info?.strengths.some((one) => one.name === player) ? player : "";
-  const { analysis, error, done, goOn } = useAnalysis({ game, position: open ? text : null, player: analyst || undefined, time: TIME, running });
+  const { analysis, error, done, resume } = useAnalysis({ game, position: open ? text : null, player: analyst || undefined, time: TIME, running });
   const chosen = analysis?.moves.find((move) => move.action === pointed) ?? null;
   useEffect(() => {
     let alive = true;
@@ -124,7 +124,7 @@ export function Analyse({ query }) {
       <${Message} text=${problem ?? error} />
       <section class="card" aria-label="Analysis">
         <div class="engine-line">
-          <button type="button" class="quiet with-icon" disabled=${!open || (running && done && analysis?.full)} onClick=${() => (running && done ? goOn() : setRunning(!running))}>
+          <button type="button" class="quiet with-icon" disabled=${!open || (running && done && analysis?.full)} onClick=${() => (running && done ? resume() : setRunning(!running))}>
             <${Icon} name=${running && !done ? "stop" : "play"} />${running && !done ? "Stop" : "Continue"}
           </button>
           <select class="analyst" aria-label="Engine strength" value=${analyst} onChange=${(/** @type {any} */ e) => setPlayer(e.currentTarget.value)}>

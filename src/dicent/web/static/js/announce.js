@@ -1,4 +1,4 @@
-// What happens is also said, for those who hear the page instead of seeing it.
+// Announce moves, rolls and results to screen readers.
 import { COLOUR, resultText } from "./words.js";
 
 /** @param {string} text */

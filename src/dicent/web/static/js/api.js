@@ -1,6 +1,6 @@
-// The HTTP interface. When the server does not answer, the page says so and tries again.
+// A client of the HTTP interface. When the server does not answer, it notifies the page and retries.
 
-/** An answer that says what was wrong. */
+/** The server answered with an error; `field` names the invalid field, if any. */
 export class ApiError extends Error {
   /** @param {number} status @param {any} body */
   constructor(status, body) {
@@ -13,7 +13,7 @@ export class ApiError extends Error {
   }
 }
 
-/** No answer at all. */
+/** The server did not answer. */
 export class AwayError extends Error {
   constructor() {
     super("No connection to the server. Is it still running?");
@@ -24,7 +24,7 @@ export class AwayError extends Error {
 const listeners = new Set();
 let away = false;
 
-/** Tells whether the server answers, now and at each change. @param {(away: boolean) => void} listener */
+/** Call `listener` now and at every change, with true while the server does not answer. @param {(away: boolean) => void} listener */
 export function watchServer(listener) {
   listeners.add(listener);
   listener(away);
@@ -47,7 +47,7 @@ const PATIENCE = 1200;
  * @param {string} method
  * @param {string} path
  * @param {any} [body]
- * @param {{patient?: boolean, signal?: AbortSignal, text?: boolean}} [how] `patient`: ask again until there is an answer
+ * @param {{patient?: boolean, signal?: AbortSignal, text?: boolean}} [how] `patient`: retry until the server answers
  * @returns {Promise<any>}
  */
 async function request(method, path, body, { patient = true, signal, text = false } = {}) {
@@ -91,7 +91,7 @@ export const remove = (path) => request("DELETE", path, undefined, { patient: fa
 
 /** @type {Promise<import("./types.js").Info>|null} */
 let info = null;
-/** What the server offers; asked once. */
+/** Return the server's games, strengths and formats; fetched once. */
 export function getInfo() {
   info ??= get("/api/info").catch((error) => {
     info = null;

@@ -1,4 +1,4 @@
-// Arrows over the board: hints, better moves, variations.
+// Arrows over the board, for hints, better moves and variations.
 import { html } from "./ui.js";
 
 /** @typedef {import("./types.js").Arrow} Arrow */
@@ -32,7 +32,7 @@ function line(arrow, i) {
   </g>`;
 }
 
-/** An action without a beginning: a piece that is dropped. @param {Arrow} arrow @param {number} i */
+/** Mark the target of an action without an origin, such as placing a piece. @param {Arrow} arrow @param {number} i */
 function ring(arrow, i) {
   const [row, column] = arrow.to;
   return html`<g class="arrow ${arrow.kind}" key=${i}>

@@ -21,7 +21,7 @@ export function cellName(view, [row, column]) {
  * @param {{view: View, actions?: Action[], onAction?: (action: Action) => void, last?: Action|null,
  *   arrows?: import("./types.js").Arrow[], label?: string, onCell?: (cell: Cell) => void,
  *   onEnter?: (() => void)|null}} props
- * `onCell` is for setting up: every cell can be chosen. `onEnter` is what Enter does where nothing can be moved.
+ * With `onCell` every cell can be chosen, for setting up. `onEnter` is called by Enter if no piece can move.
  */
 export function Board({ view, actions = [], onAction, last = null, arrows = [], label = "Board", onCell, onEnter }) {
   const grid = useRef(/** @type {HTMLElement|null} */ (null));
@@ -135,7 +135,7 @@ function cellClasses(view, cell, state, last, editing) {
 }
 
 /**
- * What a screen reader says of a cell.
+ * Return a cell's description for screen readers.
  * @param {View} view @param {Cell} cell @param {{target: boolean, movable: boolean, selected: boolean}} state
  */
 function describe(view, cell, state) {
@@ -177,10 +177,10 @@ function Pieces({ view, froms, lifted, offset, last }) {
   </div>`;
 }
 
-const SLACK = 6; // pixels that a finger may shake before it is a drag
+const SLACK = 6; // pixels of movement before a press counts as a drag
 
 /**
- * Lifting a piece and putting it down. A drag that was none is a click.
+ * Handle dragging of pieces. A press with less movement than a drag is a click.
  * @param {{current: HTMLElement|null}} grid @param {View} view
  * @param {(cell: Cell) => boolean} mayLift @param {(to: Cell, from: Cell) => void} drop
  */
@@ -224,7 +224,7 @@ function useDrag(grid, view, mayLift, drop) {
     handlers,
     lifted: drag?.moved ? drag.cell : null,
     offset: /** @type {Cell} */ (drag ? [drag.dy, drag.dx] : [0, 0]),
-    /** Was this click the end of a drag? */
+    /** Return whether this click ended a drag. */
     swallowed: () => {
       const was = swallow.current;
       swallow.current = false;

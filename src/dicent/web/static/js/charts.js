@@ -1,11 +1,11 @@
-// Charts, drawn in the pixels they have, so that their letters stay readable on a phone.
+// Charts, drawn in device-independent pixels instead of scaled, so that labels stay readable on a phone.
 import { html, useEffect, useRef, useState } from "./ui.js";
 import { Face } from "./die.js";
 import { amount, COLOUR, equity, percent } from "./words.js";
 
 /** @typedef {import("./types.js").Moment} Moment */
 
-/** The width that an element has. @returns {[{current: HTMLElement|null}, number]} */
+/** Measure the width of an element. @returns {[{current: HTMLElement|null}, number]} */
 export function useWidth() {
   const place = useRef(/** @type {HTMLElement|null} */ (null));
   const [width, setWidth] = useState(0);
@@ -22,7 +22,7 @@ const LEFT = 40;
 const RIGHT = 10;
 
 /**
- * Winning chances or points over a game, and below them the luck of each roll.
+ * Draw the winning chances or points over a game, with the luck of each roll below.
  * @param {{moments: Moment[], start: number|null, at: number, onGo: (at: number) => void, mistakes: number[], inPoints?: boolean}} props
  */
 export function WinCurve({ moments, start, at, onGo, mistakes, inPoints = false }) {
@@ -86,10 +86,10 @@ function LuckBars({ moments, width, x, at, inPoints }) {
   </svg>`;
 }
 
-const SCALE = 0.05; // smaller changes do not fill the chart
+const SCALE = 0.05; // the smallest change that may fill the chart
 
 /**
- * Which roll helps whom: to the right the first side, to the left the second.
+ * Draw a bar for each roll: to the right if it helps the first side, to the left if the second.
  * @param {{rolls: {outcome: string, p: number, value: number}[], expected: number|null, inPoints?: boolean}} props
  *   `value` is the first side's winning chances or points
  */
@@ -126,7 +126,7 @@ export function ticks(low, high, about = 4) {
 }
 
 /**
- * Lines over a common axis.
+ * Draw curves over a common axis.
  * @param {{curves: {name: string, x: number[], y: number[]}[], xLabel: string, label: string, percent?: boolean}} props
  */
 export function Lines({ curves, xLabel, label, percent: shares = false }) {

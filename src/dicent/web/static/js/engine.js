@@ -1,4 +1,4 @@
-// The engine behind the WebSocket: queries go out, partial results come back until one is the last.
+// A client of the engine over the WebSocket: each query gets partial results and then a final one.
 import { useEffect, useRef, useState } from "./ui.js";
 
 /** @typedef {import("./types.js").Analysis} Analysis */
@@ -37,7 +37,7 @@ function send(message) {
 }
 
 /**
- * Asks for an analysis; returns what ends it.
+ * Send an analysis query; return a function that ends it.
  * @param {{game: string, position: string, player?: string, limit?: object, every?: number}} query
  * @param {(answer: {analysis?: Analysis, partial?: boolean, error?: string, field?: string}) => void} answer
  */
@@ -53,7 +53,7 @@ export function analyse(query, answer) {
   };
 }
 
-/** The first side's chances. @param {Analysis|null} analysis */
+/** Return the first side's winning chances. @param {Analysis|null} analysis */
 export function firstWin(analysis) {
   if (!analysis || analysis.win === null || !Number.isFinite(analysis.win)) return null;
   return analysis.player === "MIN" ? 1 - analysis.win : analysis.win;
@@ -66,7 +66,7 @@ export function firstEquity(analysis) {
 }
 
 /**
- * An analysis that follows a position and can be stopped and gone on with.
+ * Analyse a position, restart when it changes; the analysis can be stopped and resumed.
  * @param {{game: string, position: string|null, player?: string, time: number, running: boolean}} what
  */
 export function useAnalysis({ game, position, player, time, running }) {
@@ -89,5 +89,5 @@ export function useAnalysis({ game, position, player, time, running }) {
     });
   }, [of, running, time, rounds]);
   const mine = state.of === of ? state : { analysis: null, error: null, done: false };
-  return { ...mine, goOn: () => setRounds(rounds + 1) };
+  return { ...mine, resume: () => setRounds(rounds + 1) };
 }

@@ -1,4 +1,4 @@
-// A game as a file. What cannot be written in a format is said in words, and not saved as a file of its own.
+// Export a game as a file. A game that the format cannot express raises an error, and no file is saved.
 import { get } from "./api.js";
 
 /** @type {Record<string, string>} */

@@ -1,4 +1,4 @@
-// A game in play: what the server knows of it, and whose turn it is to make it go on.
+// The state of a game in play, and the requests that advance it when the computer or chance is to play.
 import { useEffect, useRef, useState } from "./ui.js";
 import { get, post, wait } from "./api.js";
 import { calmMotion, ROLL_TIME } from "./die.js";
@@ -7,8 +7,8 @@ import { getAction } from "./positions.js";
 /** @typedef {import("./types.js").Game} Game */
 /** @typedef {import("./types.js").Side} Side */
 
-const THINKING = 350; // milliseconds: a reply that comes at once would be missed
-const LONG = 4000; // milliseconds after which one wants to know why
+const THINKING = 350; // milliseconds before a reply, so that the user notices it
+const LONG = 4000; // milliseconds after which the page explains the delay
 
 /** @param {Game} game @param {Side|null} side */
 export const isHuman = (game, side) => side !== null && game.players[side] === "human";
@@ -77,7 +77,7 @@ export function useGame(id, { rollForMe }) {
   return { game, roller, busy, slow, problem, setProblem, act };
 }
 
-/** What the page has to do for the game to go on, if anything. @param {Game} game @param {Side|null} roller @param {boolean} rollForMe */
+/** Return the request that advances the game, or null if a person is to act. @param {Game} game @param {Side|null} roller @param {boolean} rollForMe */
 function duty(game, roller, rollForMe) {
   const { to_play: turn } = game.position;
   if (turn === "CHANCE") {
@@ -87,13 +87,13 @@ function duty(game, roller, rollForMe) {
   return turn !== null && !isHuman(game, turn) ? "reply" : null;
 }
 
-/** Time to see what has just happened. @param {Game} game */
+/** Return the delay in which the user can see the last step. @param {Game} game */
 function pause(game) {
   if (calmMotion()) return THINKING / 2;
   return THINKING + (game.history.at(-1)?.player === "CHANCE" ? ROLL_TIME : 0);
 }
 
-/** The last action of a game, with its cells. @param {Game|null} game @param {number} [upTo] */
+/** Return the last action of a game, with its cells. @param {Game|null} game @param {number} [upTo] */
 export function useLastAction(game, upTo) {
   const [last, setLast] = useState(/** @type {import("./types.js").Action|null} */ (null));
   const steps = upTo ?? game?.history.length ?? 0;

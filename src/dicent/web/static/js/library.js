@@ -1,4 +1,4 @@
-// All games that were played or brought in: found, opened, exported, deleted.
+// The library page: find, open, import, export and delete games.
 import { html, useEffect, useRef, useState } from "./ui.js";
 import { get, getInfo, post, remove } from "./api.js";
 import { exportGame, FORMATS } from "./export.js";
@@ -13,7 +13,7 @@ import { COLOUR, playerName, resultText, when } from "./words.js";
 
 /** @type {[string, string][]} */
 const RESULTS = [["", "Any result"], ["1", `${COLOUR.MAX} won`], ["-1", `${COLOUR.MIN} won`], ["0", "Draw"], ["open", "Not finished"]];
-const PAUSE = 250; // milliseconds after the last letter of a search
+const PAUSE = 250; // milliseconds between the last keystroke and the search
 
 export function Library() {
   const { value: info } = useLoaded(getInfo, []);
@@ -109,12 +109,12 @@ function Row({ game, formats, onExport, onDelete }) {
   </li>`;
 }
 
-/** A menu closes when the focus leaves it. @param {HTMLDetailsElement} menu @param {Node|null} next */
+/** Close a menu when the focus leaves it. @param {HTMLDetailsElement} menu @param {Node|null} next */
 function closeMenu(menu, next) {
   if (!next || !menu.contains(next)) menu.open = false;
 }
 
-/** The text of a file: UTF-8, or what Chinese programs write. @param {ArrayBuffer} bytes */
+/** Decode a file as UTF-8, or else as GB 18030, the encoding of many Chinese programs. @param {ArrayBuffer} bytes */
 function decode(bytes) {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);

@@ -1,4 +1,4 @@
-// Addresses of pages: what stands after the hash.
+// Addresses of pages: the part of the URL after the hash.
 
 /** @param {string} game @param {string} position */
 export const analyseLink = (game, position) =>
@@ -9,7 +9,7 @@ function decoded(text) {
   try {
     return decodeURIComponent(text);
   } catch {
-    return text; // typed by hand, and no game's id
+    return text; // not URL-encoded, so no valid game id; typed by hand
   }
 }
 

@@ -1,4 +1,4 @@
-// The shell: which page is shown, the theme, and a word when the server is away.
+// The application shell: page routing, the theme, and a notice while the server does not answer.
 import { html, render, useEffect, useState } from "./ui.js";
 import { Analyse } from "./analyse.js";
 import { setAway, watchServer } from "./api.js";
@@ -34,7 +34,7 @@ function App() {
   }, [at.page, at.id]);
   const current = at.page === "review" ? "library" : at.page;
   return html`
-    <a class="skip" href="#main" onClick=${(/** @type {Event} */ e) => { e.preventDefault(); document.getElementById("main")?.focus(); }}>To the content</a>
+    <a class="skip" href="#main" onClick=${(/** @type {Event} */ e) => { e.preventDefault(); document.getElementById("main")?.focus(); }}>Skip to content</a>
     <header class="top">
       <a class="brand" href="#/play" aria-label="Dicent"><img src="/static/icon.svg" alt="" width="26" height="26" /><span>Dicent</span></a>
       <nav aria-label="Pages">${PAGES.map(([page, text]) => html`<a key=${page} href=${`#/${page}`} aria-current=${page === current ? "page" : undefined}>${text}</a>`)}</nav>
@@ -76,7 +76,7 @@ function ThemeButton() {
     try {
       localStorage.setItem("dicent.theme", next);
     } catch {
-      // it lasts as long as the page then
+      // without storage the theme lasts until the page is closed
     }
     setTheme(next);
   }

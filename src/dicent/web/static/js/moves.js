@@ -1,4 +1,4 @@
-// The steps of a game as a list: a line for each action, with the roll that it used.
+// The list of a game's moves: a line for each action, with its roll.
 import { html, useEffect, useMemo, useRef } from "./ui.js";
 import { Face } from "./die.js";
 import { Dot } from "./parts.js";
@@ -28,7 +28,7 @@ export function linesOf(history) {
 
 /**
  * @param {{game: {history: Past[]}, at: number, onGo: (at: number) => void, moments?: import("./types.js").Moment[]|null}} props
- * `at` is how many steps have been made where one looks.
+ * `at` is the number of steps before the position on the board.
  */
 export function MoveList({ game, at, onGo, moments = null }) {
   const lines = useMemo(() => linesOf(game.history), [game.history]);
@@ -60,5 +60,5 @@ export function MoveList({ game, at, onGo, moments = null }) {
   </ol>`;
 }
 
-/** How bad a loss of winning chances is. @param {number} loss */
+/** Grade a loss of winning chances. @param {number} loss */
 export const grade = (loss) => (loss >= 0.1 ? "blunder" : loss >= 0.03 ? "mistake" : "slip");

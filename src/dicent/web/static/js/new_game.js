@@ -1,4 +1,4 @@
-// The form for a new game, with a look at its board.
+// The form for a new game, with a preview of its board.
 import { html, useMemo, useState } from "./ui.js";
 import { getInfo, post } from "./api.js";
 import { Board } from "./board.js";
@@ -10,7 +10,7 @@ import { capital, COLOUR } from "./words.js";
 /** @typedef {import("./types.js").Option} Option */
 /** @typedef {import("./types.js").GameInfo} GameInfo */
 
-/** Words that say more than a value's own name. @type {Record<string, string>} */
+/** Labels for option values whose names do not explain them. @type {Record<string, string>} */
 const MEANING = {
   random: "random",
   mirrored: "first places, second mirrors",
@@ -18,7 +18,7 @@ const MEANING = {
   sequential: "one side after the other",
 };
 
-/** The text that names a game with its options chosen. @param {GameInfo} game @param {Record<string, string>} chosen */
+/** Return the text that names a game with the chosen options. @param {GameInfo} game @param {Record<string, string>} chosen */
 export function gameText(game, chosen) {
   const changed = game.options
     .filter((option) => chosen[option.name] && chosen[option.name] !== String(option.default))
@@ -27,7 +27,8 @@ export function gameText(game, chosen) {
 }
 
 /**
- * What an option can be. Where the game lists no choices, its help may: "random, mirrored, or a position".
+ * Return the values of an option. A game without a list of choices may list them in the help:
+ * "random, mirrored, or a position".
  * @param {Option} option @returns {{values: string[], free: string|null}}
  */
 export function choicesOf(option) {
@@ -122,7 +123,7 @@ export function NewGame() {
   </div>`;
 }
 
-/** A title that no other game has. @param {GameInfo} game @param {GameInfo[]} games */
+/** Return a title that no other game has. @param {GameInfo} game @param {GameInfo[]} games */
 const titleOf = (game, games) =>
   games.find((one) => one.title === game.title) === game ? game.title : `${game.title} (${game.name})`;
 
@@ -131,7 +132,7 @@ const middle = (strengths) => strengths[Math.floor(strengths.length / 2)]?.name 
 
 /** @param {{game: GameInfo, chosen: Record<string, string>, onChange: (chosen: Record<string, string>) => void}} props */
 function Options({ game, chosen, onChange }) {
-  const options = game.options.filter((option) => option.name !== "planes"); // which are for networks
+  const options = game.options.filter((option) => option.name !== "planes"); // planes concern networks only
   if (!options.length) return null;
   return html`<details class="options" open=${Object.keys(chosen).length > 0}>
     <summary>Rules and setup</summary>
@@ -174,13 +175,13 @@ function Preview({ text, game }) {
   return html`<div class="board-side preview">
     <p class="preview-title">${game.title}</p>
     ${fitting?.view
-      ? html`<${Board} view=${fitting.view} label="A look at the start" />`
+      ? html`<${Board} view=${fitting.view} label="Start position" />`
       : html`<div class="no-board">${error ? html`<p>${error.message}</p>` : fitting ? html`<p class="big-text">${fitting.position}</p>` : null}</div>`}
     <p class="help">${describeGame(game)}</p>
   </div>`;
 }
 
-/** The description without its first line's title. @param {GameInfo} game */
+/** Return the description without the title in its first line. @param {GameInfo} game */
 function describeGame(game) {
   const text = game.description.replace(/\s+/g, " ").trim();
   const colon = text.indexOf(": ");

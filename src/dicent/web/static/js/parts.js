@@ -1,8 +1,8 @@
-// Small parts that every page uses.
+// Small components shared by all pages.
 import { html, useEffect, useRef, useState } from "./ui.js";
 import { capital, COLOUR, equity, inColours, percent } from "./words.js";
 
-/** A calm message; `kind` is "problem" or "note". @param {{text: string|null|undefined, kind?: string, onClose?: () => void}} props */
+/** Show a message; `kind` is "problem" or "note". @param {{text: string|null|undefined, kind?: string, onClose?: () => void}} props */
 export function Message({ text, kind = "problem", onClose }) {
   return html`<div class="message-place" role=${kind === "problem" ? "alert" : "status"}>
     ${text &&
@@ -12,15 +12,15 @@ export function Message({ text, kind = "problem", onClose }) {
   </div>`;
 }
 
-/** In place of a game that cannot be shown. @param {{text: string}} props */
+/** Replace the page of a game that cannot be shown. @param {{text: string}} props */
 export const NotHere = ({ text }) => html`<div class="page narrow"><div class="card empty"><h1>${capital(text)}</h1>
   <div class="buttons centre"><a class="button primary" href="#/play">New game</a><a class="button quiet" href="#/library">Library</a></div></div></div>`;
 
-/** For games without a board. @param {{text: string}} props */
+/** Show the position as text, for games without a board. @param {{text: string}} props */
 export const PlainPosition = ({ text }) => html`<div class="no-board"><p><span class="soft">Position</span><br /><span class="big-text">${text}</span></p></div>`;
 
 /**
- * The chances of both sides. `win` is the first side's, or null while it is not known.
+ * Show the winning chances of both sides. `win` is the first side's, or null while unknown.
  * @param {{win: number|null, exact?: boolean}} props
  */
 export function WinBar({ win, exact = false }) {
@@ -43,7 +43,7 @@ export const EquityLine = ({ points, exact = false }) =>
 /** @param {{side: string|null}} props */
 export const Dot = ({ side }) => html`<span class="dot ${side ?? ""}" aria-hidden="true"></span>`;
 
-/** @param {{name: string}} props one of the signs below */
+/** @param {{name: string}} props one of the icons below */
 export function Icon({ name }) {
   return html`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true"><path d=${ICONS[name]} /></svg>`;
 }
@@ -61,7 +61,7 @@ const ICONS = {
 };
 
 /**
- * Steps through a game: buttons, and the arrow keys anywhere but in fields and on the board.
+ * Step through a game by buttons, or by the arrow keys outside of fields and the board.
  * @param {{at: number, most: number, onGo: (at: number) => void}} props
  */
 export function Stepper({ at, most, onGo }) {
@@ -89,7 +89,7 @@ export function Stepper({ at, most, onGo }) {
   </div>`;
 }
 
-/** Asks before something is lost. @param {{question: string, yes: string, onYes: () => void, onNo: () => void}} props */
+/** Ask for confirmation before something is lost. @param {{question: string, yes: string, onYes: () => void, onNo: () => void}} props */
 export function Confirm({ question, yes, onYes, onNo }) {
   const dialog = useRef(/** @type {HTMLDialogElement|null} */ (null));
   useEffect(() => dialog.current?.showModal(), []);
@@ -109,7 +109,7 @@ export const Toggle = ({ label, checked, onChange }) => html`<label class="toggl
 </label>`;
 
 /**
- * One of a few, side by side.
+ * A row of radio buttons.
  * @param {{legend: string, name: string, value: string, choices: [string, any][], onChange: (value: string) => void}} props
  */
 export const Choice = ({ legend, name, value, choices, onChange }) => html`<fieldset class="choice">
@@ -124,7 +124,7 @@ export const Choice = ({ legend, name, value, choices, onChange }) => html`<fiel
   </div>
 </fieldset>`;
 
-/** Loads something when its inputs change; what is late is dropped. @template T @param {() => Promise<T>} load @param {any[]} inputs */
+/** Load a value whenever the inputs change; discard results of outdated requests. @template T @param {() => Promise<T>} load @param {any[]} inputs */
 export function useLoaded(load, inputs) {
   const [state, setState] = useState(/** @type {{value: T|null, error: Error|null}} */ ({ value: null, error: null }));
   useEffect(() => {

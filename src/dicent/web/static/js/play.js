@@ -1,4 +1,4 @@
-// A game in play: the board, the die, whose turn it is, and what one may do.
+// The page of a game in play: the board, the die, the turn, and the user's actions.
 import { html, useEffect, useRef, useState } from "./ui.js";
 import { Board } from "./board.js";
 import { Die, Faces } from "./die.js";
@@ -25,13 +25,13 @@ export function Play({ id }) {
   const [showWin, setShowWin] = useKept("win-bar", false);
   const play = useGame(id, { rollForMe });
   const { game, roller, busy, slow, problem, setProblem, act } = play;
-  const [seen, setSeen] = useState(/** @type {number|null} */ (null)); // a step of the past that is looked at
+  const [seen, setSeen] = useState(/** @type {number|null} */ (null)); // the earlier step on the board, or null for the current one
   const [hint, setHint] = useState(/** @type {{at: number, arrow: Arrow|null, text: string}|null} */ (null));
   const [asking, setAsking] = useState(false);
   const steps = game?.steps.length ?? 0;
   useEffect(() => setSeen(null), [steps, id]);
   useEffect(() => announceStep(game), [game]);
-  const byDie = useRef(false); // was the die pressed, which is no button any more once it is rolled?
+  const byDie = useRef(false); // the user pressed the die, which loses the focus once rolled
   useEffect(() => {
     if (byDie.current && catchFocus()) byDie.current = false;
   }, [game, busy]);
@@ -118,7 +118,7 @@ export function Play({ id }) {
   </div>`;
 }
 
-/** The keyboard goes on at the pieces, if its place is lost. Is there one? */
+/** Focus a movable piece or a target if nothing has the focus; return whether there is one. */
 function catchFocus() {
   const cell = /** @type {HTMLElement|null} */ (document.querySelector(".cell.movable, .cell.target"));
   if (cell && document.activeElement === document.body) cell.focus({ preventScroll: true });
@@ -131,7 +131,7 @@ const pastPosition = (game, seen) =>
     ? getPosition(game.game, seen === 0 ? game.start : game.history[seen - 1].position)
     : Promise.resolve(null);
 
-/** Where both are people, the one to play resigns. @param {Game} game @param {Side|null} roller @param {Side[]} humans */
+/** Return the side that resigns; if both are human, the side to play. @param {Game} game @param {Side|null} roller @param {Side[]} humans */
 function resigner(game, roller, humans) {
   const turn = roller ?? game.position.to_play;
   return humans.includes(/** @type {Side} */ (turn)) ? turn : humans[0];
@@ -181,7 +181,7 @@ function PlayerLine({ game, side, busy, roller }) {
   </div>`;
 }
 
-/** What the die can show: as far as this game has said. @param {Game} game */
+/** Return the faces of the die, as far as this game has listed them. @param {Game} game */
 function facesOf(game) {
   const now = game.position.outcomes.map((one) => one.text);
   if (now.length) faces.set(game.id, now);
@@ -190,7 +190,7 @@ function facesOf(game) {
 /** @type {Map<string, string[]>} */
 const faces = new Map();
 
-/** The die, to be looked at, rolled or entered. @param {any} props */
+/** Show the die; it can be rolled if `onRoll` is given. @param {any} props */
 function TurnDie({ game, position, live, roller, onRoll }) {
   if (!usesDice(game) || (isOver(game) && position === game.position)) return null;
   const shown = position.view ? position.view.die : lastRoll(game, position);
@@ -199,13 +199,13 @@ function TurnDie({ game, position, live, roller, onRoll }) {
     throw=${live && lastIsRoll ? game.history.length : "still"} onRoll=${onRoll} />`;
 }
 
-/** For games without a view: the roll that the player to move has to use. @param {Game} game @param {any} position */
+/** Return the roll of the player to move, for games without a view. @param {Game} game @param {any} position */
 function lastRoll(game, position) {
   const past = game.history.at(-1);
   return past?.player === "CHANCE" && past.position === position.position ? past.step : "";
 }
 
-/** Actions that are nowhere on the board, or that share their cells. @param {{position: import("./types.js").Position, onAction: (text: string) => void}} props */
+/** Offer buttons for actions that have no cells on the board, or share them with other actions. @param {{position: import("./types.js").Position, onAction: (text: string) => void}} props */
 function ActionButtons({ position, onAction }) {
   /** @type {Map<string, number>} */
   const places = new Map();
@@ -229,7 +229,7 @@ function TypedStep({ game, onStep, enabled }) {
   return html`<form class="typed" onSubmit=${submit}>
     <label for="typed">${rolls ? "Type a roll" : "Type a move"}</label>
     <input id="typed" value=${text} autocomplete="off" autocapitalize="off" spellcheck=${false}
-      placeholder=${enabled && example ? `such as ${example}` : ""} onInput=${(/** @type {any} */ e) => setText(e.currentTarget.value)} />
+      placeholder=${enabled && example ? `e.g. ${example}` : ""} onInput=${(/** @type {any} */ e) => setText(e.currentTarget.value)} />
     <button class="quiet" disabled=${!enabled || !text.trim()}>${rolls ? "Enter" : "Move"}</button>
   </form>`;
 }

@@ -1,4 +1,4 @@
-// Positions by their text, asked once each: history, replays and variations are drawn from here.
+// A cache of positions by their text, for history, review and variations.
 import { get, post } from "./api.js";
 
 /** @typedef {import("./types.js").Position} Position */
@@ -23,18 +23,18 @@ function once(key, ask) {
 export const getPosition = (game, position) =>
   once(`${game}\n${position}`, () => get("/api/position", { game, position }));
 
-/** A start of the game; a new one each time where it is dealt. @param {string} game @param {number} [seed] */
+/** Return a start position of the game; a random one if the game deals its start. @param {string} game @param {number} [seed] */
 export const getStart = (game, seed) => get("/api/position", { game, seed });
 
 /** @param {string} game @param {string} position @param {string} step @returns {Promise<Position>} */
 export const afterStep = (game, position, step) =>
   once(`${game}\n${position}\n${step}`, () => post("/api/position", { game, position, step }));
 
-/** Where an action goes on the board, if anywhere. @param {Position} position @param {string} text */
+/** Find a legal action by its text. @param {Position} position @param {string} text */
 export const findAction = (position, text) => position.actions.find((action) => action.text === text) ?? null;
 
 /**
- * The cells of an action of a position known by its text.
+ * Return an action with its cells, in a position given as text.
  * @param {string} game @param {string} position @param {string} text
  */
 export async function getAction(game, position, text) {
@@ -42,7 +42,7 @@ export async function getAction(game, position, text) {
 }
 
 /**
- * A variation: its actions with the cells they move between, as arrows, first to last.
+ * Return the actions of a variation as arrows, first to last.
  * @param {string} game @param {string} position @param {string[]} steps
  * @returns {Promise<import("./types.js").Arrow[]>}
  */
@@ -50,7 +50,7 @@ export async function getArrows(game, position, steps) {
   const arrows = [];
   let here = await getPosition(game, position);
   for (const text of steps) {
-    const step = text.replace(/^\[(.*)\]$/, "$1"); // outcomes stand in brackets
+    const step = text.replace(/^\[(.*)\]$/, "$1"); // outcomes are written in brackets
     const action = findAction(here, step);
     if (action?.to) arrows.push({ from: action.from, to: action.to, kind: here.to_play ?? "", label: "" });
     if (here.to_play === null) break;

@@ -1,4 +1,4 @@
-// Small preferences that the browser keeps.
+// Preferences stored in the browser.
 import { useState } from "./ui.js";
 
 /** @param {string} name @param {any} otherwise */
@@ -16,7 +16,7 @@ export function keep(name, value) {
   try {
     localStorage.setItem(`dicent.${name}`, JSON.stringify(value));
   } catch {
-    // private windows keep nothing, and nothing depends on it
+    // storage may be disabled; the page works without it
   }
 }
 

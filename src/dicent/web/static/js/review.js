@@ -1,4 +1,4 @@
-// A game looked at again: its steps, and with a review also luck, losses and better moves.
+// The page of a recorded game: its steps and, once reviewed, luck, losses and better moves.
 import { html, useEffect, useState } from "./ui.js";
 import { get, post } from "./api.js";
 import { WinCurve } from "./charts.js";

@@ -1,5 +1,5 @@
-// Setting up a position by hand. Texts of positions have the board row by row, who is to move, and the die
-// where there is one; which letter means which piece is learned from the game's own positions.
+// Positions set up by hand. A position's text lists the board row by row, the player to move, and the die
+// if there is one. The letters of the pieces are learned from the game's own positions.
 import { afterStep, getStart } from "./positions.js";
 
 /** @typedef {import("./types.js").Position} Position */
@@ -11,7 +11,7 @@ import { afterStep, getStart } from "./positions.js";
 const LONGEST_WALK = 24;
 
 /**
- * Learns how a game writes its positions; null where it does so in another way.
+ * Learn how a game writes its positions; return null if it uses another form.
  * @param {string} game @returns {Promise<Writer|null>}
  */
 export async function learnWriter(game) {
@@ -44,7 +44,7 @@ export async function learnWriter(game) {
   return draft && writeDraft(writer, draft) === here.position ? writer : null;
 }
 
-/** Does a position show all kinds of pieces? @param {Position} position */
+/** Return whether a position has every kind of piece. @param {Position} position */
 function isTypical(position) {
   const pieces = position.view?.pieces ?? [];
   if (!pieces.length) return false;
@@ -53,7 +53,7 @@ function isTypical(position) {
   return new Set(names).size < names.length && new Set(pieces.map((p) => p.owner)).size === 2;
 }
 
-/** The letters of a position's board. @param {Position} position */
+/** Return the letters of a position's board. @param {Position} position */
 function readRows(position) {
   const view = position.view;
   const rows = position.position.split(" ")[0].split("/").map((row) => row.replace(/\d/g, (n) => ".".repeat(Number(n))));
@@ -90,7 +90,7 @@ export const emptyDraft = (writer) => ({
 });
 
 /**
- * A piece put on a cell; what stands there goes, and the same piece again takes it off.
+ * Put a piece on a cell and replace the piece there; the same piece again empties the cell.
  * @param {Draft} draft @param {Kind|null} kind @param {[number, number]} cell @returns {Draft}
  */
 export function put(draft, kind, [row, column]) {
@@ -100,7 +100,7 @@ export function put(draft, kind, [row, column]) {
   return { ...draft, cells };
 }
 
-/** What a draft looks like. @param {Writer} writer @param {Draft} draft @returns {import("./types.js").View} */
+/** Return the view of a draft. @param {Writer} writer @param {Draft} draft @returns {import("./types.js").View} */
 export function viewOf(writer, draft) {
   const view = /** @type {import("./types.js").View} */ (writer.pattern.view);
   const pieces = draft.cells.flatMap((line, row) =>

@@ -1,4 +1,4 @@
-// The page on which a position is set up by hand.
+// The page for setting up a position by hand.
 import { html, useEffect, useState } from "./ui.js";
 import { get } from "./api.js";
 import { Board } from "./board.js";

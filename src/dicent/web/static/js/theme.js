@@ -1,10 +1,10 @@
-// Runs before the first paint, so that a chosen light or dark theme never flashes the other one.
+// Apply the chosen theme before the first paint, so that the other theme never flashes.
 {
   let theme = null;
   try {
     theme = localStorage.getItem("dicent.theme");
   } catch {
-    // a browser that keeps nothing still has its own preference
+    // storage may be disabled; the browser's preference applies
   }
   if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
 }

@@ -1,4 +1,4 @@
-// What the server sends, in types. Nothing here runs.
+// Types of the server's answers. This module has no code.
 export {};
 
 /** @typedef {"MAX"|"MIN"} Side */

@@ -1,4 +1,4 @@
-// The view library under one roof: preact's elements written with htm's templates.
+// The view library: Preact with htm templates.
 import { h } from "../vendor/preact.js";
 import htm from "../vendor/htm.js";
 

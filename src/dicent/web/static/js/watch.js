@@ -1,4 +1,4 @@
-// Training as it goes on: the curves of a run and its latest games; tournaments and their tables.
+// The page of training runs and tournaments: curves, latest games, ratings and cross tables.
 import { html, useEffect, useState } from "./ui.js";
 import { get } from "./api.js";
 import { Lines } from "./charts.js";
@@ -20,9 +20,9 @@ import { capital, count, percent, resultText } from "./words.js";
  *   ratings: {player: string, elo: number, interval: [number, number], points: number, games: number}[]}} WholeTournament
  */
 
-const EVERY = 5000; // milliseconds until the server is asked again
+const EVERY = 5000; // milliseconds between two requests
 
-/** What the server says at a path, again and again. @param {string} path */
+/** Poll a path of the server. @param {string} path */
 function useLive(path) {
   const [tick, setTick] = useState(0);
   useEffect(() => {
@@ -51,7 +51,7 @@ export function Watch({ query }) {
       ${allRuns.map((one) => html`<${Entry} key=${one.name} name=${one.name} current=${run === one.name} kind="run" facts=${`${one.game} · ${duration(one.minutes)}`} />`)}
       ${allTournaments.length > 0 && html`<h2>Tournaments</h2>`}
       ${allTournaments.map((one) => html`<${Entry} key=${one.name} name=${one.name} current=${tournament === one.name} kind="tournament"
-        facts=${`${one.game} · ${one.players.length} players${one.finished ? "" : " · under way"}`} />`)}
+        facts=${`${one.game} · ${one.players.length} players${one.finished ? "" : "· in progress"}`} />`)}
     </nav>`}
     ${run && html`<${RunView} key=${run} name=${run} />`}
     ${tournament && html`<${TournamentView} key=${tournament} name=${tournament} />`}
@@ -63,7 +63,7 @@ const Entry = ({ name, current, kind, facts }) => html`<a class="watch-entry" hr
   <strong>${name}</strong><span class="soft">${facts}</span></a>`;
 
 /** @param {number} minutes */
-const duration = (minutes) => (minutes < 90 ? `${Math.round(minutes)} min` : `${(minutes / 60).toFixed(1)} h`);
+const duration = (minutes) => (minutes < 2 ? `${Math.round(60 * minutes)} s` : minutes < 90 ? `${Math.round(minutes)} min` : `${(minutes / 60).toFixed(1)} h`);
 
 /** @param {{name: string}} props */
 function RunView({ name }) {
@@ -95,9 +95,9 @@ function RunView({ name }) {
 }
 
 /** @type {Record<string, string>} */
-const TITLES = { scores: "Score against fixed players", exact: "Accuracy in solved positions", loss: "Training loss", evaluations_per_second: "Speed" };
+const TITLES = { scores: "Score against fixed players", exact: "Accuracy in solved positions", loss: "Training loss", evaluations_per_second: "Evaluations per second" };
 
-/** A recorded game on the board. @param {{played: Played}} props */
+/** Show a recorded game on the board. @param {{played: Played}} props */
 function Replay({ played }) {
   const key = played.start + played.steps.join();
   const { value } = useLoaded(async () => ({ key, game: await walk(played) }), [key]);
@@ -107,7 +107,7 @@ function Replay({ played }) {
   return html`<${Scene} key=${value.key} game=${value.game} review=${null} at=${Math.min(at, value.game.steps.length)} onGo=${setAt} small=${true} />`;
 }
 
-/** Positions of a record, one after another. @param {Played} played */
+/** Load the positions of a record in order. @param {Played} played */
 async function walk(played) {
   const history = [];
   let here = await getPosition(played.game, played.start);

@@ -1,11 +1,11 @@
-// How things are said on the screen: sides are colours, shares of a win are percentages, scores are points.
+// Texts on the screen: sides are named by colour, win probabilities are percentages, scores are points.
 
 /** @typedef {import("./types.js").Side} Side */
 
 /** @type {Record<string, string>} */
 export const COLOUR = { MAX: "Red", MIN: "Blue", CHANCE: "Chance" };
 
-/** The server's texts name sides as programs do. @param {string|null|undefined} text */
+/** Replace MAX and MIN in a text of the server by colours. @param {string|null|undefined} text */
 export const inColours = (text) =>
   (text ?? "").replace(/\bMAX\b/g, COLOUR.MAX).replace(/\bMIN\b/g, COLOUR.MIN);
 
@@ -19,7 +19,7 @@ export const percent = (share, digits = 0) => {
   return `${Number(text) === 0 ? text.replace("-", "") : text}%`;
 };
 
-/** A change of winning chances, with its sign. @param {number} share */
+/** Format a change of winning chances, in percentage points with a sign. @param {number} share */
 export const points = (share) => {
   const text = Math.abs(100 * share).toFixed(1);
   if (Number(text) === 0) return "0.0";
@@ -43,7 +43,7 @@ export const count = (n) => {
   return n >= 1e4 ? `${Math.round(n / 1e3)} k` : Math.round(n).toLocaleString("en");
 };
 
-/** @param {string|number|null|undefined} time a moment as text, or in seconds since 1970 */
+/** @param {string|number|null|undefined} time a time as text, or in seconds since 1970 */
 export const when = (time) => {
   if (time === null || time === undefined || time === "") return "";
   const date = new Date(typeof time === "number" ? 1000 * time : time);
@@ -63,8 +63,8 @@ export const resultText = (result, ended) => {
   return ended === "resigned" ? `${winner} wins, ${loser} resigned` : `${winner} wins`;
 };
 
-/** "tic-tac-toe" and "ewn:size=3" as they are, but with a first letter for headings. @param {string} text */
+/** Capitalise the first letter. @param {string} text */
 export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** @param {string} name of a player: "human", a strength, or whoever an imported game names */
+/** @param {string} name of a player: "human", a strength, or a name from an imported game */
 export const playerName = (name) => (/^[a-z]+$/.test(name) ? capital(name) : name);

@@ -1,0 +1,121 @@
+"""Fit settings to a game: those that the user leaves open follow from a short probe of random games.
+
+The probe counts and never measures time, so that the same seed gives the same run on every machine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dicent.game import Game
+from dicent.game.rollouts import rollouts
+from dicent.kernels.constants import CHANCE
+from dicent.learn.config import BY_GAME, Config
+from dicent.learn.config_sections import Setting
+
+PROBED = 200  # random games
+EXPANSIONS = 13  # states that the search of a move expands
+MOST_EVALUATIONS = 100  # of a move: with wide chance more games teach more than wider searches
+IN_FLIGHT = 500_000  # evaluations of all unfinished games: learning begins when the first games have ended
+FEWEST, MOST = 16, 128  # games at once
+PHASE = 4_400  # states of new games that a learning phase waits for
+MOST_GAMES = 16  # in a learning phase
+REPLAYED = 40  # learning phases whose states the replay buffer holds
+LEAST_REPLAY, MOST_REPLAY = 200_000, 1_000_000
+
+
+@dataclass(frozen=True)
+class GameSize:
+    """Means over random games."""
+
+    plies: float
+    legal: float  # legal actions of a decision
+    outcomes: float  # outcomes of a roll; 0 without chance
+
+    @property
+    def branching(self) -> float:
+        """Children of an expanded state: half of these are decisions, half of them rolls."""
+        return self.legal if self.outcomes == 0 else (self.legal + self.outcomes) / 2
+
+    def __str__(self) -> str:
+        rolls = f", {self.outcomes:.0f} outcomes to a roll" if self.outcomes else ""
+        return f"random games have {self.plies:.0f} plies and {self.legal:.1f} legal actions{rolls}"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A setting that was chosen for the game, and why."""
+
+    name: str
+    value: Setting
+    reason: str
+
+
+def probe(game: Game) -> GameSize:
+    """Play random games and return their means."""
+    games = rollouts(game, PROBED, 0)
+    return GameSize(games.mean_plies, games.mean_legal, _outcomes(game))
+
+
+def _outcomes(game: Game) -> float:
+    """Return the mean number of outcomes along the first random games."""
+    counts, rng = [], np.random.default_rng(0)
+    for seed in range(5):
+        state = game.initial_state(seed)
+        for _ in range(200):
+            if state.result is not None:
+                break
+            if state.to_play == CHANCE:
+                counts.append(len(state.outcomes))
+                state = state.apply_outcome(int(rng.integers(len(state.outcomes))))
+            else:
+                state = state.apply(int(rng.choice(state.legal_actions)))
+    return float(np.mean(counts)) if counts else 0.0
+
+
+def fit(config: Config, game: Game) -> tuple[Config, tuple[Choice, ...]]:
+    """Settle the settings that `config` leaves to the game; return them with the choices made."""
+    flat = config.flat()
+    open_ones = [name for name in BY_GAME if flat[name] is None]
+    if game.max_plies and "max_plies" in open_ones:
+        open_ones.remove("max_plies")  # the game states it
+    if not open_ones:
+        return config, ()
+    size = probe(game)
+    per_move = config.search.evaluations_per_move or min(
+        MOST_EVALUATIONS, _round(EXPANSIONS * size.branching)
+    )
+    per_game = size.plies * per_move
+    states = per_game / size.branching  # expanded ones, which are learned
+    per_update = config.learner.games_per_update or max(1, min(MOST_GAMES, _round(PHASE / states)))
+    chosen = [
+        Choice("evaluations_per_move", per_move, f"{per_move / size.branching:.0f} expanded states; {size}"),
+        Choice(
+            "games_at_once",
+            max(FEWEST, min(MOST, _power_of_two(IN_FLIGHT / per_game))),
+            f"a game takes about {_round(per_game):,} evaluations, and learning waits for the first ones",
+        ),
+        Choice("games_per_update", per_update, f"a game yields about {_round(states):,} states to learn"),
+        Choice(
+            "replay_states",
+            max(LEAST_REPLAY, min(MOST_REPLAY, _round(REPLAYED * per_update * states))),
+            f"the states of about {REPLAYED * per_update} games",
+        ),
+        Choice("max_plies", max(400, _round(4 * size.plies)), "no random game is near it"),
+    ]
+    chosen = [choice for choice in chosen if choice.name in open_ones]
+    return config.replace(**{choice.name: choice.value for choice in chosen}), tuple(chosen)
+
+
+def _round(value: float) -> int:
+    """Round to two digits, which is as much as the probe knows."""
+    if value < 1:
+        return 1
+    unit = 10 ** max(0, int(np.log10(value)) - 1)
+    return int(round(value / unit) * unit)
+
+
+def _power_of_two(value: float) -> int:
+    return 1 << max(0, round(float(np.log2(max(1.0, value)))))

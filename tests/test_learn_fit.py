@@ -1,0 +1,145 @@
+"""Settings that follow from the game, games that are cut, and measurements that keep to their time."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dicent
+from dicent import Descent, Limit, Puct, RandomEvaluator
+from dicent.learn import measure
+from dicent.learn.config import BY_GAME, Config, config
+from dicent.learn.fit import fit, probe
+from dicent.learn.train import train
+from dicent.play.player import Player, parse_player
+
+from .golden_trees import BytePolicy
+from .running import TINY, rows
+from .self_playing import NIM, play_games
+
+
+def fitted(game: str, **settings: dicent.learn.config_sections.Setting) -> Config:
+    return fit(config("laptop", game=game, games=10, **settings), dicent.make(game))[0]
+
+
+# Settings by the game
+
+
+def test_every_open_setting_is_settled_with_a_reason() -> None:
+    start = config("laptop", game="pig:target=20", games=10)
+    settled, choices = fit(start, dicent.make("pig:target=20"))
+    assert {choice.name for choice in choices} == set(BY_GAME)
+    assert all(settled.flat()[choice.name] == choice.value for choice in choices)
+    assert all("game" in choice.reason or "states" in choice.reason for choice in choices)
+
+
+def test_given_settings_stay() -> None:
+    settled = fitted("pig:target=20", evaluations_per_move=7, games_at_once=3)
+    assert (settled.search.evaluations_per_move, settled.self_play.games_at_once) == (7, 3)
+
+
+def test_the_choice_is_the_same_every_time() -> None:
+    assert fitted("pig:target=20") == fitted("pig:target=20")
+
+
+def test_wide_chance_gets_more_evaluations_and_long_games_fewer_at_once() -> None:
+    narrow, wide = fitted("dice-nim"), fitted("hypergammon")
+    assert narrow.search.evaluations_per_move < wide.search.evaluations_per_move  # type: ignore[operator]
+    short, long = fitted("pig:target=10"), fitted("pig:target=100")
+    assert short.self_play.games_at_once > long.self_play.games_at_once  # type: ignore[operator]
+
+
+def test_probe_counts_outcomes_of_rolls() -> None:
+    size = probe(dicent.make("pig:target=20,sides=4"))
+    assert size.outcomes == 4
+    assert 1 < size.legal < 2
+    assert probe(dicent.make("tic-tac-toe")).outcomes == 0
+
+
+def test_run_keeps_what_was_chosen_at_its_start(tmp_path: Path) -> None:
+    start = config("laptop", game="dice-nim", games=2, hidden=8, layers=1, measurements=0, threads=1)
+    train(start, tmp_path / "run")
+    settled = dicent.learn.config.read_config(tmp_path / "run" / "config.toml")
+    assert None not in [settled.flat()[name] for name in BY_GAME if name != "max_plies"]
+    train(start.replace(games=3), tmp_path / "run")  # resumes with the same settings
+    assert rows(tmp_path / "run")[-1]["games"] >= 3
+
+
+# Games that are cut
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_cut_game_has_no_result_and_learns_searched_values() -> None:
+    search = Descent(RandomEvaluator(1), completion=False)
+    [game] = play_games(search, NIM, 1, max_plies=2, targets="terminal")
+    assert game.result is None
+    assert game.plies == 2
+    assert game.dataset.values.tolist() == pytest.approx([game.root_values[-1]] * 2)
+    assert abs(game.root_values[-1]) not in (0.0, 1.0)
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_cut_game_teaches_alphazero_the_last_value() -> None:
+    game = play_games(Puct(BytePolicy()), NIM, 1, max_plies=2, targets="policy", limit=Limit(evaluations=9))[
+        0
+    ]
+    assert game.result is None
+    assert np.unique(game.dataset.values) == pytest.approx(np.float32(game.root_values[-1]))
+
+
+def test_run_counts_the_games_that_it_cuts(tmp_path: Path) -> None:
+    train(TINY.replace(max_plies=3, games=12), tmp_path / "run")
+    last = rows(tmp_path / "run")[-1]
+    assert 0 < last["cut_games"] <= last["games"]
+
+
+# Measurements
+
+
+class Clock:
+    """A clock that moves only when a match is played."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+def test_measurement_stops_beginning_games_when_its_time_is_spent(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, played = Clock(), []
+    monkeypatch.setattr(measure, "time", clock)
+    costs = {"random": 0.01, "greedy": 0.1, "uct:100": 1.0, "uct:1000": 10.0}
+
+    class Match:
+        score = 0.5
+
+    def play_match(a: Player, b: Player, game: object, games: int, *rest: object) -> Match:
+        clock.now += games * costs[b.name]
+        played.append((b.name, games))
+        return Match()
+
+    monkeypatch.setattr(measure, "play_match", play_match)
+    network = type("Network", (), {"has_policy": False})()
+    monkeypatch.setattr(measure, "Player", lambda *a, **k: parse_player("random"))
+    monkeypatch.setattr(measure, "Expectiminimax", lambda network: None)
+    names = {name: type("Opponent", (), {"name": name})() for name in costs}
+    monkeypatch.setattr(measure, "opponents", lambda: names)
+    found = measure.scores(network, NIM, 60, 0, 1, seconds=8.0)
+    counts = {name: games for name, (_, games) in found.items()}
+    assert counts["random"] == 60
+    assert 2 <= counts["greedy"] < 60
+    assert counts["uct:1000"] == 2  # begun in time, and then no more
+    assert clock.now < 8.0 + 2 * costs["uct:1000"]
+    assert measure.scores(network, NIM, 60, 0, 1, seconds=0.0) == {}
+    clock.now = 0.0
+    everything = measure.scores(network, NIM, 60, 0, 1)
+    assert [games for _, games in everything.values()] == [60] * 4
+
+
+def test_metrics_tell_how_many_games_were_measured(tmp_path: Path) -> None:
+    train(TINY.replace(measurements=1, ladder_games=2), tmp_path / "run")
+    lines = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    [strength] = [line for line in lines if line["kind"] == "strength"]
+    assert strength["measured_games"] == dict.fromkeys(strength["scores"], 2)

@@ -1,0 +1,149 @@
+"""Searches on games with cycles and scores: no wrong proof, budgets that hold, values that converge."""
+
+from pathlib import Path
+
+import pytest
+
+import dicent
+from dicent.evaluate.native import RandomEvaluator
+from dicent.evaluate.terminal_value import terminal_value
+from dicent.exact.graph_solver import GraphSolver
+from dicent.search.descent import Descent
+from dicent.search.determinized import Determinized
+from dicent.search.expectiminimax import Expectiminimax
+from dicent.search.tree_search import TreeSearch
+from dicent.search.unbounded import Unbounded
+
+# MAX takes 1 point now, or goes on and takes 3 points.
+POINTS = '''
+"""Points: take one now or three later."""
+from dicent.game import MAX, ONGOING
+
+NAME, STATE_SIZE, NUM_ACTIONS, NUM_OUTCOMES, INPUT_SHAPE = "points", 1, 2, 0, (1, 1, 1)
+{more}
+
+def initial(s, rng):
+    s[0] = 0
+
+def to_play(s):
+    return MAX
+
+def legal_actions(s, out):
+    out[0], out[1] = 0, 1
+    return 2 if s[0] == 0 else 1
+
+def apply_action(s, a):
+    s[0] = 3 if s[0] == 1 else (1 if a == 1 else 2)
+
+def result(s):
+    return MAX if s[0] >= 2 else ONGOING
+
+def score(s):
+    return 1.0 if s[0] == 2 else 3.0
+
+def encode(s, planes):
+    planes[0, 0, 0] = s[0]
+'''
+MAZES = Path(__file__).parent / "data" / "mazes.py"
+SEARCHES = [Descent, Unbounded, Expectiminimax]
+
+
+def points_game(folder: Path, more: str = "") -> dicent.Game:
+    file = folder / "points.py"
+    file.write_text(POINTS.format(more=more))
+    return dicent.load(file)
+
+
+def for_score(search: type[TreeSearch], game: dicent.Game, seed: int = 1) -> TreeSearch:
+    evaluator = RandomEvaluator(seed=seed)
+    evaluator.terminal = terminal_value("score", game)
+    return search(evaluator)
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("more", ["", "MAX_SCORE = 3"])
+def test_sure_win_is_no_exact_score(search: type[TreeSearch], more: str, tmp_path: Path) -> None:
+    game = points_game(tmp_path, more)
+    analysis = for_score(search, game).analyse(game.initial_state(0), dicent.Limit(nodes=100, depth=4))
+    assert (analysis.value, analysis.proved, analysis.best) == (3.0, True, 1)
+
+
+def test_action_with_the_largest_score_resolves_at_once(tmp_path: Path) -> None:
+    game = points_game(tmp_path, "MAX_SCORE = 1")  # a false bound shows that it is used
+    analysis = for_score(Expectiminimax, game).analyse(game.initial_state(0), dicent.Limit(depth=1))
+    assert (analysis.value, analysis.proved) == (1.0, True)
+
+
+@pytest.mark.parametrize("search", [Descent, Unbounded])
+def test_budget_holds_on_cycles(search: type[TreeSearch]) -> None:
+    game = dicent.make("pig", target=20)
+    analysis = search(RandomEvaluator(seed=3)).analyse(
+        game.initial_state(0), dicent.Limit(evaluations=20_000)
+    )
+    assert analysis.evaluations < 20_100
+    tree = analysis.tree
+    assert tree is not None
+    # Steps of the walk, not only evaluations, must be few: an iteration never meets a state twice.
+    assert analysis.depth <= tree.tree.nodes[0]
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize(
+    ("name", "evaluations"), [("pig:target=10", 40_000), ("ur:pieces=1", 40_000), ("pig:target=20", 60_000)]
+)
+def test_values_converge_to_the_exact_ones(search: type[TreeSearch], name: str, evaluations: int) -> None:
+    game = dicent.make(name)
+    start = game.initial_state(0)
+    exact = GraphSolver(game, 100_000).value_of(start)
+    # Each layer of Expectiminimax repeats the states of the layers before it, so it converges slowly.
+    allowed = 0.1 if search is Expectiminimax else 0.02
+    analysis = search(RandomEvaluator(seed=1)).analyse(start, dicent.Limit(evaluations=evaluations))
+    assert analysis.value == pytest.approx(exact, abs=allowed)
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("scored", [False, True])
+def test_no_wrong_proof_and_convergence_in_random_mazes(search: type[TreeSearch], scored: bool) -> None:
+    """In 400 small games with cycles a proved value is exact, and all values come close to it."""
+    game = dicent.load(MAZES, scored=scored)
+    solver = GraphSolver(game, 100_000, scores=scored, largest=game.max_score)
+    proved, errors = 0, []
+    for maze in range(400):
+        start = game.state([maze, 0, maze % 16])
+        exact = solver.value_of(start)
+        agent = for_score(search, game, maze) if scored else search(RandomEvaluator(seed=maze))
+        analysis = agent.analyse(start, dicent.Limit(evaluations=600))
+        errors.append(abs(analysis.value - exact))
+        for move in analysis.moves:
+            if move.proved:
+                proved += 1
+                assert move.value == pytest.approx(solver.value_of(start.apply(move.action)), abs=1e-9)
+        if analysis.proved:
+            assert analysis.value == pytest.approx(exact, abs=1e-9)
+    scale = game.max_score if scored else 1.0
+    allowed = 0.08 if search is Expectiminimax else 0.005
+    assert sum(errors) / len(errors) < allowed * scale
+    assert max(errors) < (0.4 if search is Expectiminimax else 0.1) * scale
+
+
+def test_determinized_rolls_differ_when_a_state_recurs() -> None:
+    game = dicent.make("pig", target=100)
+    search = Determinized(Descent(RandomEvaluator(seed=1)), seed=5)
+    rolling = game.parse("0 0 0 1 *")
+    outcomes = [search.outcome(rolling, ply) for ply in range(60)]
+    assert set(outcomes) == set(range(6))
+    assert outcomes == [search.outcome(rolling, ply) for ply in range(60)]
+
+
+def test_determinized_rolls_depend_on_the_state_alone_without_cycles() -> None:
+    game = dicent.make("ewn")
+    search = Determinized(Descent(RandomEvaluator(seed=1)), seed=5)
+    rolling = next(s for s in _chance_states(game))
+    assert {search.outcome(rolling, ply) for ply in range(20)} == {search.outcome(rolling)}
+
+
+def _chance_states(game: dicent.Game) -> list[dicent.State]:
+    state = game.initial_state(1)
+    while not state.is_chance:
+        state = state.apply(state.legal_actions[0])
+    return [state]
