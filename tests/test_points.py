@@ -10,6 +10,7 @@ import pytest
 
 import dicent
 from dicent import MAX, MIN, Expectiminimax, Greedy, Limit, Rollout, Uct, play_match
+from dicent.cli.play import _table, cut_games
 from dicent.engine.answers import analysis_json
 from dicent.errors import DicentError, PlayerError, RecordError
 from dicent.evaluate.base import Evaluator, Values
@@ -17,7 +18,7 @@ from dicent.evaluate.native import ConstantEvaluator, RandomEvaluator
 from dicent.evaluate.terminal_value import GainMap, TerminalValue
 from dicent.game import Cells, Game
 from dicent.play.luck import judges_of, luck_of
-from dicent.play.record import Record
+from dicent.play.record import Record, with_score
 from dicent.play.tournament import play_tournament
 from dicent.review import Review, Reviewer, review_game, review_page, reviewer_for
 from dicent.stats.luck import mean_interval
@@ -237,6 +238,10 @@ def test_points_of_a_match_by_hand(game: Game, tmp_path: Path) -> None:
     assert points.adjusted_interval[1] - points.adjusted_interval[0] < (high - low) / 3
     assert result.judge is None  # it knows no results
     assert result.adjusted == result.score
+    rows = dict(zip(*(column._cells for column in _table(result).columns), strict=True))
+    assert rows["points per game"].startswith(f"[bold]{points.mean:+.3f}[/], with 95 % confidence ")
+    assert rows["luck-adjusted points"].startswith("[bold]-0.")
+    assert rows["with the first move"].endswith("; the game deals who begins")
     facts = result.to_dict()
     assert facts["points"]["luck"] == "Exact"
     assert facts["points"]["mean"] == points.mean
@@ -359,6 +364,9 @@ def test_cut_games_are_draws_and_the_judge_values_them(tmp_path: Path) -> None:
     assert result.adjusted_pairs is not None
     assert result.adjusted_pairs.tolist() == [0.5, 0.5]  # 3/4 as MAX, 1/4 as MIN
     assert result._final(result.results, result.judge).tolist() == [0.5, -0.5, 0.5, -0.5]  # type: ignore[arg-type]
+    assert cut_games(result) == (
+        "4 games were cut after 7 plies and count as draws; the luck-adjusted figures use the judge's value"
+    )
     with pytest.raises(DicentError, match=r"max_plies must be at least 1 \(got 0\)"):
         play_match("random", "random", walk, 2, max_plies=0)
 
@@ -384,6 +392,7 @@ def test_records_with_and_without_a_score_are_read(game: Game) -> None:
     old = Record.from_json(json.dumps(line))
     assert old.score is None
     assert list(old.states(game)) == list(record.states(game))
+    assert with_score(old, game) == record
     for wrong, message in ((7.0, "ends with .* points, but its record says 7.0"), ("x", "must be a number")):
         with pytest.raises(RecordError, match=message):
             list(Record.from_json(json.dumps({**line, "score": wrong})).states(game))

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -91,6 +91,14 @@ def make_record(
             steps.append(game.format_action(state, choice))
             state = state.apply(choice)
     return Record(game.name, players, str(start), tuple(steps), state.result, seed, number, state.score)
+
+
+def with_score(record: Record, game: Game) -> Record:
+    """Return the record of a finished game with its score, if the game has one."""
+    if record.result is None or record.score is not None or not game.has_score:
+        return record
+    *_, last = record.states(game)
+    return replace(record, score=last.score)
 
 
 def choices_of(record: Record, game: Game) -> tuple[State, list[int], int]:

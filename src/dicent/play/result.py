@@ -81,8 +81,8 @@ class MatchResult:
 
     @property
     def score(self) -> float:
-        """Return A's share of the points; a draw is half a point."""
-        return float(self.shares.mean())
+        """Return A's share of the wins; a draw is half a win."""
+        return float(self.pairs.mean())
 
     @property
     def score_first(self) -> float:
@@ -147,7 +147,7 @@ class MatchResult:
     @property
     def pairs(self) -> Floats:
         """Return A's share of each pair: 0, 1/4, 1/2, 3/4 or 1."""
-        pairs: Floats = self.shares.mean(axis=1)
+        pairs: Floats = (self.results.reshape(-1, 2).sum(axis=1) + 2) / 4
         return pairs
 
     @property
