@@ -109,9 +109,9 @@ def test_version_and_games(talk: Talk) -> None:
     assert {option["name"] for option in games[0]["options"]} == set(dicent.make("ewn").options)
 
 
-MOVE = {"action", "value", "win", "loss", "visits", "proved", "pv", "by_outcome"}
+MOVE = {"action", "value", "win", "loss", "equity", "equity_loss", "visits", "proved", "pv", "by_outcome"}
 ANALYSIS = {"position", "value", "win", "player", "proved", "depth", "nodes", "evaluations", "time"}
-ANALYSIS |= {"full", "source", "moves", "by_outcome"}
+ANALYSIS |= {"full", "source", "moves", "by_outcome", "equity"}
 
 
 def check_analysis(found: dict[str, Any], state: dicent.State) -> None:
@@ -131,7 +131,7 @@ def check_analysis(found: dict[str, Any], state: dicent.State) -> None:
         assert move["pv"][0] == move["action"]
         rolls += move["by_outcome"]
     for roll in rolls:
-        assert set(roll) == {"outcome", "p", "value", "win"}
+        assert set(roll) == {"outcome", "p", "value", "win", "equity"}
         sign = 1 if found["player"] == "MAX" else -1
         assert roll["value"] is None or roll["win"] == pytest.approx((1 + sign * roll["value"]) / 2, abs=1e-9)
     assert len(found["by_outcome"]) == len(state.outcomes)

@@ -16,7 +16,7 @@ from dicent.game import Cells, Game, State
 from dicent.nets.residual import ResidualNetwork
 from dicent.play import chooser
 from dicent.play.history import Played, rolls_of
-from dicent.play.luck import _gains, judge_of, luck_of
+from dicent.play.luck import Judge, _gains, judges_of, luck_of
 from dicent.play.record import Record, append_records, make_record
 from dicent.stats.intervals import pair_interval, wilson
 from dicent.stats.luck import mean_interval, without_luck
@@ -87,7 +87,8 @@ def test_luck_of_a_roll_has_mean_zero_for_any_judge() -> None:
     rolls = rolls_of(game, games)
     for judge in (dicent.RandomEvaluator(3), dicent.Rollout(2)):
         gains = [
-            _gains(game, rolls._replace(outcomes=np.full(len(rolls.games), face)), judge) for face in range(6)
+            _gains(game, rolls._replace(outcomes=np.full(len(rolls.games), face)), Judge("judge", judge))
+            for face in range(6)
         ]
         assert np.mean(gains, axis=0) == pytest.approx(0, abs=1e-12)
         assert np.std(gains) > 0.05
@@ -138,13 +139,13 @@ def test_judge_is_a_players_network_if_it_predicts_results(tmp_path: Path) -> No
     module = ResidualNetwork(ewn.input_shape, filters=2, blocks=1, hidden=4)
     save_network(path, module, Description("ewn"))
     random_player, net = dicent.parse_player("random"), dicent.parse_player(f"greedy:{path}")
-    assert judge_of((random_player, net), ewn, None).evaluator is net.network
-    assert judge_of((random_player,), ewn, str(path)).name == f"the network of {path}"
+    assert judges_of((random_player, net), ewn, None).results.evaluator is net.network
+    assert judges_of((random_player,), ewn, str(path)).results.name == f"the network of {path}"
     with pytest.raises(PlayerError, match="has learned ewn"):
-        judge_of((random_player,), SMALL, str(path))
+        judges_of((random_player,), SMALL, str(path))
     deep = Description("ewn", TerminalValue("depth", 50))
     save_network(path, module, deep)  # its values are no results, and it has no gain map
-    assert judge_of((dicent.parse_player(f"greedy:{path}"),), ewn, None).name == "10 random games"
+    assert judges_of((dicent.parse_player(f"greedy:{path}"),), ewn, None).results.name == "10 random games"
 
 
 # Dice

@@ -305,12 +305,13 @@ def test_results_agree_with_the_records() -> None:
         assert result.plies[record.number] == len(decisions)
 
 
-def test_games_that_do_not_end_are_draws_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dicent.play.match.MAX_STEPS", 11)
+def test_games_that_are_cut_are_draws_and_counted() -> None:
     records: list[Record] = []
-    result = play_match("random", "random", "ewn", games=10, record=records.append)
+    result = play_match("random", "random", "ewn", games=10, record=records.append, max_plies=15)
     assert result.unfinished == sum(record.result is None for record in records) > 0
-    assert result.draws >= result.unfinished
+    assert (result.plies[result.cut] == 15).all()
+    assert (result.results[result.cut] == 0).all()
+    assert result.to_dict()["max_plies"] == 15
 
 
 def test_the_game_is_by_default_the_networks(tmp_path: Path) -> None:

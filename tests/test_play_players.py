@@ -81,7 +81,7 @@ def test_determinized_players() -> None:
         ("", "there is no player ''"),
         ("uct:", "nothing follows the colon"),
         ("uct:many", "evaluations must be a whole number (got 'many')"),
-        ("uct:1,2", "'2' has no name; it takes rollouts, exploration, time"),
+        ("uct:1,2", "'2' has no name; it takes rollouts, exploration, terminal, time"),
         ("uct:nodes=5,7", "'7' has no name"),
         ("uct:5,evaluations=6", "evaluations is given twice"),
         ("uct:depht=6", "uct has no 'depht'; it takes"),

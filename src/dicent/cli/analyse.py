@@ -97,11 +97,9 @@ def _show(found: Iterator[AnalysisJson], player: str) -> None:
 
 def analysis_table(analysis: AnalysisJson, player: str) -> Group:
     """Return an analysis as a table for the terminal."""
-    whose = analysis["player"]
-    exact = ", exactly" if analysis["proved"] else ""
     lines: list[RenderableType] = [
         Text.assemble((analysis["position"], "bold")),
-        Text.assemble(f"{whose} wins ", (_percent(analysis["win"]), "bold"), exact),
+        _worth(analysis),
     ]
     if analysis["moves"]:
         lines.append(_moves(analysis))
@@ -111,11 +109,24 @@ def analysis_table(analysis: AnalysisJson, player: str) -> Group:
     return Group(*lines)
 
 
+def _worth(analysis: AnalysisJson) -> Text:
+    """Return the value of the position in a sentence: points if values are points, else a share of wins."""
+    whose, exact = analysis["player"], ", exactly" if analysis["proved"] else ""
+    win = (f"{whose} wins ", (_percent(analysis["win"]), "bold"))
+    if analysis["equity"] is None:
+        return Text.assemble(*win, exact)
+    points = (f"{whose} has ", (f"{analysis['equity']:+.3f} points", "bold"), exact)
+    return Text.assemble(*points, *(() if analysis["win"] is None else ("; ", *win, " by estimate")))
+
+
 def _notes(analysis: AnalysisJson, player: str) -> list[str]:
     """Return the lines that explain the table and its source."""
     notes = []
     if rolls := _rolls(analysis):
-        notes.append(f"{rolls[0]} to {rolls[-1]}: win probability after that roll, in percent")
+        unit = "win probability after that roll, in percent"
+        if analysis["equity"] is not None:
+            unit = "points after that roll, in hundredths"
+        notes.append(f"{rolls[0]} to {rolls[-1]}: {unit}")
     if any(move["proved"] for move in analysis["moves"]):
         notes.append("= marks exact values")
     if analysis["source"] == "tablebase":
@@ -133,34 +144,42 @@ def _rolls(analysis: AnalysisJson) -> list[str]:
 
 
 def _moves(analysis: AnalysisJson) -> Table:
-    rolls = _rolls(analysis)
+    rolls, in_points = _rolls(analysis), analysis["equity"] is not None
     table = Table(box=None, pad_edge=False)
     table.add_column("move", header_style="bold", style="bold", no_wrap=True)
-    table.add_column("win", header_style="bold", justify="right", no_wrap=True)
+    table.add_column("points" if in_points else "win", header_style="bold", justify="right", no_wrap=True)
     table.add_column("loss", header_style="bold", justify="right", no_wrap=True)
     for roll in rolls:
         table.add_column(escape(roll), header_style="dim", justify="right", no_wrap=True)
     table.add_column("principal variation", header_style="dim", style="dim")
     for move in analysis["moves"]:
-        wins = {roll["outcome"]: roll["win"] for roll in move["by_outcome"]}
+        worth = {roll["outcome"]: roll["equity" if in_points else "win"] for roll in move["by_outcome"]}
+        value = _points(move["equity"]) if in_points else _percent(move["win"])
+        lost = move["equity_loss"] if in_points else move["loss"]
         table.add_row(
             escape(move["action"]),
-            _percent(move["win"]) + (" =" if move["proved"] else "  "),
-            "" if move["loss"] == 0 else _percent(move["loss"]),
-            *["" if (win := wins.get(roll)) is None else f"{100 * win:.0f}" for roll in rolls],
+            value + (" =" if move["proved"] else "  "),
+            "" if lost == 0 else _points(lost, "") if in_points else _percent(lost),
+            *["" if (one := worth.get(roll)) is None else f"{100 * one:.0f}" for roll in rolls],
             escape(" ".join(move["pv"])),
         )
     return table
 
 
 def _outcomes(analysis: AnalysisJson) -> Table:
+    in_points = analysis["equity"] is not None
     table = Table(box=None, pad_edge=False)
-    for column in ("outcome", "probability", "win"):
+    for column in ("outcome", "probability", "points" if in_points else "win"):
         table.add_column(column, header_style="bold", justify="right")
     for roll in analysis["by_outcome"]:
-        table.add_row(escape(roll["outcome"]), _percent(roll["p"]), _percent(roll["win"]))
+        value = _points(roll["equity"]) if in_points else _percent(roll["win"])
+        table.add_row(escape(roll["outcome"]), _percent(roll["p"]), value)
     return table
 
 
 def _percent(share: float | None) -> str:
     return "?" if share is None else f"{share:.1%}"
+
+
+def _points(points: float | None, sign: str = "+") -> str:
+    return "?" if points is None else f"{points:{sign}.3f}"

@@ -14,6 +14,7 @@ from dicent.cli.shared import Json, app, print_json, progress_line
 from dicent.play.result import MatchInterrupted
 
 if TYPE_CHECKING:
+    from dicent.play.points import PointsResult
     from dicent.play.result import MatchResult, Standing
 
 PlayerText = Annotated[
@@ -40,6 +41,7 @@ def match(
     record: str | None = None,
     luck: str | None = None,
     sprt: tuple[float, float] | None = None,
+    max_plies: int | None = None,
     json: Json = False,
 ) -> None:
     """Play a match between two players: pairs of games with the same start and dice, sides swapped.
@@ -52,6 +54,7 @@ def match(
         record: File to append the games to, one line of JSON each. Games in it are not played again.
         luck: Network that judges the luck of rolls; by default a player's network.
         sprt: Two Elo differences; stop as soon as a sequential test decides between them.
+        max_plies: Longest game, in moves; by default 10 times the game's usual maximum, or 20,000.
     """
     try:
         with progress_line() as progress:
@@ -60,9 +63,9 @@ def match(
             def show(standing: Standing) -> None:
                 progress.update(task, description=escape(_line(a, standing, games)))
 
-            result = dicent.play_match(a, b, game, games, seed, threads, show, record, luck, sprt)
+            result = dicent.play_match(a, b, game, games, seed, threads, show, record, luck, sprt, max_plies)
             progress.update(task, description="judging luck")
-            _ = result.luck  # computed here, while progress is shown
+            _ = result.luck, result.points  # computed here, while progress is shown
     except MatchInterrupted as stopped:
         _print(stopped.result, json)
         raise
@@ -94,21 +97,47 @@ def _table(result: MatchResult) -> Table:
     if result.judge is not None and result.adjusted_pairs is not None:
         table.add_row("luck-adjusted score", _share(result.adjusted, result.adjusted_interval))
         table.add_row("", f"[dim]judged by {escape(result.judge.name)}[/]")
+    if result.points is not None:
+        _add_points(table, result.points)
+    if result.judge is None and result.points_judge is None and result.game.num_outcomes:
+        table.add_row("", "[dim]luck is not adjusted: name a network that judges it with --luck[/]")
     table.add_row("Elo", f"{result.elo:+.0f}, with 95 % confidence {elo_low:+.0f} to {elo_high:+.0f}")
     table.add_row("likelihood of superiority", f"{result.superiority:.1%}")
     if result.sprt is not None:
         table.add_row("sequential test", _verdict(result))
+    dealt = "; the game deals who begins" if result.is_start_dealt else ""
     table.add_row(
-        "with the first move", f"{result.score_first:.1%}, with the second {result.score_second:.1%}"
+        "with the first move", f"{result.score_first:.1%}, with the second {result.score_second:.1%}{dealt}"
     )
     table.add_row("dice", _dice(result))
-    table.add_row("length", f"{result.mean_plies:.1f} moves a game")
+    turns = "" if result.mean_turns == result.mean_plies else f" in {result.mean_turns:.1f} turns"
+    table.add_row("length", f"{result.mean_plies:.1f} moves{turns} a game")
     if result.unfinished:
-        table.add_row("unfinished", f"{result.unfinished:,} games, scored as draws")
+        table.add_row("cut", f"[yellow]{cut_games(result)}[/]")
     table.add_row("time", f"{result.seconds:.1f} s, {result.games / result.seconds:.1f} games/s")
     if result.interrupted:
         table.add_row("interrupted", "[yellow]short games are over-represented[/]")
     return table
+
+
+def _add_points(table: Table, points: PointsResult) -> None:
+    """Add the points per game."""
+    table.add_row("points per game", _points(points.mean, points.interval))
+    if points.judge is not None and points.adjusted_pairs is not None:
+        table.add_row("luck-adjusted points", _points(points.adjusted, points.adjusted_interval))
+        table.add_row("", f"[dim]judged by {escape(points.judge.name)}[/]")
+
+
+def cut_games(result: MatchResult) -> str:
+    """Return a sentence about the games that were cut."""
+    games = f"{result.unfinished:,} games were" if result.unfinished > 1 else "1 game was"
+    counted = "count as draws" if result.unfinished > 1 else "counts as a draw"
+    judged = "; the luck-adjusted figures use the judge's value" if result.adjusted_pairs is not None else ""
+    return f"{games} cut after {result.max_plies:,} plies and {counted}{judged}"
+
+
+def _points(mean: float, interval: tuple[float, float]) -> str:
+    return f"[bold]{mean:+.3f}[/], with 95 % confidence {interval[0]:+.3f} to {interval[1]:+.3f}"
 
 
 def _share(share: float, interval: tuple[float, float]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 from rich.console import Console
@@ -32,6 +32,7 @@ def review(
     number: int | None = None,
     game: str | None = None,
     network: str | None = None,
+    terminal: Literal["gain", "score"] | None = None,
     html: str | None = None,
     json: Json = False,
 ) -> None:
@@ -41,6 +42,7 @@ def review(
         number: Number of the game in the file, from 1; the last game by default.
         game: The game's name or file. Needed for a game file of your own: records never run a file.
         network: The network that evaluates positions; by default the shipped one, else random games.
+        terminal: What random games count if there is no network: `gain` for wins, `score` for points.
         html: Also write the review to this HTML file.
     """
     from dicent.review import review_game, review_page, reviewer_for
@@ -55,7 +57,7 @@ def review(
         def show(share: float) -> None:
             progress.update(task, description=f"reviewing, {share:.0%}")
 
-        found = review_game(record, reviewer_for(made, network), made, show)
+        found = review_game(record, reviewer_for(made, network, terminal=terminal), made, show)
     if html is not None:
         try:
             Path(html).write_text(review_page(found, made), encoding="utf-8")
@@ -92,11 +94,11 @@ def _print(found: Review, console: Console) -> None:
     console.print(escape(found.verdict))
     sums = Table("", "luck", "lost by mistakes", box=None, pad_edge=False, header_style="dim")
     for side in ("MAX", "MIN"):
-        sums.add_row(side, f"{100 * found.luck[side]:+.1f}", f"{100 * found.loss[side]:.1f}")
+        sums.add_row(side, found.format_luck(found.luck[side]), found.format_loss(found.loss[side]))
     console.print(sums)
     if found.mistakes:
         console.print(_mistakes(found))
-    console.print(f"[dim]Evaluated by {escape(found.reviewer)}. Points are hundredths of win probability.[/]")
+    console.print(f"[dim]Evaluated by {escape(found.reviewer)}. {found.unit_note}[/]")
 
 
 def _mistakes(found: Review) -> Table:
@@ -104,7 +106,7 @@ def _mistakes(found: Review) -> Table:
     table = Table(*head, box=None, pad_edge=False, header_style="dim", title="Mistakes", title_justify="left")
     for i in found.mistakes:
         moment = found.moments[i]
-        lost, exact = f"{100 * (moment.loss or 0):.1f}", "exact" if moment.proved else ""
+        lost, exact = found.format_loss(moment.loss or 0), "exact" if moment.proved else ""
         cells = (moment.player, moment.before, moment.step, moment.best or "", lost, exact)
         table.add_row(str(i + 1), *map(escape, cells))
     return table

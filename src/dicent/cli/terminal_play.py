@@ -40,7 +40,7 @@ def play(
     """Play a game in the terminal, against the computer or another person. Type `help` for commands.
 
     Args:
-        side: Your side; MAX moves first. With `both` two people play.
+        side: Your side; MAX moves first unless the game deals who begins. With `both` two people play.
         opponent: The computer's player: uct:1000, expectiminimax:NET,depth=3, the name of a strength, ...
         dice: `rolled` by the computer, or entered by `hand` for a game on a real board.
         record: File to append the game to at the end, as a line of JSON.
@@ -215,7 +215,8 @@ class TerminalGame:
             self.console.print(f"[red]{escape(str(error))}[/]")
             return
         best = found.moves[0]
-        self.console.print(f"{escape(best.text)}, win probability {best.win:.1%}")
+        worth = f"win probability {best.win:.1%}" if best.equity is None else f"{best.equity:+.3f} points"
+        self.console.print(f"{escape(best.text)}, {worth}")
 
     def moves(self, _: str) -> None:
         """List the legal moves."""

@@ -40,6 +40,7 @@ def tournament(
     gauntlet: str | None = None,
     threads: int | None = None,
     luck: str | None = None,
+    max_plies: int | None = None,
     json: Json = False,
 ) -> None:
     """Play a round-robin tournament and rate the players.
@@ -54,10 +55,12 @@ def tournament(
         gauntlet: Play every match against this player only.
         threads: Search threads; by default one per core.
         luck: Network that judges the luck of rolls; by default a player's network.
+        max_plies: Longest game, in moves; by default 10 times the game's usual maximum, or 20,000.
     """
     with _Screen() as screen:
         result = dicent.play_tournament(
-            folder, players, game, games, seed, gauntlet, threads, luck, screen.watch
+            *(folder, players, game, games, seed, gauntlet, threads, luck, screen.watch),
+            max_plies=max_plies,
         )
     if json:
         print_json(result.to_dict())
@@ -103,7 +106,7 @@ def _tables(result: TournamentResult) -> Group:
     """Return the ratings and the cross table."""
     from dicent.play import tournament_report as report
 
-    head = report.RATING_HEAD[:-2] + [str(rank + 1) for rank in range(len(result.players))]
+    head = report.rating_head(result)[:-2] + [str(rank + 1) for rank in range(len(result.players))]
     table = Table(*head, box=None, pad_edge=False, header_style="dim")
     for column in table.columns[2:]:
         column.justify = "right"

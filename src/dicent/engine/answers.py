@@ -8,7 +8,14 @@ from typing import TypedDict
 import dicent
 from dicent.game.game import NAMES
 from dicent.game.registry import game_names, make
-from dicent.search.analysis import Analysis, MoveInfo, OutcomeInfo, point_of_view, win_probability
+from dicent.search.analysis import (
+    Analysis,
+    MoveInfo,
+    OutcomeInfo,
+    equity_of,
+    point_of_view,
+    win_probability,
+)
 from dicent.search.tree_search import Search, inner_search
 
 PROTOCOL = 1
@@ -21,6 +28,7 @@ class OutcomeJson(TypedDict):
     p: float
     value: float | None
     win: float | None
+    equity: float | None
 
 
 class MoveJson(TypedDict):
@@ -30,6 +38,8 @@ class MoveJson(TypedDict):
     value: float | None
     win: float | None
     loss: float | None
+    equity: float | None
+    equity_loss: float | None
     visits: int
     proved: bool
     pv: list[str]
@@ -42,6 +52,7 @@ class AnalysisJson(TypedDict):
     position: str
     value: float | None
     win: float | None
+    equity: float | None
     player: str
     proved: bool
     depth: int
@@ -58,11 +69,11 @@ def analysis_json(analysis: Analysis, search: Search, seconds: float) -> Analysi
     """Return an analysis as the protocol defines it."""
     player = point_of_view(analysis.state)
     view = _View(player, search)
-    best = analysis.moves[0].win if analysis.moves else 0.0
     return {
         "position": str(analysis.state),
         "value": _number(analysis.value),
         "win": _number(analysis.win),
+        "equity": _number(analysis.equity),
         "player": NAMES[player],
         "proved": analysis.proved,
         "depth": analysis.depth,
@@ -71,7 +82,7 @@ def analysis_json(analysis: Analysis, search: Search, seconds: float) -> Analysi
         "time": round(seconds, 6),
         "full": analysis.full,
         "source": search.source,
-        "moves": [view.move(move, best) for move in analysis.moves],
+        "moves": [view.move(move, analysis.moves[0]) for move in analysis.moves],
         "by_outcome": [view.outcome(info) for info in analysis.by_outcome],
     }
 
@@ -83,12 +94,17 @@ class _View:
         self.player = player
         self.evaluator = inner_search(search).evaluator
 
-    def move(self, move: MoveInfo, best: float) -> MoveJson:
+    def move(self, move: MoveInfo, best: MoveInfo) -> MoveJson:
+        in_points = move.equity is not None and best.equity is not None
         return {
             "action": move.text,
             "value": _number(move.value),
             "win": _number(move.win),
-            "loss": _number(max(0.0, best - move.win)),
+            "loss": None if in_points else _number(max(0.0, best.win - move.win)),
+            "equity": _number(move.equity),
+            "equity_loss": _number(max(0.0, (best.equity or 0.0) - (move.equity or 0.0)))
+            if in_points
+            else None,
             "visits": move.visits,
             "proved": move.proved,
             "pv": list(move.pv),
@@ -96,18 +112,21 @@ class _View:
         }
 
     def outcome(self, info: OutcomeInfo) -> OutcomeJson:
-        gain = info.value if self.evaluator is None else self.evaluator.gain(info.value)
+        evaluator = self.evaluator
+        gain = info.value if evaluator is None else evaluator.gain(info.value)
+        equity = None if evaluator is None else equity_of(evaluator, info.value, self.player)
         return {
             "outcome": info.text,
             "p": info.p,
             "value": _number(info.value),
             "win": _number(win_probability(gain, self.player)),
+            "equity": _number(equity),
         }
 
 
-def _number(value: float) -> float | None:
+def _number(value: float | None) -> float | None:
     """Return None for NaN and infinity, which JSON cannot express."""
-    return float(value) if math.isfinite(value) else None
+    return float(value) if value is not None and math.isfinite(value) else None
 
 
 def version_json() -> dict[str, object]:

@@ -15,8 +15,9 @@ CACHED = 32  # players; all queries share their networks
 # Players that guests may name: no paths, no programs, and no budgets that occupy native code for long.
 COUNT = r"\d{1,9}"
 BUDGET = rf"({COUNT}|(depth|evaluations|nodes)={COUNT}|time=\d{{1,3}}(\.\d{{1,3}})?)"
+TERMINAL = r"terminal=(gain|score)"
 FOR_GUESTS = re.compile(
-    rf"random|uct(:{BUDGET}(,{BUDGET})*)?"
+    rf"random|uct(:({BUDGET}|{TERMINAL})(,({BUDGET}|{TERMINAL}))*)?"
     rf"|((greedy|expectiminimax|descent|unbounded|puct):)?net-[a-z-]+(,{BUDGET})*"
 )
 

@@ -46,6 +46,8 @@ def with_tablebase(search: Search, state: State) -> Search:
     tablebase = _largest(state.game)
     if tablebase is None or state.result is not None:
         return search
+    if search.evaluator is not None and search.evaluator.in_points:  # a tablebase holds results
+        return search
     if tablebase.covers(state):
         return LookUp(tablebase)
     evaluator = search.evaluator

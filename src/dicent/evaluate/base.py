@@ -24,13 +24,28 @@ class Evaluator(ABC):
     terminal: TerminalValue = GAIN
     gain_map: GainMap | None = None  # from its values to expected results, where values are not gains
 
+    @property
+    def in_points(self) -> bool:
+        """Whether its values are the game's points, and not expected results."""
+        return self.terminal.uses_score
+
+    @property
+    def knows_gains(self) -> bool:
+        """Whether `gain` returns expected results: values are gains, or a map was fitted."""
+        return self.gain_map is not None or self.terminal.name == "gain"
+
     def gain(self, value: float) -> float:
-        """Return the expected result, from -1 to 1 for MAX, behind a value."""
-        return value if self.gain_map is None else self.gain_map(value)
+        """Return the expected result, from -1 to 1 for MAX, behind a value; NaN if it is unknown.
+
+        Points alone do not determine it: one point may be a sure win, or two points half of the time.
+        """
+        return float(self.gains(np.array([value]))[0])
 
     def gains(self, values: Values) -> Values:
-        """Return the expected results behind many values."""
-        return values if self.gain_map is None else np.array([self.gain_map(v) for v in values.tolist()])
+        """Return the expected results behind many values; NaN if they are unknown."""
+        if self.gain_map is not None:
+            return self.gain_map.at(values)
+        return np.full(len(values), np.nan) if self.in_points else values
 
     @abstractmethod
     def evaluate(self, game: Game, states: Cells) -> Values:

@@ -98,6 +98,11 @@ class TerminalValue:
         """Whether it stays from -1 to 1."""
         return not self.uses_score and float(np.abs(self.table()).max()) <= 1.0
 
+    def require(self, game: Game) -> None:
+        """Raise an error if it is the score of a game that has none."""
+        if self.uses_score and not game.has_score:
+            raise DicentError(f"{game.name} has no score: its terminal value cannot be {self.name}")
+
     def table(self) -> Values:
         """Return values [3, L] by result + 1 and ply; later plies count as the last."""
         plies = range(self.horizon + 2) if self.uses_ply else range(1)
@@ -107,7 +112,7 @@ class TerminalValue:
         """Return the value of a finished game after `ply` actions."""
         assert state.result is not None
         if self.uses_score:
-            return float(state.game.call("score", state.cells))
+            return state.score or 0.0
         return self._value(state.result, min(ply, self.horizon + 1) if self.uses_ply else 0)
 
     def _value(self, result: int, ply: int) -> float:
@@ -123,10 +128,10 @@ GAIN = TerminalValue()
 def terminal_value(name: str, game: Game, horizon: int | None = None, weight: float = 0.1) -> TerminalValue:
     """Return the terminal value of that name for a game; `horizon` is the game's own by default."""
     kind = _find_kind(name)
-    if kind.formula is None and "score" not in game.rules.native:
-        raise DicentError(f"{game.name} has no score: its terminal value cannot be {name}")
     if not kind.uses_ply:
-        return TerminalValue(name)
+        terminal = TerminalValue(name)
+        terminal.require(game)
+        return terminal
     plies = horizon or game.max_plies
     if not plies:
         raise DicentError(
@@ -145,3 +150,8 @@ class GainMap:
     def __call__(self, value: float) -> float:
         """Return the expected result behind a value."""
         return float(np.interp(value, self.values, self.gains))
+
+    def at(self, values: Values) -> Values:
+        """Return the expected results behind many values."""
+        found: Values = np.interp(values, self.values, self.gains)
+        return found

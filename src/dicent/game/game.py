@@ -271,6 +271,13 @@ class State:
             raise self.game.fault("result", self.cells, f"returned {result!r}, not ONGOING, 1, 0 or -1")
         return None if result == ONGOING else int(result)
 
+    @cached_property
+    def score(self) -> float | None:
+        """The game's points for MAX at its end; None before, and in games without a score."""
+        if self.result is None or not self.game.has_score:
+            return None
+        return float(self.game.call("score", self.cells))
+
     @property
     def is_chance(self) -> bool:
         """Is it chance's turn?"""

@@ -1,8 +1,39 @@
-"""Histories of finished games: their rolls, and the other possible rolls."""
+"""Histories of finished games: their length, their rolls, and the other possible rolls."""
 
 from . import rules
-from .constants import CHANCE
+from .constants import CHANCE, ONGOING
 from .jit import copy, jit
+
+
+@jit
+def summarise(starts, steps, lengths, first, turns, scores, last):
+    """Replay G games.
+
+    starts   [G, S]  the start positions
+    steps    [G, T]  their actions and outcomes
+    lengths  [G]     the number of these
+    first    [G]     out: the player of the first action; CHANCE if there is none
+    turns    [G]     out: turns; a turn is all actions of a player until the other one acts
+    scores   [G]     out: the score for MAX; 0 for a game that did not end
+    last     [G, S]  out: the last position
+    """
+    for g in range(len(starts)):
+        s = last[g]
+        copy(s, starts[g])
+        first[g] = CHANCE
+        turns[g] = 0
+        mover = CHANCE
+        for i in range(lengths[g]):
+            player = rules.to_play(s)
+            if player == CHANCE:
+                rules.apply_outcome(s, steps[g, i])
+            else:
+                rules.apply_action(s, steps[g, i])
+                turns[g] += player != mover
+                mover = player
+                if first[g] == CHANCE:
+                    first[g] = player
+        scores[g] = 0.0 if rules.result(s) == ONGOING else rules.score(s)
 
 
 @jit
@@ -41,13 +72,14 @@ def probabilities(states, p):
 
 
 @jit
-def after_rolls(states, p, rolled, movers, results):
+def after_rolls(states, p, uses_score, rolled, movers, values, over):
     """List the states after the outcomes at `states` [E, S].
 
-    p        [E, O]     their probabilities, 0 beyond the last outcome
-    rolled   [E, O, S]  out: the state after each
-    movers   [E, O]     out: the player to move there
-    results  [E, O]     out: its result, or ONGOING
+    p       [E, O]     their probabilities, 0 beyond the last outcome
+    rolled  [E, O, S]  out: the state after each
+    movers  [E, O]     out: the player to move there
+    values  [E, O]     out: the result of a finished game, or its score if `uses_score`
+    over    [E, O]     out: 1 if the game is finished
     """
     for e in range(len(states)):
         for o in range(p.shape[1]):
@@ -56,24 +88,40 @@ def after_rolls(states, p, rolled, movers, results):
                 copy(s, states[e])
                 rules.apply_outcome(s, o)
                 movers[e, o] = rules.to_play(s)
-                results[e, o] = rules.result(s)
+                over[e, o] = end(s, uses_score, values[e], o)
 
 
 @jit
-def after_actions(states, children, results, first, actions):
-    """List the states after the legal actions at `states` [N, S]; return their number, at most N * A.
+def after_actions(states, uses_score, children, values, over, first, actions):
+    """List the states after the legal actions at `states` [N, S], as far as there is room.
 
-    children  [N * A, S]  out: the state after each
-    results   [N * A]     out: its result, or ONGOING
-    first     [N]         out: the first child of each state
-    actions   [A]         scratch
+    Return the numbers of states and of children that are listed.
+
+    children  [C, S]  out: the state after each
+    values    [C]     out: the result of a finished game, or its score if `uses_score`
+    over      [C]     out: 1 if the game is finished
+    first     [N]     out: the first child of each state
+    actions   [A]     scratch
     """
     n = 0
     for i in range(len(states)):
+        if n + rules.MAX_LEGAL > len(children):
+            return i, n
         first[i] = n
         for j in range(rules.legal_actions(states[i], actions)):
             copy(children[n], states[i])
             rules.apply_action(children[n], actions[j])
-            results[n] = rules.result(children[n])
+            over[n] = end(children[n], uses_score, values, n)
             n += 1
-    return n
+    return len(states), n
+
+
+@jit
+def end(s, uses_score, values, i):
+    """Write the result or score of a finished state to `values[i]`; return whether it is finished."""
+    result = rules.result(s)
+    if result == ONGOING:
+        values[i] = 0.0
+        return 0
+    values[i] = rules.score(s) if uses_score else result
+    return 1

@@ -51,8 +51,8 @@ def rollout(s, actions, p, dice, choice, max_steps):
 
 
 @inline
-def rollout_result(s, key, index, scratch):
-    """Return the result of random game `index` of `key` from `s`; a game cut short counts as drawn."""
+def rollout_gain(s, key, index, uses_score, scratch):
+    """Return the result, or the score, of random game `index` of `key` from `s`; 0 for a game cut short."""
     open_stream(scratch.rng[DICE], key, index, DICE)
     open_stream(scratch.rng[CHOICE], key, index, CHOICE)
     copy(scratch.rollout, s)
@@ -64,7 +64,9 @@ def rollout_result(s, key, index, scratch):
         scratch.rng[CHOICE],
         scratch.max_steps,
     )
-    return 0 if result == ONGOING else result
+    if result == ONGOING:
+        return 0.0
+    return float(rules.score(scratch.rollout)) if uses_score else float(result)
 
 
 @jit

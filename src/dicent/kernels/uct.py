@@ -1,7 +1,8 @@
 """Uct: Monte Carlo tree search with random rollouts, no network.
 
 A simulation goes down by UCB1, the mean result plus c sqrt(ln N / n), to a node that was not visited before,
-plays a random game from there, and credits its result to the path.
+plays a random game from there, and credits its result to the path. With the terminal value score it credits
+the game's score in place of the result.
 
 Functions that every simulation calls are `inline`: a tree as an argument is a hundred numbers, and copying
 them from call to call takes half of the time.
@@ -14,7 +15,7 @@ import math
 from .constants import CHANCE, NONE
 from .generator import bits, draw
 from .jit import i64, inline, jit
-from .rollout import rollout_result
+from .rollout import rollout_gain
 from .searches import DONE, NO_ROOM, SEARCHING
 from .simulation import credit, give_up, has_room, open_untried, roll_edge, statistics_of, visit_child
 from .tree import FULL, TERMINAL, tree_of
@@ -103,10 +104,10 @@ def select(tree, statistics, node, exploration, rng):
 
 @inline
 def mean_rollout(tree, node, settings, rng, scratch):
-    """Return the mean result of random games from a node, different ones at each visit."""
+    """Return the mean result, or score, of random games from a node, different ones at each visit."""
     if tree.kind[node] == TERMINAL:
         return tree.value[node]
-    total = 0
+    total = 0.0
     for _ in range(settings.games):
-        total += rollout_result(tree.state[node], bits(rng), 0, scratch)
+        total += rollout_gain(tree.state[node], bits(rng), 0, settings.uses_score, scratch)
     return total / settings.games

@@ -7,13 +7,14 @@ from . import rules
 from .constants import ONGOING
 from .hashing import hash_state
 from .jit import i64, jit, u64
-from .rollout import rollout_result
+from .rollout import rollout_gain
 
 # Kinds of evaluators.
 OUTSIDE = 0  # values come from Python, in batches
 CONSTANT = 1  # every state is worth 0
 RANDOM = 2  # a hash of the state
 ROLLOUT = 3  # the mean result of random games
+SCORED_ROLLOUT = 4  # their mean score
 
 
 @jit
@@ -21,26 +22,26 @@ def leaf_value(s, kind, seed, count, scratch):
     """Return the value of an unfinished state, for MAX."""
     if kind == RANDOM:
         return i64(hash_state(s, seed) >> u64(11)) * (2.0 / 9007199254740992.0) - 1.0
-    if kind == ROLLOUT:
-        return rollout_value(s, seed, count, scratch)
+    if kind >= ROLLOUT:
+        return rollout_value(s, seed, count, kind == SCORED_ROLLOUT, scratch)
     return 0.0
 
 
 @jit
-def rollout_value(s, seed, count, scratch):
-    """Return the mean result of `count` random games, which depend on the state and the seed only."""
+def rollout_value(s, seed, count, uses_score, scratch):
+    """Return the mean of `count` random games, which depend on the state and the seed only."""
     key = hash_state(s, seed)
-    total = 0
+    total = 0.0
     for i in range(count):
-        total += rollout_result(s, key, i, scratch)
+        total += rollout_gain(s, key, i, uses_score, scratch)
     return total / max(1, count)
 
 
 @jit
-def leaf_values(states, values, kind, seed, count, scratch):
-    """Write the values of `states` [N, S] to `values` [N]."""
+def leaf_values(states, values, kind, seed, count, uses_score, scratch):
+    """Write the values of `states` [N, S] to `values` [N]; of a finished state its result, or its score."""
     for i in range(len(states)):
         if rules.result(states[i]) != ONGOING:
-            values[i] = rules.result(states[i])
+            values[i] = rules.score(states[i]) if uses_score else rules.result(states[i])
         else:
             values[i] = leaf_value(states[i], kind, seed, count, scratch)

@@ -21,13 +21,15 @@ from dicent.kernels.constants import MAX, MIN, NONE, ONGOING, RESOLVE, SEARCH
 from dicent.kernels.match_games import Games
 from dicent.play.chooser import Chooser, Positions, chooser_of
 from dicent.play.history import Played
-from dicent.play.luck import Judge, judge_of
+from dicent.play.luck import Judges, judges_of
 from dicent.play.player import Player, as_player
 from dicent.play.record import Record, append_records, choices_of, hold_records, make_record, read_records
 from dicent.play.result import MatchInterrupted, MatchResult, Standing, pair_counts
 from dicent.stats.sprt import Sprt
 
 WAVE = 200  # games between two checks of a sequential test
+LONGEST = 20_000  # actions of a game, where the game does not say its usual number
+USUAL_TIMES = 10  # the longest game, in multiples of the usual maximum
 Numbers = npt.NDArray[np.int64]
 
 
@@ -42,6 +44,7 @@ def play_match(
     record: str | Path | Callable[[Record], object] | None = None,
     luck: Evaluator | str | None = None,
     sprt: Sprt | tuple[float, float] | None = None,
+    max_plies: int | None = None,
 ) -> MatchResult:
     """Play `games` games, an even number, between players A and B.
 
@@ -52,8 +55,12 @@ def play_match(
 
     `record` is a file to append the games to, or a function that receives them. Games in the file are not
     played again. `luck` is the judge of the luck adjustment, an evaluator or a network's file: by default the
-    network of a player, else a few random games. `sprt` is a sequential test, or its elo0 and elo1, that ends
-    the match as soon as it is decided.
+    network of a player, else a few random games. A judge whose values are points adjusts points, one whose
+    values are results adjusts wins. `sprt` is a sequential test, or its elo0 and elo1, that ends the match as
+    soon as it is decided.
+
+    A game is cut after `max_plies` actions: by default 10 times the game's MAX_PLIES, and 20,000 in a game
+    that does not declare it. `MatchResult` says how cut games are counted.
 
     Ctrl-C raises `MatchInterrupted`, a KeyboardInterrupt that carries the result so far.
     """
@@ -64,25 +71,34 @@ def play_match(
         raise DicentError(
             f"games must be an even number, at least 2, for pairs with sides swapped (got {games})"
         )
-    judge = judge_of(players, game, luck)
+    longest = longest_game(game) if max_plies is None else max_plies
+    if longest < 1:
+        raise DicentError(f"max_plies must be at least 1 (got {max_plies})")
+    judges = judges_of(players, game, luck)
     if isinstance(sprt, tuple):
         try:
             sprt = Sprt(*sprt)
         except ValueError as error:
             raise DicentError(str(error)) from None
-    judges = *(player.network for player in players), judge.evaluator
-    networks = [network for network in judges if isinstance(network, Network)]
+    judging = tuple(judge.evaluator for judge in judges if judge is not None)
+    evaluators = *(player.network for player in players), *judging
+    networks = list({id(one): one for one in evaluators if isinstance(one, Network)}.values())
     held = hold_records(record) if isinstance(record, str | Path) else contextlib.nullcontext()
     with held, shared_out(networks, threads or machine.cores()):
-        match = _Match(players, game, games, seed % 2**63, threads, progress, record, sprt)
+        match = _Match(players, game, games, seed % 2**63, threads, progress, record, sprt, longest)
         try:
             match.play_all()
         except KeyboardInterrupt:
             if not len(match.pairs()):
                 raise
-            result = match.result(seed, time.perf_counter() - begin, judge, interrupted=True)
+            result = match.result(seed, time.perf_counter() - begin, judges, interrupted=True)
             raise MatchInterrupted(result) from None
-        return match.result(seed, time.perf_counter() - begin, judge)
+        return match.result(seed, time.perf_counter() - begin, judges)
+
+
+def longest_game(game: Game) -> int:
+    """Return the number of actions after which a match cuts a game, unless the user says otherwise."""
+    return LONGEST if game.max_plies is None else min(LONGEST, USUAL_TIMES * game.max_plies)
 
 
 def game_of_match(players: tuple[Player, ...], game: Game | str | None) -> Game:
@@ -112,15 +128,18 @@ class _Match:
         progress: Callable[[Standing], object] | None,
         record: str | Path | Callable[[Record], object] | None,
         sprt: Sprt | None,
+        max_plies: int,
     ) -> None:
         self.players, self.game, self.seed, self.sprt = players, game, seed, sprt
+        self.max_plies = max_plies
+        self.max_steps = max(MAX_STEPS, 4 * max_plies)  # rolls included, if there is no end of them
         self.bound = bind(game)
         self.choosers = [chooser_of(player, game, threads) for player in players]
         self.progress, self.record = progress, record
         self.results = np.full(games, ONGOING, np.int8)  # ONGOING: not played yet
         self.plies = np.zeros(games, np.int64)
         self.played: dict[int, Played] = {}
-        self.broken_off = np.zeros(games, bool)
+        self.cut = np.zeros(games, bool)
         self.rng = np.empty(2, np.uint64)
         if isinstance(record, str | Path):
             append_records(record, ())  # removes an unfinished last line
@@ -161,7 +180,7 @@ class _Match:
         whole: npt.NDArray[np.bool_] = (self.results != ONGOING).reshape(-1, 2).all(axis=1)
         return whole
 
-    def result(self, seed: int, seconds: float, judge: Judge, interrupted: bool = False) -> MatchResult:
+    def result(self, seed: int, seconds: float, judges: Judges, interrupted: bool = False) -> MatchResult:
         """Return the result of all finished pairs."""
         games = np.flatnonzero(np.repeat(self._whole(), 2))
         return MatchResult(
@@ -171,11 +190,13 @@ class _Match:
             self.results[games],
             self.plies[games],
             [self.played[i] for i in games.tolist()],
-            int(self.broken_off[games].sum()),
+            self.cut[games],
             seconds,
-            judge,
+            judges.results,
             self.sprt,
             interrupted,
+            judges.points,
+            self.max_plies,
         )
 
     def play(self, numbers: Numbers) -> None:
@@ -189,14 +210,19 @@ class _Match:
         while len(going):
             for side, chooser in enumerate(self.choosers):
                 mine = np.where(first_side == side, MAX, MIN)
-                which = going[((games.mover == mine) & (games.length < MAX_STEPS))[going]]
+                which = going[((games.mover == mine) & ~self._cut_now(games))[going]]
                 if len(which):
                     self._move(games, start, which, side, chooser)
                     games = self._roll(games)
-            over = (games.result[going] != ONGOING) | (games.length[going] >= MAX_STEPS)
+            over = ((games.result != ONGOING) | self._cut_now(games))[going]
             self._finish(games, going[over], start)
             going = going[~over]
             self._report(games, going)
+
+    def _cut_now(self, games: Games) -> npt.NDArray[np.bool_]:
+        """Return which games have reached the limit of their length."""
+        long: npt.NDArray[np.bool_] = (games.plies >= self.max_plies) | (games.length >= self.max_steps)
+        return long
 
     def _move(self, games: Games, start: Cells, which: Numbers, side: int, chooser: Chooser) -> None:
         """Let a player move in the games `which`."""
@@ -230,9 +256,9 @@ class _Match:
             self.bound.kernel(match_games_kernels.roll)(games, p)
             room = games.steps.shape[1]
             short = (games.length == room) & (games.result == ONGOING)
-            if room >= MAX_STEPS or not short.any():
+            if room >= self.max_steps or not short.any():
                 return games
-            wider = np.zeros((len(games.steps), min(2 * room, MAX_STEPS)), np.int32)
+            wider = np.zeros((len(games.steps), min(2 * room, self.max_steps)), np.int32)
             wider[:, :room] = games.steps
             games = games._replace(steps=wider)
 
@@ -254,7 +280,7 @@ class _Match:
 
     def _count(self, number: int, result: int, plies: int, played: Played) -> None:
         """Count a finished game; `result` is MAX's, and A is MAX in even games."""
-        self.broken_off[number] = result == ONGOING
+        self.cut[number] = result == ONGOING
         result = 0 if result == ONGOING else result
         self.results[number] = result if number % 2 == 0 else -result
         self.plies[number] = plies

@@ -12,6 +12,7 @@
     openspiel-mcts:1000                   OpenSpiel's search, if it is installed
     process:COMMAND                       another program; protocol=ini-get for the Taiwanese protocol
     greedy:rollout=100                    random games, or `random=SEED`, in place of a network
+    uct:1000,terminal=score               plays for the game's points and not for wins, as rollout does
 
 Commas separate the fields, and quotes protect commas. Fields without a name come first, then name=value. The
 name of a switch alone turns it on: `prune` is the same as `prune=yes`.
@@ -75,6 +76,8 @@ class Player:
     def require(self, game: Game) -> None:
         """Raise an error unless the player can play this game."""
         self.search.require(game)
+        if self.search.evaluator is not None and self.search.evaluator.in_points and not game.has_score:
+            raise PlayerError(f"{self.name} plays for points, and {game.name} has no score")
         network = self.network
         if network is None:
             return
@@ -94,7 +97,13 @@ def _has_learned(network: Network, text: str, game: Game) -> bool:
 
 
 LIMITS: dict[str, type[Setting]] = {"time": float, "nodes": int, "evaluations": int, "depth": int}
-EVALUATORS: dict[str, type[Setting]] = {"net": str, "rollout": int, "random": int, "device": str}
+EVALUATORS: dict[str, type[Setting]] = {
+    "net": str,
+    "rollout": int,
+    "random": int,
+    "device": str,
+    "terminal": str,
+}
 SWITCHES = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 Fields = dict[str, Setting]
 
@@ -213,10 +222,14 @@ def _evaluator(text: str, name: str, fields: Fields) -> Evaluator:
     if len(given) != 1:
         many = "only one of a network, rollout and random" if given else "a network"
         raise PlayerError(f"{text!r}: {name} needs {many}, as in {name}:runs/mine")
+    of_network = "terminal" not in fields
+    terminal = str(fields.pop("terminal", "gain"))
     if "rollout" in given:
-        return Rollout(int(given["rollout"]))
+        return Rollout(int(given["rollout"]), terminal=terminal)
     if "random" in given:
-        return RandomEvaluator(int(given["random"]))
+        return RandomEvaluator(int(given["random"]), terminal)
+    if not of_network:
+        raise PlayerError(f"{text!r}: a network file says its own terminal value; leave out terminal")
     return load_network(str(given["net"]), device)
 
 

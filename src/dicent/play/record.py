@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -25,10 +25,18 @@ class Record:
     result: int | None  # +1, 0 or -1 for MAX; None for an unfinished game
     seed: int = 0  # of the match
     number: int = 0  # of the game in the match
+    score: float | None = None  # points for MAX; None in a game without a score, and before the end
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields for JSON; without the score if there is none."""
+        content = asdict(self)
+        if self.score is None:
+            del content["score"]
+        return content
 
     def to_json(self) -> str:
         """Return the record as one line of JSON."""
-        return json.dumps({"format": FORMAT, **asdict(self)}, ensure_ascii=False)
+        return json.dumps({"format": FORMAT, **self.to_dict()}, ensure_ascii=False)
 
     def states(self, game: Game | None = None) -> Iterator[State]:
         """Yield the states of the game from first to last; raise an error at an illegal step.
@@ -42,6 +50,10 @@ class Record:
                 raise RecordError(
                     f"game {self.number} ends with {state.result}, but its record says {self.result}"
                 )
+            if choice is None and self.score is not None and state.score != self.score:
+                raise RecordError(
+                    f"game {self.number} ends with {state.score} points, but its record says {self.score}"
+                )
 
     @classmethod
     def from_json(cls, line: str) -> "Record":
@@ -50,14 +62,15 @@ class Record:
             data: dict[str, Any] = json.loads(line)
             if data.pop("format") != FORMAT:
                 raise RecordError(f"a record must have format {FORMAT}")
-            if set(data) != {item.name for item in fields(cls)}:
-                raise RecordError(
-                    f"a record must have the fields {', '.join(item.name for item in fields(cls))}"
-                )
+            names = [item.name for item in fields(cls)]
+            if set(data) - {"score"} != set(names) - {"score"}:  # games without a score have none
+                raise RecordError(f"a record must have the fields {', '.join(names)}")
             first, second = data.pop("players")
             record = cls(players=(str(first), str(second)), steps=tuple(map(str, data.pop("steps"))), **data)
             if not isinstance(record.game, str) or not isinstance(record.start, str):
                 raise RecordError("game and start of a record must be texts")
+            if isinstance(record.score, bool) or not isinstance(record.score, int | float | None):
+                raise RecordError(f"the score of a record must be a number (got {record.score!r})")
             return record
         except RecordError:
             raise
@@ -77,7 +90,15 @@ def make_record(
         else:
             steps.append(game.format_action(state, choice))
             state = state.apply(choice)
-    return Record(game.name, players, str(start), tuple(steps), state.result, seed, number)
+    return Record(game.name, players, str(start), tuple(steps), state.result, seed, number, state.score)
+
+
+def with_score(record: Record, game: Game) -> Record:
+    """Return the record of a finished game with its score, if the game has one."""
+    if record.result is None or record.score is not None or not game.has_score:
+        return record
+    *_, last = record.states(game)
+    return replace(record, score=last.score)
 
 
 def choices_of(record: Record, game: Game) -> tuple[State, list[int], int]:

@@ -12,8 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dicent.game import Game
-from dicent.play.history import Played, check_dice
+from dicent.kernels.constants import MAX, MIN
+from dicent.play.history import Histories, Played, check_dice, histories
 from dicent.play.luck import Judge, luck_of
+from dicent.play.points import PointsResult
 from dicent.stats.chi_square import DiceTest
 from dicent.stats.elo import elo
 from dicent.stats.intervals import Interval, pair_interval, superiority, wilson
@@ -36,20 +38,26 @@ class Standing(NamedTuple):
 class MatchResult:
     """The result of a match. All figures are from A's point of view, the first player.
 
-    Games 2k and 2k + 1 are a pair; A has the first move in the even one. Only whole pairs are counted.
+    Games 2k and 2k + 1 are a pair; A is MAX in the even one. Only whole pairs are counted. The two games of a
+    pair have the same start and dice, so the same side begins in both, and each player begins in one.
+
+    A game that was cut counts as a draw in `results`. The luck-adjusted figures count the judge's value of
+    its last position instead.
     """
 
     game: Game
     players: tuple[str, str]
     seed: int
-    results: npt.NDArray[np.int8]  # [games] +1, 0, -1 for A; a game that did not end is a draw
+    results: npt.NDArray[np.int8]  # [games] +1, 0, -1 for A; 0 for a game that was cut
     plies: npt.NDArray[np.int64]  # [games] actions played
     played: Sequence[Played]  # [games]
-    unfinished: int  # games that did not end in time
+    cut: npt.NDArray[np.bool_]  # [games] those stopped after `max_plies` actions
     seconds: float
-    judge: Judge | None = None
+    judge: Judge | None = None  # of luck in results
     sprt: Sprt | None = None
     interrupted: bool = False
+    points_judge: Judge | None = None  # of luck in points
+    max_plies: int = 0
 
     @property
     def games(self) -> int:
@@ -73,8 +81,8 @@ class MatchResult:
 
     @property
     def score(self) -> float:
-        """Return A's share of the points; a draw is half a point."""
-        return float(self.shares.mean())
+        """Return A's share of the wins; a draw is half a win."""
+        return float(self.pairs.mean())
 
     @property
     def score_first(self) -> float:
@@ -88,14 +96,58 @@ class MatchResult:
 
     @property
     def shares(self) -> Floats:
-        """Return A's points in each pair: with the first move, with the second."""
-        shares: Floats = (self.results.reshape(-1, 2) + 1) / 2
-        return shares
+        """Return A's share of the games of each pair: with the first move, with the second."""
+        return in_order((self.results.reshape(-1, 2) + 1) / 2, self.starters)
+
+    @cached_property
+    def histories(self) -> Histories:
+        """Return what a replay of the games shows: who began, turns, scores for MAX, last positions."""
+        return histories(self.game, self.played)
+
+    @property
+    def starters(self) -> npt.NDArray[np.int64]:
+        """Return the side that begins in each pair, MAX or MIN."""
+        return np.where(self.histories.first[::2] == MIN, MIN, MAX)
+
+    @property
+    def is_start_dealt(self) -> bool:
+        """Return whether MIN began in some games."""
+        return bool((self.starters == MIN).any())
+
+    @property
+    def unfinished(self) -> int:
+        """Return the number of games that were cut."""
+        return int(self.cut.sum())
+
+    @cached_property
+    def points(self) -> PointsResult | None:
+        """Return A's points per game; None in a game without a score."""
+        if not self.game.has_score:
+            return None
+        scores, judge = self._for_a(self.histories.scores), self.points_judge
+        if judge is None:
+            return PointsResult(scores, self.game.max_score)
+        luck = self._for_a(luck_of(self.game, self.played, judge))
+        return PointsResult(scores, self.game.max_score, judge, luck, self._final(scores, judge))
+
+    def _for_a(self, values: Floats) -> Floats:
+        """Return values of the games for A, given those for MAX."""
+        signed: Floats = values * np.where(np.arange(self.games) % 2 == 0, 1.0, -1.0)
+        return signed
+
+    def _final(self, values: npt.ArrayLike, judge: Judge) -> Floats:
+        """Return the values of the games for A, with the judge's value of those that were cut."""
+        final = np.array(values, np.float64)
+        if self.cut.any():
+            judged = np.zeros(self.games)
+            judged[self.cut] = judge.values(self.game, self.histories.last[self.cut])
+            final[self.cut] = self._for_a(judged)[self.cut]
+        return final
 
     @property
     def pairs(self) -> Floats:
         """Return A's share of each pair: 0, 1/4, 1/2, 3/4 or 1."""
-        pairs: Floats = self.shares.mean(axis=1)
+        pairs: Floats = (self.results.reshape(-1, 2).sum(axis=1) + 2) / 4
         return pairs
 
     @property
@@ -133,16 +185,15 @@ class MatchResult:
         """Return A's luck in each game, in units of the result; computed on first use."""
         if self.judge is None:
             return None
-        luck = luck_of(self.game, self.played, self.judge.evaluator)
-        luck[1::2] *= -1
-        return luck
+        return self._for_a(luck_of(self.game, self.played, self.judge))
 
     @cached_property
     def adjusted_pairs(self) -> Floats | None:
         """Return A's share of each pair minus its luck; single shares may lie outside 0 to 1."""
-        if self.luck is None or not self.luck.any():
+        if self.luck is None or self.judge is None or not (self.luck.any() or self.cut.any()):
             return None
-        return without_luck(self.pairs, self.luck.reshape(-1, 2).sum(axis=1) / 4)
+        shares = (self._final(self.results, self.judge).reshape(-1, 2).sum(axis=1) + 2) / 4
+        return without_luck(shares, self.luck.reshape(-1, 2).sum(axis=1) / 4)
 
     @property
     def adjusted(self) -> float:
@@ -174,6 +225,11 @@ class MatchResult:
         """Return the mean number of actions per game."""
         return float(self.plies.mean())
 
+    @property
+    def mean_turns(self) -> float:
+        """Return the mean number of turns per game: all actions of a player until the other one acts."""
+        return float(self.histories.turns.mean())
+
     def to_dict(self) -> dict[str, Any]:
         """Return the result as an object for JSON; an infinite Elo is None."""
         return {
@@ -192,12 +248,15 @@ class MatchResult:
             "elo": finite(self.elo),
             "elo_interval": [finite(end) for end in self.elo_interval],
             "superiority": self.superiority,
+            "points": None if self.points is None else self.points.to_dict(),
             "score_first": self.score_first,
             "score_second": self.score_second,
             "pairs": list(self.pair_counts),
             "dice": None if self.dice is None else self.dice.__dict__,
             "sprt": self._sprt(),
             "mean_plies": self.mean_plies,
+            "mean_turns": self.mean_turns,
+            "max_plies": self.max_plies,
             "unfinished": self.unfinished,
             "interrupted": self.interrupted,
             "seconds": self.seconds,
@@ -216,6 +275,13 @@ class MatchInterrupted(KeyboardInterrupt):
     def __init__(self, result: MatchResult) -> None:
         super().__init__("interrupted")
         self.result = result
+
+
+def in_order(shares: Floats, starters: npt.ArrayLike) -> Floats:
+    """Return shares [pairs, 2], given for A as MAX and as MIN, as those with the first and second move."""
+    swapped = np.asarray(starters) == MIN
+    ordered: Floats = np.where(swapped[:, None], shares[:, ::-1], shares)
+    return ordered
 
 
 def pair_counts(pairs: Floats) -> tuple[int, ...]:

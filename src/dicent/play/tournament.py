@@ -28,9 +28,11 @@ from dicent.evaluate.base import Evaluator
 from dicent.evaluate.network import Network, shared_out
 from dicent.files import Lock, lock, write_atomically
 from dicent.game import Game
+from dicent.kernels.constants import MAX
 from dicent.play.match import game_of_match, play_match
 from dicent.play.player import Player, as_player
-from dicent.play.result import Standing
+from dicent.play.points import PointsResult
+from dicent.play.result import Standing, in_order
 from dicent.play.tournament_report import write_results
 from dicent.stats.ratings import Pairing, Ratings, fit_ratings
 
@@ -46,11 +48,14 @@ class Encounter:
     second: int
     summary: dict[str, Any]  # from `MatchResult.to_dict`
     results: tuple[int, ...]  # of each game
+    starters: tuple[int, ...] = ()  # the side that begins in each pair, 1 for MAX; none: MAX everywhere
+    scores: tuple[float, ...] = ()  # points of each game; none in a game without a score
 
     @property
     def pairing(self) -> Pairing:
         """Return the games as input for the ratings."""
-        return Pairing(self.first, self.second, (np.array(self.results).reshape(-1, 2) + 1) / 2)
+        shares = (np.array(self.results).reshape(-1, 2) + 1) / 2
+        return Pairing(self.first, self.second, in_order(shares, self.starters or [MAX] * len(shares)))
 
 
 @dataclass(frozen=True)
@@ -86,8 +91,17 @@ class TournamentResult:
     def _met(self) -> dict[tuple[int, int], Encounter]:
         return {(encounter.first, encounter.second): encounter for encounter in self.encounters}
 
+    def points(self, i: int) -> PointsResult | None:
+        """Return a player's points per game over all matches; None in a game without a score."""
+        scores = [
+            np.array(encounter.scores) * (1 if encounter.first == i else -1)
+            for encounter in self.encounters
+            if encounter.scores and i in (encounter.first, encounter.second)
+        ]
+        return PointsResult(np.concatenate(scores), 0.0) if scores else None
+
     def total(self, i: int) -> tuple[float, int]:
-        """Return a player's points and games."""
+        """Return a player's wins, with a draw as half a win, and games."""
         scores = [self.score(i, j) for j in range(len(self.players)) if j != i]
         played = [score for score in scores if score is not None]
         return sum(share * games for share, games in played), sum(games for _, games in played)
@@ -98,8 +112,11 @@ class TournamentResult:
         for i in self.ranking:
             points, games = self.total(i)
             elo, interval = self.ratings.elo[i], list(self.ratings.intervals[i])
-            name = self.players[i]
-            rows.append({"player": name, "elo": elo, "interval": interval, "points": points, "games": games})
+            name, scored = self.players[i], self.points(i)
+            row = {"player": name, "elo": elo, "interval": interval, "points": points, "games": games}
+            if scored is not None:
+                row |= {"points_per_game": scored.mean, "points_per_game_interval": list(scored.interval)}
+            rows.append(row)
         first_move = {"elo": self.ratings.first_move, "interval": list(self.ratings.first_move_interval)}
         return {
             "game": self.game,
@@ -125,13 +142,14 @@ def play_tournament(
     luck: Evaluator | str | None = None,
     progress: Progress | None = None,
     at_once: int = 1,
+    max_plies: int | None = None,
 ) -> TournamentResult:
     """Play a match of `games` games between all pairs of players, or of all against `gauntlet`.
 
     The folder holds every game. Another call resumes the tournament, or extends it with players or games.
     `progress` receives the result so far, the numbers of the two players, and the standing of their match.
     `at_once` matches share the `threads`; this helps on a GPU, which evaluates batches of several matches
-    together.
+    together. `max_plies` is the longest game, as in `play_match`.
     """
     folder = Path(folder)
     all_players = [as_player(p) for p in ([gauntlet] if gauntlet is not None else [])]
@@ -151,7 +169,9 @@ def play_tournament(
     networks = [n for n in (*(player.network for player in all_players), luck) if isinstance(n, Network)]
     with _open(folder):
         _settle(folder, all_players, game, seed, gauntlet is not None)
-        under_way = _Tournament(folder, all_players, game, games, seed, pairs, threads, luck, progress)
+        under_way = _Tournament(
+            folder, all_players, game, games, seed, pairs, threads, luck, progress, max_plies
+        )
         with shared_out(networks, threads):  # once for all matches
             under_way.play_all(at_once)
     return under_way.result
@@ -171,9 +191,11 @@ class _Tournament:
         threads: int,
         luck: Evaluator | str | None,
         progress: Progress | None,
+        max_plies: int | None,
     ) -> None:
         self.folder, self.players, self.game, self.games, self.seed = folder, players, game, games, seed
         self.pairs, self.threads, self.luck, self.progress = pairs, threads, luck, progress
+        self.max_plies = max_plies
         self.known: dict[tuple[int, int], Encounter] = {}
         for pair in pairs:
             if (found := _read(folder, *pair, games)) is not None:
@@ -224,8 +246,13 @@ class _Tournament:
                     self.progress(self.result, pair, standing)
 
         a, b = self.players[i], self.players[j]
-        match = play_match(a, b, self.game, self.games, seed, self.threads, show, path, self.luck)
-        encounter = Encounter(i, j, match.to_dict(), tuple(match.results.tolist()))
+        match = play_match(
+            *(a, b, self.game, self.games, seed, self.threads, show, path, self.luck),
+            max_plies=self.max_plies,
+        )
+        scores = () if match.points is None else tuple(match.points.scores.tolist())
+        starters = tuple(match.starters.tolist())
+        encounter = Encounter(i, j, match.to_dict(), tuple(match.results.tolist()), starters, scores)
         with self.lock:
             self._save(pair, encounter)
 
@@ -233,7 +260,12 @@ class _Tournament:
         """Save a finished match."""
         self.known[pair] = encounter
         self.result = self._result()
-        content = {"facts": encounter.summary, "results": encounter.results}
+        content = {
+            "facts": encounter.summary,
+            "results": encounter.results,
+            "starters": encounter.starters,
+            "scores": encounter.scores,
+        }
         name = f"{encounter.first}-{encounter.second}.json"
         write_atomically(self.folder / "matches" / name, json.dumps(content).encode())
         if time.monotonic() - self.written >= WRITE_EVERY:
@@ -318,7 +350,11 @@ def _read(folder: Path, i: int, j: int, games: int) -> Encounter | None:
         return None
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        encounter = Encounter(i, j, content["facts"], tuple(content["results"]))
+        encounter = Encounter(
+            *(i, j, content["facts"], tuple(content["results"])),
+            starters=tuple(content.get("starters", ())),  # older files have neither
+            scores=tuple(content.get("scores", ())),
+        )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DicentError(f"{path} cannot be read: {error}") from error
     return encounter if len(encounter.results) >= games else None

@@ -30,19 +30,42 @@ def write_results(folder: str | Path, result: TournamentResult) -> None:
 
 
 def rating_rows(result: TournamentResult) -> list[list[str]]:
-    """Return rank, player, Elo, interval, score and games, strongest first."""
+    """Return rank, player, Elo, interval, points if there are any, score and games, strongest first."""
     rows = []
     for rank, i in enumerate(result.ranking):
         (low, high), (points, games) = result.ratings.intervals[i], result.total(i)
         score = f"{points / games:.1%}" if games else "-"
         elo = f"{result.ratings.elo[i]:+.0f}"
         rows.append(
-            [str(rank + 1), result.players[i], elo, f"{low:+.0f} to {high:+.0f}", score, f"{games:,}"]
+            [
+                *(str(rank + 1), result.players[i], elo, f"{low:+.0f} to {high:+.0f}"),
+                *_points_cells(result, i),
+                *(score, f"{games:,}"),
+            ]
         )
     return rows
 
 
-RATING_HEAD = ["", "player", "Elo", "95 % interval", "score", "games"]
+def _points_cells(result: TournamentResult, i: int) -> list[str]:
+    """Return a player's points per game with their interval; no cells in a game without a score."""
+    if not has_points(result):
+        return []
+    points = result.points(i)
+    if points is None:
+        return ["-", "-"]
+    low, high = points.interval
+    return [f"{points.mean:+.3f}", f"{low:+.3f} to {high:+.3f}"]
+
+
+def has_points(result: TournamentResult) -> bool:
+    """Return whether the game has a score."""
+    return any(encounter.scores for encounter in result.encounters)
+
+
+def rating_head(result: TournamentResult) -> list[str]:
+    """Return the head of the rating table."""
+    points = ["points a game", "95 % interval"] if has_points(result) else []
+    return ["", "player", "Elo", "95 % interval", *points, "score", "games"]
 
 
 def cross_rows(result: TournamentResult) -> list[list[str]]:
@@ -69,7 +92,7 @@ def first_move(result: TournamentResult) -> str:
 def as_text(result: TournamentResult) -> str:
     """Return the tables as plain text."""
     head = f"{result.game}, {len(result.encounters)} of {result.matches} matches, seed {result.seed}"
-    ratings = _columns([RATING_HEAD, *rating_rows(result)], left=2)
+    ratings = _columns([rating_head(result), *rating_rows(result)], left=2)
     cross = _columns([cross_head(result), *cross_rows(result)], left=1)
     return f"{head}\n\n{ratings}\n{first_move(result)}\n\n{cross}"
 
@@ -83,19 +106,39 @@ def matches_csv(result: TournamentResult) -> str:
         adjusted_low, adjusted_high = summary["adjusted_interval"]
         counts = [summary[key] for key in ("games", "wins", "draws", "losses", "score")]
         rows.append(
-            [*summary["players"], *counts, low, high, summary["adjusted"], adjusted_low, adjusted_high]
+            [
+                *(*summary["players"], *counts, low, high),
+                *(summary["adjusted"], adjusted_low, adjusted_high),
+                *_point_columns(result, summary),
+            ]
         )
     head = "player,opponent,games,wins,draws,losses,score,low,high,adjusted,adjusted_low,adjusted_high"
-    return _csv(head.split(","), rows)
+    more = "points,points_low,points_high,adjusted_points,adjusted_points_low,adjusted_points_high"
+    return _csv(f"{head},{more}".split(",") if has_points(result) else head.split(","), rows)
+
+
+def _point_columns(result: TournamentResult, summary: dict[str, Any]) -> list[object]:
+    if not has_points(result):
+        return []
+    points = summary.get("points")
+    if points is None:  # saved before there were points
+        return [""] * 6
+    return [points["mean"], *points["interval"], points["adjusted"], *points["adjusted_interval"]]
 
 
 def ratings_csv(result: TournamentResult) -> str:
     """Return CSV with a line per player, strongest first."""
-    rows: list[list[object]] = [
-        [result.players[i], result.ratings.elo[i], *result.ratings.intervals[i], *result.total(i)]
-        for i in result.ranking
-    ]
-    return _csv(["player", "elo", "low", "high", "points", "games"], rows)
+    head, rows = ["player", "elo", "low", "high", "points", "games"], []
+    if has_points(result):
+        head += ["points_per_game", "points_low", "points_high"]
+    for i in result.ranking:
+        row: list[object] = [result.players[i], result.ratings.elo[i], *result.ratings.intervals[i]]
+        row += result.total(i)
+        if has_points(result):
+            points = result.points(i)
+            row += ["", "", ""] if points is None else [points.mean, *points.interval]
+        rows.append(row)
+    return _csv(head, rows)
 
 
 def as_page(result: TournamentResult, name: str) -> str:
@@ -111,13 +154,16 @@ def as_page(result: TournamentResult, name: str) -> str:
     for summary in (encounter.summary for encounter in result.encounters):
         plain = _share(summary, "score", "interval")
         adjusted = _share(summary, "adjusted", "adjusted_interval")
-        scores.append([*summary["players"], f"{summary['games']:,}", *plain, *adjusted])
+        row = [*summary["players"], f"{summary['games']:,}", *plain, *adjusted]
+        scores.append([*row, *_point_cells(result, summary)])
     head = ["player", "opponent", "games", "score", "95 % interval", "luck-adjusted", "95 % interval"]
+    if has_points(result):
+        head += ["points a game", "95 % interval", "luck-adjusted", "95 % interval"]
     about = f"{result.game}: {len(result.encounters)} of {result.matches} matches, seed {result.seed}."
     body = [
         f"<h1>{html.escape(name)}</h1><p>{html.escape(about)}</p>",
         f"<h2>Ratings</h2><figure>{plot}</figure>",
-        table(RATING_HEAD[1:], [row[1:] for row in rating_rows(result)]),
+        table(rating_head(result)[1:], [row[1:] for row in rating_rows(result)]),
         f"<p>{html.escape(first_move(result))} The mean of all players is 0.</p>",
         "<h2>Cross table</h2>",
         table(cross_head(result), cross_rows(result)),
@@ -125,6 +171,14 @@ def as_page(result: TournamentResult, name: str) -> str:
         table(head, scores),
     ]
     return page(f"{name}: {result.game}", "".join(body))
+
+
+def _point_cells(result: TournamentResult, summary: dict[str, Any]) -> list[str]:
+    numbers = _point_columns(result, summary)
+    cells = []
+    for mean, low, high in zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True):
+        cells += ["", ""] if mean == "" else [f"{mean:+.3f}", f"{low:+.3f} to {high:+.3f}"]
+    return cells
 
 
 def _share(summary: dict[str, Any], share: str, interval: str) -> list[str]:

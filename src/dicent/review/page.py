@@ -11,7 +11,7 @@ from dicent.draw.svg import Arrow, board_svg
 from dicent.game import Game
 from dicent.game.registry import make_installed
 from dicent.game.view import as_board
-from dicent.review.review import MISTAKE, Moment, Review
+from dicent.review.review import MISTAKE, MISTAKE_POINTS, Moment, Review
 
 WIDTH, HEIGHT, LEFT, BOTTOM = 640, 220, 44, 24
 SHOWN = 12  # mistakes with a board
@@ -46,7 +46,7 @@ def review_page(review: Review, game: Game | None = None) -> str:
         f'<p><span class="max-ink">MAX</span> {first} &nbsp;·&nbsp; <span class="min-ink">MIN</span> {second}'
         f" &nbsp;·&nbsp; {_result(review)}</p>",
         f'<p class="verdict">{html.escape(review.verdict)}</p>',
-        f"<figure>{_chart(review)}<figcaption>Win probability of MAX after each step. Dots are mistakes."
+        f"<figure>{_chart(review)}<figcaption>{_quantity(review)} after each step. Dots are mistakes."
         "</figcaption></figure>",
         "<h2>Luck and losses</h2>",
         _sums(review),
@@ -54,7 +54,7 @@ def review_page(review: Review, game: Game | None = None) -> str:
         *_mistakes(review, game),
         _steps(review),
         f"<p>Evaluated by {html.escape(review.reviewer)}. Solved endgames are marked as exact. "
-        "Points are hundredths of win probability.</p>",
+        f"{review.unit_note}</p>",
     ]
     return page(title, f"<main>{''.join(body)}</main>", STYLE)
 
@@ -63,27 +63,37 @@ def _result(review: Review) -> str:
     return {1: "1 : 0", -1: "0 : 1", 0: "½ : ½", None: "unfinished"}[review.record.result]
 
 
+def _quantity(review: Review) -> str:
+    return "Points of MAX" if review.in_points else "Win probability of MAX"
+
+
 def _chart(review: Review) -> str:
-    wins = [review.start_win, *(moment.win for moment in review.moments)]
-    step = (WIDTH - LEFT - 8) / max(1, len(wins) - 1)
+    if review.in_points:
+        values = [review.start_equity or 0.0, *(moment.equity or 0.0 for moment in review.moments)]
+        high = max(1.0, *map(abs, values))
+        low = -high
+    else:
+        values = [review.start_win or 0.0, *(moment.win or 0.0 for moment in review.moments)]
+        low, high = 0.0, 1.0
+    step = (WIDTH - LEFT - 8) / max(1, len(values) - 1)
 
-    def place(i: int, win: float) -> tuple[float, float]:
-        return LEFT + i * step, 8 + (HEIGHT - BOTTOM - 8) * (1 - win)
+    def place(i: int, value: float) -> tuple[float, float]:
+        return LEFT + i * step, 8 + (HEIGHT - BOTTOM - 8) * (high - value) / (high - low)
 
-    parts = [
-        f'<svg class="wins" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="win probability of MAX">'
-    ]
-    for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
+    label = _quantity(review).lower().replace("max", "MAX")
+    parts = [f'<svg class="wins" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">']
+    for quarter in range(5):
+        tick = low + (high - low) * quarter / 4
         y = place(0, tick)[1]
-        kind = "half" if tick == 0.5 else "grid"
+        kind, text = "half" if quarter == 2 else "grid", f"{tick:+.1f}" if review.in_points else f"{tick:.0%}"
         parts.append(f'<line class="{kind}" x1="{LEFT}" x2="{WIDTH - 8}" y1="{y:.1f}" y2="{y:.1f}"/>')
-        parts.append(f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{tick:.0%}</text>')
-    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in (place(i, win) for i, win in enumerate(wins)))
-    bottom = place(0, 0)[1]
+        parts.append(f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{text}</text>')
+    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in (place(i, value) for i, value in enumerate(values)))
+    bottom = place(0, low)[1]
     parts.append(f'<polygon class="share" points="{LEFT},{bottom:.1f} {line} {WIDTH - 8},{bottom:.1f}"/>')
     parts.append(f'<polyline class="line" points="{line}"/>')
     for i in review.mistakes:
-        x, y = place(i + 1, review.moments[i].win)
+        x, y = place(i + 1, values[i + 1])
         title = html.escape(f"{_number(i)}: {_played(review.moments[i])}")
         parts.append(f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="4"><title>{title}</title></circle>')
     parts.append(f'<text x="{WIDTH - 8}" y="{HEIGHT - 4}" text-anchor="end">steps</text>')
@@ -94,8 +104,9 @@ def _sums(review: Review) -> str:
     rows = []
     for side, ink in (("MAX", "max-ink"), ("MIN", "min-ink")):
         own = [moment for moment in review.moments if moment.player == side]
-        mistakes = sum((moment.loss or 0) >= MISTAKE for moment in own)
-        cells = _points(review.luck[side]), f"{100 * review.loss[side]:.1f}", str(len(own)), str(mistakes)
+        mistakes = sum((moment.loss or 0) >= review.smallest_mistake for moment in own)
+        luck, loss = review.format_luck(review.luck[side]), review.format_loss(review.loss[side])
+        cells = luck, loss, str(len(own)), str(mistakes)
         numbers = "".join(f'<td class="number">{cell}</td>' for cell in cells)
         rows.append(f'<tr><td class="{ink}">{side}</td>{numbers}</tr>')
     names = ("luck", "lost by mistakes", "moves", "mistakes")
@@ -105,11 +116,22 @@ def _sums(review: Review) -> str:
 
 def _mistakes(review: Review, game: Game) -> list[str]:
     if not review.mistakes:
-        return [f"<p>No move lost {100 * MISTAKE:.0f} points or more.</p>"]
-    return [_mistake(i, review.moments[i], game) for i in review.mistakes[:SHOWN]]
+        smallest = f"{MISTAKE_POINTS:g}" if review.in_points else f"{100 * MISTAKE:.0f}"
+        return [f"<p>No move lost {smallest} points or more.</p>"]
+    return [_mistake(review, i, game) for i in review.mistakes[:SHOWN]]
 
 
-def _mistake(i: int, moment: Moment, game: Game) -> str:
+def _worth(moment: Moment, win: float | None, equity: float | None) -> str:
+    """Return the value of a move for its player."""
+    sign = 1 if moment.player == "MAX" else -1
+    if equity is not None:
+        return f"{sign * equity:+.3f} points"
+    share = win or 0.0
+    return f"win probability {share if sign > 0 else 1 - share:.1%}"
+
+
+def _mistake(review: Review, i: int, game: Game) -> str:
+    moment = review.moments[i]
     state = game.parse(moment.before)
     view, arrows = game.view(state), []
     for text, good in ((moment.step, False), (moment.best or moment.step, True)):
@@ -121,16 +143,16 @@ def _mistake(i: int, moment: Moment, game: Game) -> str:
     dice = "" if view is None else " ".join(as_board(view).dice)
     die = f", rolled {html.escape(dice)}" if dice else ""
     ink = "max-ink" if moment.player == "MAX" else "min-ink"
-    sign = 1 if moment.player == "MAX" else -1
-    played, best = ((w if sign > 0 else 1 - w) for w in (moment.win, moment.best_win or 0.0))
+    played = _worth(moment, moment.win, moment.equity)
+    best = _worth(moment, moment.best_win, moment.best_equity)
     exact = '<p class="exact">exact</p>' if moment.proved else ""
     step, better = html.escape(moment.step), html.escape(moment.best or "")
     return (
         f'<section class="mistake">{board}<div>'
         f'<h3>{_number(i)}: <span class="{ink}">{moment.player}</span>{die}</h3>'
-        f'<p>played <strong class="bad-ink">{step}</strong>, win probability {played:.1%}</p>'
-        f'<p>better <strong class="good-ink">{better}</strong>, win probability {best:.1%}</p>'
-        f"<p>lost {100 * (moment.loss or 0):.1f} points</p>{exact}</div></section>"
+        f'<p>played <strong class="bad-ink">{step}</strong>, {played}</p>'
+        f'<p>better <strong class="good-ink">{better}</strong>, {best}</p>'
+        f"<p>lost {review.format_loss(moment.loss or 0)} points</p>{exact}</div></section>"
     )
 
 
@@ -138,20 +160,17 @@ def _steps(review: Review) -> str:
     rows = []
     for i, moment in enumerate(review.moments):
         what = "roll" if moment.player == "CHANCE" else moment.player
-        luck = "" if moment.luck is None else _points(moment.luck)
-        loss = "" if moment.loss is None else f"{100 * moment.loss:.1f}"
+        luck = "" if moment.luck is None else review.format_luck(moment.luck)
+        loss = "" if moment.loss is None else review.format_loss(moment.loss)
+        worth = f"{moment.win or 0:.1%}" if moment.equity is None else f"{moment.equity:+.3f}"
         better = moment.best if moment.loss and moment.best != moment.step else ""
-        cells = (f"{moment.win:.1%}", luck, loss, html.escape(better or ""), "exact" if moment.proved else "")
+        cells = (worth, luck, loss, html.escape(better or ""), "exact" if moment.proved else "")
         numbers = "".join(f'<td class="number">{cell}</td>' for cell in cells)
         rows.append(f"<tr><td>{i + 1}</td><td>{what}</td><td>{html.escape(moment.step)}</td>{numbers}</tr>")
-    names = ("MAX wins", "luck for MAX", "lost", "better", "")
+    names = ("points of MAX" if review.in_points else "MAX wins", "luck for MAX", "lost", "better", "")
     head = "<th></th><th></th><th></th>" + "".join(f'<th class="number">{name}</th>' for name in names)
     listed = f'<table class="steps"><tr>{head}</tr>{"".join(rows)}</table>'
     return f"<details><summary>All steps</summary>{listed}</details>"
-
-
-def _points(share: float) -> str:
-    return f"{100 * share:+.1f}"
 
 
 def _number(i: int) -> str:

@@ -1,9 +1,10 @@
 """Review: the luck of each roll and the loss of each move of a game.
 
-Both are differences of win probability; a draw counts as half a win. The luck of a roll is its value minus
-its expectation, as in matches (`dicent.play.luck`). The loss of a move is how much better the best move was.
-Luck and losses explain the result: it equals MAX's win probability at the start, plus MAX's luck, minus MAX's
-losses, plus MIN's losses. This is exact with exact values, and approximate with a search.
+Both are differences of win probability; a draw counts as half a win. With a reviewer whose values are points
+both are points. The luck of a roll is its value minus its expectation, as in matches (`dicent.play.luck`).
+The loss of a move is how much better the best move was. Luck and losses explain the result: it equals MAX's
+win probability (or points) at the start, plus MAX's luck, minus MAX's losses, plus MIN's losses. This is
+exact with exact values, and approximate with a search.
 """
 
 from __future__ import annotations
@@ -20,26 +21,33 @@ from dicent.play.record import Record
 from dicent.review.reviewer import Evaluation, Reviewer, reviewer_for
 from dicent.search.analysis import point_of_view, win_probability
 
-MISTAKE = 0.02  # the smallest loss of a mistake
+MISTAKE = 0.02  # the smallest loss of a mistake, in win probability
+MISTAKE_POINTS = 2 * MISTAKE  # the same in points: a win is worth two points more than a loss
+EVEN_DICE, HELPFUL_DICE = 0.05, 0.1  # luck below which dice are even; luck that helps; in win probability
 TURNS = {MAX: "MAX", MIN: "MIN", CHANCE: "CHANCE"}
 Progress = Callable[[float], object]
 
 
 @dataclass(frozen=True)
 class Moment:
-    """One step of a game. Rolls have `luck` and `roller`; moves have `loss`, `best` and `best_win`."""
+    """One step of a game. Rolls have `luck` and `roller`; moves have `loss`, `best` and `best_win`.
+
+    In a review in points, `luck` and `loss` are points, and `win` is None unless it is known.
+    """
 
     step: str
     player: str  # MAX, MIN or CHANCE
     before: str  # position
     position: str  # after the step
-    win: float  # of MAX, after the step
+    win: float | None  # of MAX, after the step
     proved: bool  # all values are exact
     luck: float | None = None  # for MAX
     roller: str | None = None  # the side that moves after this roll
     loss: float | None = None  # 0 or more, for the mover
     best: str | None = None  # move
     best_win: float | None = None  # of MAX, after the best move
+    equity: float | None = None  # points of MAX after the step, in a review in points
+    best_equity: float | None = None  # points of MAX after the best move
 
 
 @dataclass(frozen=True)
@@ -48,8 +56,34 @@ class Review:
 
     record: Record
     reviewer: str
-    start_win: float  # of MAX
+    start_win: float | None  # of MAX
     moments: tuple[Moment, ...]
+    start_equity: float | None = None  # points of MAX, in a review in points
+
+    @property
+    def in_points(self) -> bool:
+        """Return whether luck and losses are points, and not win probability."""
+        return self.start_equity is not None
+
+    @property
+    def smallest_mistake(self) -> float:
+        """Return the loss from which on a move is a mistake."""
+        return MISTAKE_POINTS if self.in_points else MISTAKE
+
+    def format_luck(self, luck: float) -> str:
+        """Return luck as text: points of the game, or hundredths of win probability."""
+        return f"{luck:+.3f}" if self.in_points else f"{100 * luck:+.1f}"
+
+    def format_loss(self, loss: float) -> str:
+        """Return a loss as text: points of the game, or hundredths of win probability."""
+        return f"{loss:.3f}" if self.in_points else f"{100 * loss:.1f}"
+
+    @property
+    def unit_note(self) -> str:
+        """Return a sentence about the unit of luck and losses."""
+        if self.in_points:
+            return "Luck and losses are in points of the game."
+        return "Points are hundredths of win probability."
 
     @property
     def luck(self) -> dict[str, float]:
@@ -73,19 +107,24 @@ class Review:
     @property
     def mistakes(self) -> list[int]:
         """Return the numbers of the steps that are mistakes, largest loss first."""
-        found = [i for i, moment in enumerate(self.moments) if (moment.loss or 0) >= MISTAKE]
+        found = [i for i, moment in enumerate(self.moments) if (moment.loss or 0) >= self.smallest_mistake]
         return sorted(found, key=lambda i: -(self.moments[i].loss or 0))
 
     @property
     def final(self) -> float:
-        """Return MAX's points, 0 to 1; of an unfinished game, its last win probability."""
+        """Return what MAX got: 0 to 1, or its score in a review in points.
+
+        Of an unfinished game this is the last win probability, or the last equity.
+        """
+        if self.in_points:
+            return (self.moments[-1].equity if self.moments else self.start_equity) or 0.0
         if self.record.result is not None:
             return (1 + self.record.result) / 2
-        return self.moments[-1].win if self.moments else self.start_win
+        return (self.moments[-1].win if self.moments else self.start_win) or 0.0
 
     @property
     def adjusted(self) -> float:
-        """Return MAX's points without luck; for one game this may lie outside 0 to 1."""
+        """Return what MAX would have got without luck; for one game this may lie outside 0 to 1."""
         return self.final - self.luck["MAX"] + self.luck["MIN"]
 
     @property
@@ -97,14 +136,16 @@ class Review:
         """Return the review as an object for JSON; `from_dict` is the inverse."""
         return {
             "judge": self.reviewer,  # the name in saved libraries
+            "unit": "points" if self.in_points else "win",
             "start_win": {"MAX": self.start_win},
+            "start_equity": self.start_equity,
             "moments": [{**asdict(moment), "win": {"MAX": moment.win}} for moment in self.moments],
             "luck": self.luck,
             "loss": self.loss,
             "mistakes": self.mistakes,
             "verdict": self.verdict,
             "adjusted": self.adjusted,
-            "record": asdict(self.record),
+            "record": self.record.to_dict(),
         }
 
     @classmethod
@@ -118,6 +159,7 @@ class Review:
             saved["judge"],
             saved["start_win"]["MAX"],
             tuple(moments),
+            saved.get("start_equity"),
         )
 
 
@@ -134,15 +176,13 @@ def review_game(
     if len(states) < 2:
         raise RecordError("the game has no steps, so there is nothing to review")
     evaluations = _evaluations(states, reviewer, progress)
-    moments = [
-        _roll(before, evaluation, step, after)
-        if before.is_chance
-        else _decision(before, evaluation, step, after)
-        for before, evaluation, step, after in zip(
-            states, evaluations, record.steps, states[1:], strict=False
-        )
-    ]
-    return Review(record, reviewer.name, win_probability(evaluations[0].value, MAX), tuple(moments))
+    moments = []
+    for before, evaluation, step, after in zip(states, evaluations, record.steps, states[1:], strict=False):
+        review_step = _roll if before.is_chance else _decision
+        moments.append(review_step(reviewer, before, evaluation, step, after))
+    value = evaluations[0].value
+    equity = value if reviewer.in_points else None
+    return Review(record, reviewer.name, reviewer.win(value), tuple(moments), equity)
 
 
 def _evaluations(states: list[State], reviewer: Reviewer, progress: Progress) -> list[Evaluation]:
@@ -160,41 +200,55 @@ def _evaluations(states: list[State], reviewer: Reviewer, progress: Progress) ->
     return done
 
 
-def _roll(before: State, evaluation: Evaluation, step: str, after: State) -> Moment:
+def _final_value(reviewer: Reviewer, state: State) -> float:
+    """Return the value of a finished game: its score in a review in points, else its result."""
+    return float((state.score if reviewer.in_points else state.result) or 0)
+
+
+def _win(reviewer: Reviewer, state: State, value: float) -> float | None:
+    """Return MAX's win probability at a state with this value."""
+    return reviewer.win(value) if state.result is None else win_probability(state.result, MAX)
+
+
+def _roll(reviewer: Reviewer, before: State, evaluation: Evaluation, step: str, after: State) -> Moment:
     values = {text: value for text, _, value in evaluation.outcomes}
     expected = sum(p * value for _, p, value in evaluation.outcomes)
-    value = float(after.result) if after.result is not None else values[step.strip()]
-    pov = point_of_view(before)
+    value = values[step.strip()] if after.result is None else _final_value(reviewer, after)
+    in_points = reviewer.in_points
     return Moment(
         step,
         "CHANCE",
         str(before),
         str(after),
-        win_probability(value, MAX),
+        _win(reviewer, after, value),
         evaluation.proved,
-        luck=(value - expected) / 2,
-        roller=TURNS[pov],
+        luck=value - expected if in_points else (value - expected) / 2,
+        roller=TURNS[point_of_view(before)],
+        equity=value if in_points else None,
     )
 
 
-def _decision(before: State, evaluation: Evaluation, step: str, after: State) -> Moment:
+def _decision(reviewer: Reviewer, before: State, evaluation: Evaluation, step: str, after: State) -> Moment:
     moves = {text: (value, proved) for text, value, proved in evaluation.moves}
     value, proved = moves[step.strip()]
     best, best_value, best_proved = evaluation.moves[0]
     if before.to_play * (best_value - value) <= 0:
         best, best_value = step.strip(), value
     if after.result is not None:
-        value, proved = float(after.result), True
+        value, proved = _final_value(reviewer, after), True
+    lost, in_points = max(0.0, before.to_play * (best_value - value)), reviewer.in_points
     return Moment(
         step,
         TURNS[before.to_play],
         str(before),
         str(after),
-        win_probability(value, MAX),
+        _win(reviewer, after, value),
         proved and best_proved,
-        loss=max(0.0, before.to_play * (best_value - value) / 2),
+        loss=lost if in_points else lost / 2,
         best=best,
-        best_win=win_probability(best_value, MAX),
+        best_win=reviewer.win(best_value),
+        equity=value if in_points else None,
+        best_equity=best_value if in_points else None,
     )
 
 
@@ -204,22 +258,35 @@ def _decision(before: State, evaluation: Evaluation, step: str, after: State) ->
 def _ending(review: Review) -> str:
     result = review.record.result
     if result is None:
-        return f"The game is unfinished; MAX wins {review.final:.0%}."
-    return "The game was drawn." if result == 0 else f"{NAMES[result]} won."
+        worth = f"MAX has {review.final:+.3f} points" if review.in_points else f"MAX wins {review.final:.0%}"
+        return f"The game is unfinished; {worth}."
+    won = abs(review.final)
+    points = f" {won:g} point{'' if won == 1 else 's'}" if review.in_points else ""
+    return "The game was drawn." if result == 0 else f"{NAMES[result]} won{points}."
+
+
+def _amount(review: Review, number: float) -> str:
+    """Return luck or losses in points of the review's unit."""
+    return f"{number:.3f}" if review.in_points else f"{100 * number:.0f}"
+
+
+def _scale(review: Review) -> float:
+    """Return the size of a change of the review's unit, for thresholds in win probability."""
+    return 2.0 if review.in_points else 1.0
 
 
 def _dice(review: Review) -> str:
     net = review.luck["MAX"] - review.luck["MIN"]
     if all(moment.luck is None for moment in review.moments):
         return "The game has no dice."
-    if abs(net) < 0.05:
+    if abs(net) < EVEN_DICE * _scale(review):
         return "The dice were even."
-    return f"The dice favoured {'MAX' if net > 0 else 'MIN'} by {100 * abs(net):.0f} points."
+    return f"The dice favoured {'MAX' if net > 0 else 'MIN'} by {_amount(review, abs(net))} points."
 
 
 def _decisions(review: Review) -> str:
     mine, theirs = review.loss["MAX"], review.loss["MIN"]
-    return f"Mistakes cost MAX {100 * mine:.0f} points and MIN {100 * theirs:.0f}."
+    return f"Mistakes cost MAX {_amount(review, mine)} points and MIN {_amount(review, theirs)}."
 
 
 def _justice(review: Review) -> list[str]:
@@ -229,7 +296,11 @@ def _justice(review: Review) -> list[str]:
     share = min(1.0, max(0.0, review.adjusted))
     winner = "MAX" if result > 0 else "MIN"
     own = share if result > 0 else 1 - share
-    if own < 0.5:
-        return [f"Without luck {winner} would have scored {own:.0%}: the dice decided the game."]
-    lucky = ", though the dice helped" if net * result > 0.1 else ""
-    return [f"Without luck {winner} would have scored {own:.0%}: a deserved win{lucky}."]
+    scored, even = f"{own:.0%}", own - 0.5
+    if review.in_points:
+        even = result * review.adjusted
+        scored = f"{even:+.3f} points"
+    if even < 0:
+        return [f"Without luck {winner} would have scored {scored}: the dice decided the game."]
+    lucky = ", though the dice helped" if net * result > HELPFUL_DICE * _scale(review) else ""
+    return [f"Without luck {winner} would have scored {scored}: a deserved win{lucky}."]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -12,6 +13,8 @@ from dicent.exact.solver import Solver
 from dicent.exact.tablebase import Tablebase, open_tablebase
 from dicent.exact.with_tablebase import WithTablebase
 from dicent.game import Game, State
+from dicent.game.rollouts import rollouts
+from dicent.kernels.constants import MAX
 from dicent.search.analysis import MoveInfo, OutcomeInfo, win_probability
 from dicent.search.expectiminimax import Expectiminimax
 from dicent.search.limit import Limit
@@ -20,12 +23,15 @@ from dicent.search.uct import Uct
 
 DEPTH = 3  # plies ahead of a decision, rolls among them; one more ahead of a roll, so that both agree
 SIMULATIONS = 10_000  # of a search by random games; as many again for each number that a die may show
+MOST_SIMULATIONS = 60_000  # of a roll
+SHORT = 25  # plies of a random game; a search has fewer simulations if they are longer
+PROBE = 64  # random games that show how long they are
 SOLVED = 200_000  # states that an endgame may have to be solved, about half a second's work
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The value of a position, its moves and its outcomes: expected results, -1 to 1 for MAX."""
+    """The value of a position, its moves and its outcomes for MAX: expected results, or points."""
 
     value: float
     moves: tuple[tuple[str, float, bool], ...]  # text, value, whether it is exact; best first
@@ -37,7 +43,8 @@ class Evaluation:
 class Reviewer:
     """Looks up the tablebase, then solves small endgames, then searches.
 
-    Many threads may use it at the same time if it does not solve endgames.
+    Exact values are results: a reviewer whose values are points only searches. Many threads may use it at the
+    same time if it does not solve endgames.
     """
 
     def __init__(
@@ -48,13 +55,20 @@ class Reviewer:
         evaluator: Evaluator,
         tablebase: Tablebase | None = None,
         solved: int = SOLVED,
+        simulations: int = SIMULATIONS,
     ) -> None:
         self.game = game
         self.search = search
         self.name = name
         self.evaluator = evaluator
-        self.tablebase = tablebase
-        self.solver = Solver(game, solved) if solved else None
+        self.simulations = simulations
+        self.tablebase = None if self.in_points else tablebase
+        self.solver = Solver(game, solved) if solved and not self.in_points else None
+
+    @property
+    def in_points(self) -> bool:
+        """Whether values are the game's points."""
+        return self.evaluator.in_points
 
     def exact(self, state: State) -> Evaluation | None:
         """Return the exact evaluation, or None if it takes too long."""
@@ -73,39 +87,65 @@ class Reviewer:
         """Return the evaluation of the search."""
         chances = max(1, len(state.outcomes))
         if self.search.ranks_by_visits:
-            limit = Limit(evaluations=SIMULATIONS * chances)
+            most = max(self.simulations, self.simulations * MOST_SIMULATIONS // SIMULATIONS)
+            limit = Limit(evaluations=min(most, self.simulations * chances))
         else:
             limit = Limit(depth=DEPTH + state.is_chance)
         found = self.search.analyse(state, limit, ply=ply)
-        gain = self.evaluator.gain
-        return _evaluation(found.value, found.moves, found.by_outcome, found.proved, gain)
+        value = (lambda v: v) if self.in_points else self.evaluator.gain
+        return _evaluation(found.value, found.moves, found.by_outcome, found.proved, value)
+
+    def win(self, value: float, player: int = MAX) -> float | None:
+        """Return the win probability of a player behind a value; None if points alone are known."""
+        gain = self.evaluator.gain(value) if self.in_points else value
+        return None if math.isnan(gain) else win_probability(gain, player)
 
     def hint(self, state: State) -> dict[str, object]:
         """Return the best move of the player to move."""
         found = self.exact(state) or self.evaluation(state)
         text, value, proved = found.moves[0]
-        win = win_probability(value, state.to_play)
-        return {"action": text, "win": win, "loss": 0.0, "proved": proved, "pv": list(found.pv)}
+        return {
+            "action": text,
+            "win": self.win(value, state.to_play),
+            "equity": state.to_play * value if self.in_points else None,
+            "loss": 0.0,
+            "proved": proved,
+            "pv": list(found.pv),
+        }
 
 
-def reviewer_for(game: Game, network: str | None = None, solved: int = SOLVED) -> Reviewer:
+def reviewer_for(
+    game: Game, network: str | None = None, solved: int = SOLVED, terminal: str | None = None
+) -> Reviewer:
     """Return the strongest reviewer of a game: a named or shipped network, else random games.
 
-    It solves endgames of up to `solved` states, none with 0.
+    It solves endgames of up to `solved` states, none with 0. `terminal` is what random games count: "gain",
+    the default, or "score".
     """
     try:
         tablebase = open_tablebase(game)
     except DicentError:
         tablebase = None
-    chosen = network or usable_shipped(game)
+    if network is not None and terminal is not None:
+        raise DicentError("a network says itself whether its values are points; leave out the terminal value")
+    chosen = network or (usable_shipped(game) if terminal is None else None)
     if chosen is None:
-        uct = Uct(seed=1)
-        return Reviewer(game, uct, f"{SIMULATIONS:,} random games a move", uct.evaluator, tablebase, solved)
+        uct = Uct(seed=1, terminal=terminal or "gain")
+        uct.evaluator.terminal.require(game)
+        simulations = _simulations(game)
+        name = f"{simulations:,} random games a move"
+        return Reviewer(game, uct, name, uct.evaluator, tablebase, solved, simulations)
     evaluator: Evaluator = load_network(chosen)
     if tablebase is not None and evaluator.terminal.name == "gain" and evaluator.gain_map is None:
         evaluator = WithTablebase(evaluator, tablebase)
     search = Expectiminimax(evaluator)
     return Reviewer(game, search, f"{chosen}, {DEPTH} plies ahead", evaluator, tablebase, solved)
+
+
+def _simulations(game: Game) -> int:
+    """Return how many simulations a search by random games has, fewer if games are long."""
+    plies = rollouts(game, PROBE, seed=0).mean_plies
+    return int(SIMULATIONS * min(1.0, SHORT / max(1.0, plies)))
 
 
 def _evaluation(

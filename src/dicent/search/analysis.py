@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from dicent.evaluate.base import Evaluator
 from dicent.game import State
 from dicent.kernels.constants import CHANCE, MAX, MIN
 
@@ -29,11 +31,12 @@ class MoveInfo:
     action: int
     text: str
     value: float  # for MAX
-    win: float  # win probability of the player to move; draws count half
+    win: float  # win probability of the player to move; draws count half; NaN if it is unknown
     visits: int
     proved: bool  # the value is exact
     pv: tuple[str, ...] = ()  # principal variation, this move first; rolls in square brackets
     by_outcome: tuple[OutcomeInfo, ...] = ()  # if chance plays next
+    equity: float | None = None  # points of the player to move; None if values are no points
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,10 @@ class Analysis:
     `value` is for MAX. `win` is for the player to move; at a chance state for the player who moves after it,
     if that is the same after every outcome, else for MAX. A chance state has no `moves`, and a decision has
     no `by_outcome`.
+
+    Values are expected results, or points if the evaluator's terminal value is the score. `equity` then has
+    the points of the same player as `win`. Points do not determine the win probability: `win` is NaN unless
+    the game is over or the evaluator has a map from its values to results.
     """
 
     state: State
@@ -57,6 +64,7 @@ class Analysis:
     by_outcome: tuple[OutcomeInfo, ...] = ()
     full: bool = False  # the search stopped because its memory was full
     interrupted: bool = False
+    equity: float | None = None  # points; None if values are no points
     tree: Group | None = field(default=None, repr=False, compare=False)  # a later search can reuse it
 
     @property
@@ -74,5 +82,23 @@ def point_of_view(state: State) -> int:
 
 
 def win_probability(value: float, player: int) -> float:
-    """Return the win probability of `player` behind a value for MAX; draws count half."""
+    """Return the win probability of `player` behind an expected result for MAX; NaN behind NaN.
+
+    Draws count half.
+    """
+    if math.isnan(value):
+        return value
     return min(1.0, max(0.0, (1.0 + player * value) / 2.0))
+
+
+def win_of(evaluator: Evaluator, state: State, value: float, player: int) -> float:
+    """Return the win probability of `player` at a state with this value for MAX; NaN if it is unknown."""
+    gain = evaluator.gain(value)
+    if math.isnan(gain) and state.result is not None:
+        gain = state.result
+    return win_probability(gain, player)
+
+
+def equity_of(evaluator: Evaluator, value: float, player: int) -> float | None:
+    """Return the points of `player` behind a value for MAX; None if values are no points."""
+    return player * value if evaluator.in_points else None

@@ -57,6 +57,7 @@ class Group:
         self.search = search
         self.game = game
         self.size = size
+        search.evaluator.terminal.require(game)
         self.bound = bind(game, compiled)
         self.kernels = search.kernels(self.bound, size)
         self.tree = new_tree(self.bound, size, nodes)

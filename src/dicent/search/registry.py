@@ -91,7 +91,7 @@ register(
     "uct",
     SearchKind(
         Uct,
-        {"rollouts": int, "exploration": float},
+        {"rollouts": int, "exploration": float, "terminal": str},
         Limit(evaluations=1000),
         positional=("evaluations",),
     ),

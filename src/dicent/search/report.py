@@ -8,7 +8,7 @@ from dicent.game import Game, State
 from dicent.kernels.constants import CHANCE, NONE
 from dicent.kernels.searches import NO_ROOM, Searches
 from dicent.kernels.tree import Tree
-from dicent.search.analysis import Analysis, MoveInfo, OutcomeInfo, point_of_view, win_probability
+from dicent.search.analysis import Analysis, MoveInfo, OutcomeInfo, equity_of, point_of_view, win_of
 from dicent.search.search_kernels import SearchKernels
 
 PV_LENGTH = 20
@@ -28,11 +28,12 @@ class TreeReader:
         """Report on `state`, the root of the tree."""
         tree, searches, row = self.tree, self.searches, self.row
         value = float(tree.value[row, self.root])
+        evaluator, player = self.kernels.evaluator, point_of_view(state)
         under_way = int(tree.nodes[row] - searches.before[row]) if searches.length[row] > 0 else 0
         return Analysis(
             state=state,
             value=value,
-            win=self._win(value, point_of_view(state)),
+            win=win_of(evaluator, state, value, player),
             proved=bool(tree.resolved[row, self.root]),
             depth=int(searches.depth[row]),
             nodes=int(searches.nodes[row]) + under_way,
@@ -42,6 +43,7 @@ class TreeReader:
             by_outcome=self._by_outcome(self.root, state),
             full=bool(searches.status[row] == NO_ROOM),
             interrupted=interrupted,
+            equity=equity_of(evaluator, value, player),
         )
 
     def best_action(self) -> int:
@@ -52,9 +54,6 @@ class TreeReader:
     def root(self) -> int:
         """The node of the state that is searched."""
         return int(self.searches.root[self.row])
-
-    def _win(self, value: float, player: int) -> float:
-        return win_probability(self.kernels.evaluator.gain(value), player)
 
     def _order(self, node: int, edge: int) -> tuple[float, ...]:
         return self.kernels.order(self.tree, self.row, node, edge)
@@ -69,6 +68,7 @@ class TreeReader:
         if not state.legal_actions:
             return ()
         tree, row, root = self.tree, self.row, self.root
+        evaluator, player = self.kernels.evaluator, state.to_play
         moves = []
         for edge in sorted(self._edges(root), key=lambda edge: self._order(root, edge), reverse=True):
             action, child = int(tree.choice[row, edge]), int(tree.child[row, edge])
@@ -79,11 +79,12 @@ class TreeReader:
                     action=action,
                     text=text,
                     value=value,
-                    win=self._win(value, state.to_play),
+                    win=win_of(evaluator, after, value, player),
                     visits=int(tree.visits[row, edge]),
                     proved=child != NONE and bool(tree.resolved[row, child]),
                     pv=(text, *self._variation(child, after)),
                     by_outcome=self._by_outcome(child, after),
+                    equity=equity_of(evaluator, value, player),
                 )
             )
         return tuple(moves)

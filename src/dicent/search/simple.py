@@ -12,7 +12,15 @@ from dicent.game import State
 from dicent.kernels.constants import SEARCH
 from dicent.kernels.generator import draw, open_stream
 from dicent.kernels.hashing import hash_state
-from dicent.search.analysis import Analysis, MoveInfo, OutcomeInfo, point_of_view, win_probability
+from dicent.search.analysis import (
+    Analysis,
+    MoveInfo,
+    OutcomeInfo,
+    equity_of,
+    point_of_view,
+    win_of,
+    win_probability,
+)
 from dicent.search.expectiminimax import Expectiminimax
 from dicent.search.limit import Limit
 from dicent.search.tree_search import Search, TreeSearch
@@ -32,7 +40,7 @@ class Greedy(Search):
     @property
     def batched(self) -> TreeSearch | None:
         """Expectiminimax, which finds the same moves at depth 1."""
-        return Expectiminimax(self.evaluator)
+        return Expectiminimax(self.evaluator, completion=not self.evaluator.in_points)
 
     def stream(
         self,
@@ -44,6 +52,7 @@ class Greedy(Search):
     ) -> Iterator[Analysis]:
         """Yield one analysis, whatever the limit."""
         begin = time.perf_counter()
+        self.evaluator.terminal.require(state.game)
         choices = [o for o, _ in state.outcomes] if state.is_chance else list(state.legal_actions)
         ahead = [state.apply_outcome(c) if state.is_chance else state.apply(c) for c in choices]
         plies = ply if state.is_chance else ply + 1
@@ -60,7 +69,9 @@ class Greedy(Search):
                 proved[i] = exact is not None and bool(exact[k])
                 sure[i] = int(values[i]) if proved[i] and abs(values[i]) == 1 else 0
         seconds = time.perf_counter() - begin
-        yield _one_ply(state, self.evaluator, values, proved, sure, len(going), seconds)
+        if self.evaluator.in_points:  # a sure win may be worth less than other moves
+            sure = [0] * len(sure)
+        yield _one_ply(state, self.evaluator, ahead, values, proved, sure, len(going), seconds)
 
 
 class Random(Search):
@@ -105,6 +116,7 @@ class Random(Search):
 def _one_ply(
     state: State,
     evaluator: Evaluator,
+    ahead: list[State],
     values: list[float],
     proved: list[bool],
     sure: list[int],
@@ -114,7 +126,7 @@ def _one_ply(
     game, known = state.game, all(proved)
     outcomes: tuple[OutcomeInfo, ...] = ()
     moves: tuple[MoveInfo, ...] = ()
-    value = float(state.result or 0)
+    value = float((state.score if evaluator.in_points else state.result) or 0)
     if state.is_chance:
         outcomes = tuple(
             OutcomeInfo(o, game.format_outcome(state, o), p, v)
@@ -124,9 +136,17 @@ def _one_ply(
     elif state.legal_actions:
         player = state.to_play
         listed = [
-            MoveInfo(a, text, v, win_probability(evaluator.gain(v), player), 0, exact, (text,))
-            for a, exact, v in zip(state.legal_actions, proved, values, strict=True)
-            for text in (game.format_action(state, a),)
+            MoveInfo(
+                action,
+                text := game.format_action(state, action),
+                v,
+                win_of(evaluator, after, v, player),
+                visits=0,
+                proved=exact,
+                pv=(text,),
+                equity=equity_of(evaluator, v, player),
+            )
+            for action, after, exact, v in zip(state.legal_actions, ahead, proved, values, strict=True)
         ]
         # A proved win comes first and a proved loss last, as in the other searches.
         order = [(player * c, player * move.value) for c, move in zip(sure, listed, strict=True)]
@@ -135,5 +155,8 @@ def _one_ply(
         value = moves[0].value
         known = known or sure[ranked[0]] == player
     depth = 1 if values else 0
-    win = win_probability(evaluator.gain(value), point_of_view(state))
-    return Analysis(state, value, win, known, depth, len(values), asked, seconds, moves, outcomes)
+    player = point_of_view(state)
+    win, equity = win_of(evaluator, state, value, player), equity_of(evaluator, value, player)
+    return Analysis(
+        *(state, value, win, known, depth, len(values), asked, seconds, moves, outcomes), equity=equity
+    )

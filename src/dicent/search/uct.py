@@ -31,16 +31,27 @@ class UctKernels(SimulationKernels):
 
 
 class Uct(SimulationSearch):
-    """UCB1 with constant `exploration`, and `rollouts` random games per simulation (`kernels/uct.py`)."""
+    """UCB1 with constant `exploration`, and `rollouts` random games per simulation (`kernels/uct.py`).
+
+    With `terminal="score"` it plays for the game's points, and not for wins. `exploration` is then relative
+    to the largest score.
+    """
 
     replaces_evaluator = False  # the kernel plays random games itself
 
-    def __init__(self, rollouts: int = 1, exploration: float = math.sqrt(2), seed: int = 0) -> None:
-        super().__init__(Rollout(rollouts), completion=False, seed=seed)
+    def __init__(
+        self,
+        rollouts: int = 1,
+        exploration: float = math.sqrt(2),
+        seed: int = 0,
+        terminal: str = "gain",
+    ) -> None:
+        super().__init__(Rollout(rollouts, terminal=terminal), completion=False, seed=seed)
         if not exploration >= 0:
             raise DicentError(f"exploration must be 0 or more (got {exploration})")
         self.exploration = float(exploration)
 
     def kernels(self, bound: Bound, size: int) -> SearchKernels:
         """See `TreeSearch.kernels`."""
-        return UctKernels(bound, self.evaluator, self.settings(), self.exploration)
+        largest = bound.game.max_score if self.evaluator.in_points else 1.0
+        return UctKernels(bound, self.evaluator, self.settings(), self.exploration * largest)

@@ -15,31 +15,37 @@ from dicent.stats.intervals import PRIOR, Interval, quantile
 Floats = npt.NDArray[np.float64]
 
 
-def without_luck(shares: Floats, luck: Floats) -> Floats:
-    """Return a player's share of each pair of games minus its luck in them."""
+def without_luck(shares: Floats, luck: Floats, prior: float = PRIOR) -> Floats:
+    """Return a player's share, or points, of each pair of games minus its luck in them, in the same unit."""
     adjusted = np.array(shares, np.float64)
     for mine, others in ((slice(0, None, 2), slice(1, None, 2)), (slice(1, None, 2), slice(0, None, 2))):
-        adjusted[mine] -= _coefficient(shares[others], luck[others]) * luck[mine]
+        adjusted[mine] -= _coefficient(shares[others], luck[others], prior) * luck[mine]
     return adjusted
 
 
-def _coefficient(shares: Floats, luck: Floats) -> float:
+def _coefficient(shares: Floats, luck: Floats, prior: float) -> float:
     """Return the regression coefficient of shares on luck, shrunk towards 1 for few pairs."""
     away = shares - shares.mean() if len(shares) else shares
-    return float((away @ luck + PRIOR) / (luck @ luck + PRIOR))
+    return float((away @ luck + prior) / (luck @ luck + prior))
 
 
-def mean_interval(values: Floats, confidence: float = 0.95) -> Interval:
-    """Return a confidence interval of the mean of luck-adjusted shares.
+def mean_interval(
+    values: Floats,
+    confidence: float = 0.95,
+    limits: Interval = (0.0, 1.0),
+    prior: float = PRIOR,
+) -> Interval:
+    """Return a confidence interval of the mean of luck-adjusted shares, or of points.
 
-    Single adjusted shares may lie outside 0 to 1; the interval is clipped to that range.
+    Single adjusted shares may lie outside `limits`; the interval is clipped to that range.
 
-    `PRIOR` increases the variance of few pairs, as in `pair_interval`.
+    `prior` increases the variance of few pairs, as in `pair_interval`. For points it is the mean square of
+    the scores, which for scores of +1 and -1 is the same prior on a scale twice as wide.
     """
     n = len(values)
     if n == 0:
-        return 0.0, 1.0
+        return limits
     mean = float(values.mean())
-    spread = float(((values - mean) ** 2).sum()) + PRIOR
+    spread = float(((values - mean) ** 2).sum()) + prior
     half = quantile(confidence) * math.sqrt(spread / (n * max(1, n - 1)))
-    return max(0.0, mean - half), min(1.0, mean + half)
+    return max(limits[0], mean - half), min(limits[1], mean + half)

@@ -10,7 +10,7 @@ from fastapi.responses import PlainTextResponse
 from dicent.errors import DicentError, RecordError
 from dicent.library.library import GameSummary, Library
 from dicent.play.notation import read_games, write_game
-from dicent.play.record import Record
+from dicent.play.record import Record, with_score
 from dicent.web.positions import game_named
 from dicent.web.problems import DECLARED, ProblemError, about, answers_as
 from dicent.web.schemas import GamePage, Imported, ImportRequest, Players, Summary
@@ -81,7 +81,8 @@ def routes(library: Library) -> APIRouter:
 
     @router.get("/games/{id}/export", response_class=Response, responses=answers_as("text/plain"))
     def export(id: str, format: Annotated[str, Query(max_length=40)] = "record") -> PlainTextResponse:
-        record = library.get(id).record()
+        saved = library.get(id)
+        record = with_score(saved.record(), game_named(saved.game))
         try:
             text = write_game(record, format)
         except DicentError as error:

@@ -212,7 +212,8 @@ class Hint(BaseModel):
     """The best move of a strong search."""
 
     action: str
-    win: float
+    win: float | None  # of the player to move; null where only points are known
+    equity: float | None = None  # its points, where values are points
     loss: float
     proved: bool
     pv: list[str]

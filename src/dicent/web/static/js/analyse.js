@@ -4,14 +4,14 @@ import { getInfo } from "./api.js";
 import { Board } from "./board.js";
 import { OutcomeBars } from "./charts.js";
 import { Faces } from "./die.js";
-import { firstWin, useAnalysis } from "./engine.js";
+import { firstEquity, firstWin, useAnalysis } from "./engine.js";
 import { useKept } from "./preferences.js";
 import { analyseLink } from "./links.js";
-import { Icon, Message, PlainPosition, useLoaded, WinBar } from "./parts.js";
+import { EquityLine, Icon, Message, PlainPosition, useLoaded, WinBar } from "./parts.js";
 import { afterStep, getArrows, getPosition, getStart } from "./positions.js";
 import { SetUp } from "./setup_panel.js";
 import { useTurn } from "./turn.js";
-import { COLOUR, count, percent, points, resultText } from "./words.js";
+import { amount, COLOUR, count, equity, percent, resultText } from "./words.js";
 
 /** @typedef {import("./types.js").Analysis} Analysis */
 /** @typedef {import("./types.js").Move} Move */
@@ -92,13 +92,16 @@ export function Analyse({ query }) {
   }
 
   const win = here?.result !== null && here?.result !== undefined ? (here.result + 1) / 2 : firstWin(analysis);
+  const worth = firstEquity(analysis);
   return html`<div class="page two analyse">
     <div class="board-side">
       ${here?.view
         ? html`<${Board} view=${turn.view ?? here.view} moves=${turn.moves} onMove=${turn.move} undo=${turn.undo} arrows=${turn.undo ? [] : arrows}
             label=${`Board, ${turnText(here)}`} />`
         : here ? html`<${PlainPosition} text=${here.position} />` : html`<div class="no-board"></div>`}
-      <${WinBar} win=${win} exact=${analysis?.proved || here?.result !== null} />
+      ${worth === null
+        ? html`<${WinBar} win=${win} exact=${analysis?.proved || here?.result !== null} />`
+        : html`<${EquityLine} points=${worth} exact=${analysis?.proved} />`}
       <div class="under-board">
         <p class="status">${here ? turnText(here) : "No position"}</p>
         ${turn.undo && html`<button type="button" class="quiet" onClick=${turn.undo}>Undo</button>`}
@@ -172,14 +175,17 @@ function MoveTable({ here, analysis, pointed, onPoint, onStep }) {
   const moves = analysis?.moves ?? [];
   if (here?.result !== null && here?.result !== undefined) return html`<p class="soft">The game is over.</p>`;
   if (here?.to_play === "CHANCE") return html`<p class="soft">Choose a roll below the board to continue.</p>`;
+  const inPoints = known(analysis?.equity);
+  const worth = (/** @type {Partial<Move>} */ move) => (inPoints ? move.equity : move.win) ?? NaN;
+  const lost = (/** @type {Partial<Move>} */ move) => (inPoints ? move.equity_loss : move.loss) ?? NaN;
   const rows = moves.length ? moves : (here?.actions ?? []).map((action) => /** @type {Partial<Move>} */ ({ action: action.text }));
   return html`<div class="table-scroll"><table class="moves-table">
-    <thead><tr><th scope="col">Move</th><th scope="col" class="number">Win</th><th scope="col" class="number">Loss</th><th scope="col">Best line</th></tr></thead>
+    <thead><tr><th scope="col">Move</th><th scope="col" class="number">${inPoints ? "Points" : "Win"}</th><th scope="col" class="number">Loss</th><th scope="col">Best line</th></tr></thead>
     <tbody onPointerLeave=${() => onPoint(null)}>
       ${rows.map((move, i) => html`<tr key=${move.action} class=${pointed === move.action ? "pointed" : ""} onPointerEnter=${() => onPoint(move.action ?? null)}>
         <td><button type="button" class="link" onFocus=${() => onPoint(move.action ?? null)} onBlur=${() => onPoint(null)} onClick=${() => onStep(move.action ?? "")}>${move.action}</button></td>
-        <td class="number">${known(move.win) ? percent(/** @type {number} */ (move.win), 1) : "–"}${move.proved && html`<abbr class="exact" title="Proved: the exact value"> exact</abbr>`}</td>
-        <td class="number ${i === 0 ? "soft" : ""}">${known(move.loss) ? (i === 0 ? "best" : points(-/** @type {number} */ (move.loss))) : "–"}</td>
+        <td class="number">${inPoints ? equity(worth(move)) : percent(worth(move), 1)}${move.proved && html`<abbr class="exact" title="Proved: the exact value"> exact</abbr>`}</td>
+        <td class="number ${i === 0 ? "soft" : ""}">${known(lost(move)) ? (i === 0 ? "best" : amount(-lost(move), inPoints)) : "–"}</td>
         <td class="pv">${(move.pv ?? []).slice(1, 8).join(" ")}</td>
       </tr>`)}
     </tbody>
@@ -193,16 +199,19 @@ const known = (number) => number !== null && number !== undefined && Number.isFi
 function Rolls({ here, analysis, chosen }) {
   const shown = chosen ?? analysis?.moves[0] ?? null;
   const byOutcome = here?.to_play === "CHANCE" ? analysis?.by_outcome : shown?.by_outcome;
-  const first = (/** @type {number} */ win) => (analysis?.player === "MIN" ? 1 - win : win);
+  const inPoints = known(analysis?.equity);
+  const first = (/** @type {number} */ value) => (analysis?.player !== "MIN" ? value : inPoints ? -value : 1 - value);
   const rolls = useMemo(() => (byOutcome ?? []).map((one) => ({
-    ...one, win: one.win === null ? NaN : first(one.win), dice: here?.outcomes.find((outcome) => outcome.text === one.outcome)?.dice,
-  })), [byOutcome, analysis?.player, here]);
+    ...one, value: first((inPoints ? one.equity : one.win) ?? NaN),
+    dice: here?.outcomes.find((outcome) => outcome.text === one.outcome)?.dice,
+  })), [byOutcome, analysis?.player, inPoints, here]);
   if (!rolls.length) return null;
   const after = here?.to_play === "CHANCE" ? "" : ` after ${shown?.action}`;
-  const expected = rolls.every((roll) => Number.isFinite(roll.win)) ? rolls.reduce((sum, roll) => sum + roll.p * roll.win, 0) : null;
+  const expected = rolls.every((roll) => Number.isFinite(roll.value)) ? rolls.reduce((sum, roll) => sum + roll.p * roll.value, 0) : null;
+  const average = expected === null ? "" : inPoints ? `has ${equity(expected)} points` : `wins ${percent(expected, 1)}`;
   return html`<section class="card" aria-label="By roll">
     <h2>Rolls${after}</h2>
-    <p class="help">${expected === null ? "" : html`On average ${COLOUR.MAX} wins ${percent(expected, 1)}. Bars to the right are good for ${COLOUR.MAX}, to the left for ${COLOUR.MIN}.`}</p>
-    <${OutcomeBars} rolls=${rolls} expected=${expected} />
+    <p class="help">${expected === null ? "" : html`On average ${COLOUR.MAX} ${average}. Bars to the right are good for ${COLOUR.MAX}, to the left for ${COLOUR.MIN}.`}</p>
+    <${OutcomeBars} rolls=${rolls} expected=${expected} inPoints=${inPoints} />
   </section>`;
 }

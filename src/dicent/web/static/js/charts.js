@@ -1,7 +1,7 @@
 // Charts, drawn in device-independent pixels instead of scaled, so that labels stay readable on a phone.
 import { html, useEffect, useRef, useState } from "./ui.js";
 import { Roll } from "./die.js";
-import { COLOUR, percent, points } from "./words.js";
+import { amount, COLOUR, equity, percent } from "./words.js";
 
 /** @typedef {import("./types.js").Moment} Moment */
 
@@ -22,20 +22,24 @@ const LEFT = 40;
 const RIGHT = 10;
 
 /**
- * Draw the winning chances over a game, with the luck of each roll below.
- * @param {{moments: Moment[], start: number|null, at: number, onGo: (at: number) => void, mistakes: number[]}} props
+ * Draw the winning chances or points over a game, with the luck of each roll below.
+ * @param {{moments: Moment[], start: number|null, at: number, onGo: (at: number) => void, mistakes: number[], inPoints?: boolean}} props
  */
-export function WinCurve({ moments, start, at, onGo, mistakes }) {
+export function WinCurve({ moments, start, at, onGo, mistakes, inPoints = false }) {
   const [place, width] = useWidth();
   const height = 170;
   const [top, bottom] = [10, 12];
   const inner = Math.max(1, width - LEFT - RIGHT);
   const x = (/** @type {number} */ step) => LEFT + (inner * step) / Math.max(1, moments.length);
-  const y = (/** @type {number} */ win) => top + (height - top - bottom) * (1 - win);
-  const wins = [start ?? moments[0]?.win.MAX ?? 0.5, ...moments.map((moment) => moment.win.MAX)];
-  const line = wins.map((win, i) => `${i ? "L" : "M"}${x(i).toFixed(1)},${y(win).toFixed(1)}`).join("");
-  const area = (/** @type {number} */ base) => `${line}L${x(wins.length - 1).toFixed(1)},${y(base)}L${x(0)},${y(base)}Z`;
-  const text = `Winning chances of ${COLOUR.MAX}: from ${percent(wins[0])} to ${percent(wins[wins.length - 1])} in ${moments.length} steps`;
+  const worth = (/** @type {Moment|undefined} */ moment) => (inPoints ? moment?.equity : moment?.win.MAX) ?? null;
+  const values = [start ?? worth(moments[0]) ?? (inPoints ? 0 : 0.5), ...moments.map((moment) => worth(moment) ?? 0)];
+  const high = inPoints ? Math.max(1, ...values.map(Math.abs)) : 1;
+  const low = inPoints ? -high : 0;
+  const y = (/** @type {number} */ value) => top + ((height - top - bottom) * (high - value)) / (high - low);
+  const line = values.map((value, i) => `${i ? "L" : "M"}${x(i).toFixed(1)},${y(value).toFixed(1)}`).join("");
+  const area = (/** @type {number} */ base) => `${line}L${x(values.length - 1).toFixed(1)},${y(base)}L${x(0)},${y(base)}Z`;
+  const say = inPoints ? (/** @type {number} */ value) => equity(value) : (/** @type {number} */ value) => percent(value);
+  const text = `${inPoints ? "Points" : "Winning chances"} of ${COLOUR.MAX}: from ${say(values[0])} to ${say(values[values.length - 1])} in ${moments.length} steps`;
 
   /** @param {PointerEvent} event */
   function point(event) {
@@ -47,22 +51,22 @@ export function WinCurve({ moments, start, at, onGo, mistakes }) {
   return html`<div class="chart" ref=${place} style=${{ minHeight: `${height + 74}px` }}>
     ${width > 0 &&
     html`<svg class="curve" width=${width} height=${height} role="img" aria-label=${text} onPointerDown=${point} onPointerMove=${point}>
-      <path class="area MAX" d=${area(0)} /><path class="area MIN" d=${area(1)} />
-      ${[0, 0.5, 1].map((tick) => html`<g key=${tick}>
-        <line class="grid ${tick === 0.5 ? "middle" : ""}" x1=${LEFT} x2=${width - RIGHT} y1=${y(tick)} y2=${y(tick)} />
-        <text x=${LEFT - 7} y=${y(tick) + 4} text-anchor="end">${percent(tick)}</text>
+      <path class="area MAX" d=${area(low)} /><path class="area MIN" d=${area(high)} />
+      ${[low, (low + high) / 2, high].map((tick, i) => html`<g key=${i}>
+        <line class="grid ${i === 1 ? "middle" : ""}" x1=${LEFT} x2=${width - RIGHT} y1=${y(tick)} y2=${y(tick)} />
+        <text x=${LEFT - 7} y=${y(tick) + 4} text-anchor="end">${inPoints ? tick.toFixed(1) : percent(tick)}</text>
       </g>`)}
       <line class="here" x1=${x(at)} x2=${x(at)} y1=${top} y2=${height - bottom} />
       <path class="line" d=${line} />
-      ${mistakes.map((i) => html`<circle key=${i} class="mistake-dot" cx=${x(i + 1)} cy=${y(wins[i + 1])} r="4.5" />`)}
-      <circle class="here-dot" cx=${x(at)} cy=${y(wins[Math.min(at, wins.length - 1)])} r="5" />
+      ${mistakes.map((i) => html`<circle key=${i} class="mistake-dot" cx=${x(i + 1)} cy=${y(values[i + 1])} r="4.5" />`)}
+      <circle class="here-dot" cx=${x(at)} cy=${y(values[Math.min(at, values.length - 1)])} r="5" />
     </svg>
-    <${LuckBars} moments=${moments} width=${width} x=${x} at=${at} />`}
+    <${LuckBars} moments=${moments} width=${width} x=${x} at=${at} inPoints=${inPoints} />`}
   </div>`;
 }
 
-/** @param {{moments: Moment[], width: number, x: (step: number) => number, at: number}} props */
-function LuckBars({ moments, width, x, at }) {
+/** @param {{moments: Moment[], width: number, x: (step: number) => number, at: number, inPoints: boolean}} props */
+function LuckBars({ moments, width, x, at, inPoints }) {
   const height = 74;
   const middle = 38;
   const lucks = moments.map((moment) => moment.luck ?? 0);
@@ -70,14 +74,14 @@ function LuckBars({ moments, width, x, at }) {
   const bar = Math.max(2, Math.min(14, ((width - LEFT - RIGHT) / Math.max(1, moments.length)) * 0.9));
   const sum = lucks.reduce((total, luck) => total + luck, 0);
   return html`<svg class="luck" width=${width} height=${height} role="img"
-    aria-label=${`Luck of each roll; total ${points(sum)} for ${COLOUR.MAX}`}>
+    aria-label=${`Luck of each roll; total ${amount(sum, inPoints)} for ${COLOUR.MAX}`}>
     <line class="grid" x1=${LEFT} x2=${width - RIGHT} y1=${middle} y2=${middle} />
     <text x=${LEFT - 7} y=${middle + 4} text-anchor="end">luck</text>
     <line class="here" x1=${x(at)} x2=${x(at)} y1="4" y2=${height - 4} />
     ${lucks.map((luck, i) => {
       const length = (Math.abs(luck) / most) * (middle - 6);
       return luck !== 0 && html`<rect key=${i} class="luck-bar ${luck > 0 ? "MAX" : "MIN"}" x=${x(i + 1) - bar / 2} width=${bar}
-        y=${luck > 0 ? middle - length : middle} height=${Math.max(1, length)} rx="1.5"><title>${moments[i].step}: ${points(luck)} for ${COLOUR.MAX}</title></rect>`;
+        y=${luck > 0 ? middle - length : middle} height=${Math.max(1, length)} rx="1.5"><title>${moments[i].step}: ${amount(luck, inPoints)} for ${COLOUR.MAX}</title></rect>`;
     })}
   </svg>`;
 }
@@ -86,10 +90,12 @@ const SCALE = 0.05; // the smallest change that may fill the chart
 
 /**
  * Draw a bar for each roll: to the right if it helps the first side, to the left if the second.
- * @param {{rolls: {outcome: string, p: number, win: number, dice?: string[]}[], expected: number|null}} props `win` is the first side's
+ * @param {{rolls: {outcome: string, p: number, value: number, dice?: string[]}[], expected: number|null, inPoints?: boolean}} props
+ *   `value` is the first side's winning chances or points
  */
-export function OutcomeBars({ rolls, expected }) {
-  const changes = rolls.map((roll) => (expected !== null && Number.isFinite(roll.win) ? roll.win - expected : 0));
+export function OutcomeBars({ rolls, expected, inPoints = false }) {
+  const changes = rolls.map((roll) => (expected !== null && Number.isFinite(roll.value) ? roll.value - expected : 0));
+  const say = (/** @type {number} */ value) => (inPoints ? equity(value) : percent(value, 1));
   const most = Math.max(SCALE, ...changes.map(Math.abs));
   return html`<ul class="rolls">
     ${rolls.map((roll, i) => {
@@ -97,12 +103,12 @@ export function OutcomeBars({ rolls, expected }) {
       const side = changes[i] > 0 ? "MAX" : "MIN";
       return html`<li key=${roll.outcome}>
         <${Roll} roll=${{ text: roll.outcome, dice: roll.dice }} size="tiny" />
-        <span class="hidden">Roll ${roll.outcome}: ${COLOUR.MAX} wins ${percent(roll.win, 1)}</span>
+        <span class="hidden">Roll ${roll.outcome}: ${COLOUR.MAX} ${inPoints ? "has" : "wins"} ${say(roll.value)}</span>
         <span class="roll-track" aria-hidden="true">
           <span class="roll-part ${side}" style=${{ left: `${side === "MAX" ? 50 : 50 - length}%`, width: `${length}%` }}></span>
         </span>
-        <span class="roll-change ${Math.abs(changes[i]) < 0.0005 ? "" : side}" aria-hidden="true">${points(changes[i])}</span>
-        <span class="roll-win" aria-hidden="true">${percent(roll.win, 1)}</span>
+        <span class="roll-change ${Math.abs(changes[i]) < 0.0005 ? "" : side}" aria-hidden="true">${amount(changes[i], inPoints)}</span>
+        <span class="roll-win" aria-hidden="true">${say(roll.value)}</span>
       </li>`;
     })}
   </ul>`;

@@ -55,8 +55,14 @@ export function analyse(query, answer) {
 
 /** Return the first side's winning chances. @param {Analysis|null} analysis */
 export function firstWin(analysis) {
-  if (!analysis || !Number.isFinite(analysis.win)) return null;
+  if (!analysis || analysis.win === null || !Number.isFinite(analysis.win)) return null;
   return analysis.player === "MIN" ? 1 - analysis.win : analysis.win;
+}
+
+/** The first side's points, where values are points. @param {Analysis|null} analysis */
+export function firstEquity(analysis) {
+  const points = analysis?.equity ?? null;
+  return points !== null && analysis?.player === "MIN" ? -points : points;
 }
 
 /**

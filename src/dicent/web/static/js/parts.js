@@ -1,6 +1,6 @@
 // Small components shared by all pages.
 import { html, useEffect, useRef, useState } from "./ui.js";
-import { capital, COLOUR, inColours, percent } from "./words.js";
+import { capital, COLOUR, equity, inColours, percent } from "./words.js";
 
 /** Show a message; `kind` is "problem" or "note". @param {{text: string|null|undefined, kind?: string, onClose?: () => void}} props */
 export function Message({ text, kind = "problem", onClose }) {
@@ -35,6 +35,10 @@ export function WinBar({ win, exact = false }) {
     <span class="win-text MIN">${known ? percent(1 - first, 1) : "–"}</span>
   </div>`;
 }
+
+/** The first side's points, in place of chances. @param {{points: number, exact?: boolean}} props */
+export const EquityLine = ({ points, exact = false }) =>
+  html`<p class="equity-line">${COLOUR.MAX} <strong>${equity(points)}</strong> points${exact ? ", exact" : ""}</p>`;
 
 /** @param {{side: string|null}} props */
 export const Dot = ({ side }) => html`<span class="dot ${side ?? ""}" aria-hidden="true"></span>`;

@@ -34,22 +34,22 @@ export {};
  * @typedef {{version: string, games: GameInfo[], strengths: {name: string, title: string}[],
  *   formats: any[]}} Info
  */
-/** @typedef {{outcome: string, p: number, value: number, win: number}} ByOutcome */
+/** @typedef {{outcome: string, p: number, value: number, win: number|null, equity?: number|null}} ByOutcome */
 /**
- * @typedef {{action: string, value: number, win: number, loss: number, visits: number, proved: boolean,
+ * @typedef {{action: string, value: number, win: number|null, loss: number|null, equity?: number|null, equity_loss?: number|null, visits: number, proved: boolean,
  *   pv: string[], by_outcome: ByOutcome[]}} Move
  */
 /**
- * @typedef {{position: string, value: number, win: number, player: Side, proved: boolean, depth: number,
+ * @typedef {{position: string, value: number, win: number|null, equity?: number|null, player: Side, proved: boolean, depth: number,
  *   nodes: number, evaluations: number, time: number, full?: boolean, source?: string,
  *   moves: Move[], by_outcome: ByOutcome[]}} Analysis
  */
 /**
  * @typedef {{step: string, player: Side|"CHANCE", position: string, win: {MAX: number}, luck?: number|null,
- *   loss?: number|null, best?: string|null, best_win?: number|null, proved?: boolean}} Moment
+ *   loss?: number|null, best?: string|null, best_win?: number|null, equity?: number|null, proved?: boolean}} Moment
  */
 /**
- * @typedef {{judge: string, start_win?: {MAX: number}, moments: Moment[], luck: Record<Side, number>, loss: Record<Side, number>,
+ * @typedef {{judge: string, unit?: "win"|"points", start_win?: {MAX: number}, start_equity?: number|null, moments: Moment[], luck: Record<Side, number>, loss: Record<Side, number>,
  *   mistakes: number[], verdict: string, adjusted: number}} Review
  */
 /** @typedef {{from: number|null, to: number, kind: string, label?: string}} Arrow */

@@ -1,4 +1,4 @@
-// Texts on the screen: sides are named by colour, win probabilities are percentages.
+// Texts on the screen: sides are named by colour, win probabilities are percentages, scores are points.
 
 /** @typedef {import("./types.js").Side} Side */
 
@@ -28,6 +28,16 @@ export const points = (share) => {
   if (Number(text) === 0) return "0.0";
   return (share < 0 ? "−" : "+") + text;
 };
+
+/** Points of the game, with their sign. @param {number} n */
+export const equity = (n) => {
+  if (!Number.isFinite(n)) return "–";
+  const text = Math.abs(n).toFixed(3);
+  return (Number(text) === 0 ? "" : n < 0 ? "−" : "+") + text;
+};
+
+/** A change of points, or of winning chances. @param {number} change @param {boolean} inPoints */
+export const amount = (change, inPoints) => (inPoints ? equity(change) : points(change));
 
 /** @param {number} n */
 export const count = (n) => {
