@@ -508,7 +508,11 @@ def test_a_cycle_that_random_games_miss_is_found_among_all_positions(
 @pytest.mark.parametrize(
     ("function", "problem", "edits"),
     [
-        ("score", "2, beyond MAX_SCORE, 1", [(BEFORE_TEXT, SCORE)]),
+        (
+            "score",
+            "2, beyond MAX_SCORE, 1",
+            [(BEFORE_TEXT, SCORE), ("NUM_ACTIONS = 3", "NUM_ACTIONS = 3\nMAX_SCORE = 1")],
+        ),
         ("score", "1; they need the same sign", [(BEFORE_TEXT, SCORE.replace("2.0 *", "-"))]),
         (
             "legal_actions",

@@ -93,7 +93,7 @@ class CheckedRules:
         score = float(self.ask("score", cells, self.module.score))
         if not np.isfinite(score):
             self.fail("score", cells, f"returned {score}")
-        if abs(score) > self.game.max_score:
+        if self.game.max_score is not None and abs(score) > self.game.max_score:
             self.fail("score", cells, f"returned {score:g}, beyond MAX_SCORE, {self.game.max_score:g}")
         if self.game.has_score and np.sign(score) != result:
             self.fail(

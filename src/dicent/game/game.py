@@ -67,7 +67,8 @@ class Game:
         self.seen_by_mover: bool = module.SEEN_BY_MOVER
         self.input_shape: tuple[int, int, int] = module.INPUT_SHAPE
         self.max_plies: int | None = module.MAX_PLIES or None
-        self.max_score = float(module.MAX_SCORE)
+        largest = float(module.MAX_SCORE)
+        self.max_score: float | None = largest if largest < float("inf") else None
         self.cyclic: bool = module.CYCLIC
         self._identity = rules.identity
 

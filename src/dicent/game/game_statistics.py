@@ -49,7 +49,7 @@ class GameStatistics:
     cycles: bool  # whether a position can occur twice in a game, as far as was seen
     cyclic: bool  # whether the game says so
     scores: tuple[float, float] | None  # smallest and largest score; None without a score
-    max_score: float
+    max_score: float | None
     warnings: tuple[str, ...] = field(default=())
 
     def to_dict(self) -> dict[str, object]:
@@ -67,7 +67,8 @@ class GameStatistics:
             yield "outcomes", f"{self.outcomes}; NUM_OUTCOMES is {self.num_outcomes:,}"
         if self.scores is not None:
             low, high = self.scores
-            yield "scores", f"{low:g} to {high:g}; MAX_SCORE is {self.max_score:g}"
+            stated = "not stated" if self.max_score is None else f"{self.max_score:g}"
+            yield "scores", f"{low:g} to {high:g}; MAX_SCORE is {stated}"
         yield "cycles", f"{'found' if self.cycles else 'none seen'}; CYCLIC is {self.cyclic}"
 
 
@@ -184,8 +185,10 @@ def _warnings(counted: GameStatistics) -> Iterator[str]:
     if counted.num_outcomes > FAR * max(1, counted.outcomes.most):
         most = counted.outcomes.most
         yield f"NUM_OUTCOMES is {counted.num_outcomes:,}, but chance had at most {most:,} outcomes"
-    if counted.scores is not None and counted.max_score > FAR * max(map(abs, counted.scores)):
+    if counted.scores is not None and counted.max_score is None:
+        yield "MAX_SCORE is not stated: searches need the largest score to prove values early"
+    elif counted.scores is not None and (counted.max_score or 0) > FAR * max(map(abs, counted.scores)):
         yield (
             f"MAX_SCORE is {counted.max_score:g}, but the scores were {counted.scores[0]:g} to "
-            f"{counted.scores[1]:g}; values are divided by it"
+            f"{counted.scores[1]:g}"
         )

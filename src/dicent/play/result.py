@@ -126,9 +126,9 @@ class MatchResult:
             return None
         scores, judge = self._for_a(self.histories.scores), self.points_judge
         if judge is None:
-            return PointsResult(scores, self.game.max_score)
+            return PointsResult(scores, self.game.max_score or 0.0)
         luck = self._for_a(luck_of(self.game, self.played, judge))
-        return PointsResult(scores, self.game.max_score, judge, luck, self._final(scores, judge))
+        return PointsResult(scores, self.game.max_score or 0.0, judge, luck, self._final(scores, judge))
 
     def _for_a(self, values: Floats) -> Floats:
         """Return values of the games for A, given those for MAX."""

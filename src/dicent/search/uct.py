@@ -53,5 +53,5 @@ class Uct(SimulationSearch):
 
     def kernels(self, bound: Bound, size: int) -> SearchKernels:
         """See `TreeSearch.kernels`."""
-        largest = bound.game.max_score if self.evaluator.in_points else 1.0
+        largest = bound.game.max_score or 1.0 if self.evaluator.in_points else 1.0
         return UctKernels(bound, self.evaluator, self.settings(), self.exploration * largest)
