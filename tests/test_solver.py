@@ -135,12 +135,6 @@ def test_compiled_equals_uncompiled(text: str) -> None:
     assert native.states == plain.states > 0
 
 
-def test_endless_play_that_a_player_can_force_is_refused(tmp_path: Path) -> None:
-    game, _ = written_out(tmp_path, "a max 0 b\nb chance 0 c:0.5 d:0.5\nc min 0 d\nd min 0 b e=1")
-    with pytest.raises(DicentError, match="a player can repeat moves forever"):
-        dicent.solve(game, compiled=False)
-
-
 def test_cycle_that_chance_breaks_is_solved(tmp_path: Path) -> None:
     """From b, MAX wins with 1/4 and MIN with 1/2 each time round: 1/3 and 2/3 in all."""
     game, _ = written_out(tmp_path, "a max 0 b\nb chance 0 win=1:0.25 loss=-1:0.5 c:0.25\nc min 0 b")

@@ -1,38 +1,35 @@
-"""GraphSolver: values of any finite game, cycles included, with bounds that certify them.
-
-Memory is the limit: a state takes its own size, about 70 bytes, and 4 bytes for each move after each roll.
-"""
+"""GraphSolver: values of any finite game, cycles included, with bounds that certify them."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from dicent import machine
 from dicent.errors import DicentError
+from dicent.exact.enumeration import BLOCKS, WORKING, Enumeration, Threads
 from dicent.exact.progress import Report, SolveProgress
 from dicent.game import Cells, Game, State
 from dicent.game.binding import bind
 from dicent.kernels import components as components_kernels
-from dicent.kernels import graph as graph_kernels
+from dicent.kernels import endless as endless_kernels
 from dicent.kernels import intervals as intervals_kernels
-from dicent.kernels.components import Walk
+from dicent.kernels.components import DONE, Walk
 from dicent.kernels.constants import NONE
-from dicent.kernels.graph import DONE, ENDS, FULL, LINKS, NODES, VECTORS, Graph, Room
+from dicent.kernels.graph import END, LINKS, REPEATED, Graph
 
 TOLERANCE = 1e-10  # how close the two bounds of every state come
-EXPANDED = 5_000  # nodes in a call of a kernel, which sees neither the clock nor Ctrl-C
-FOLLOWED = 1 << 20  # links in a call
+FOLLOWED = 1 << 20  # links in a call of a kernel, which sees neither the clock nor Ctrl-C
 SWEPT = 1 << 16  # nodes updated in a call
 SMALL = 1000  # nodes of a component that a single call solves
-BLOCKS = 8  # of a large component, whatever the number of cores: the result must not depend on it
+SMALL_SWEEPS = 1000  # after which endless play is looked for in a small component, too
 MOST_SWEEPS = 100_000
 STALLED = 1e-16  # a sweep that changes no bound by more will never end
+SLOW = 1e-3  # a sweep that narrows the widest gap by a smaller share suggests endless play
+EQUAL = 1e-13  # bounds that differ by less count as equal where endless play is looked for
 
 
 @dataclass(frozen=True)
@@ -40,71 +37,86 @@ class GraphReport:
     """How a graph was solved."""
 
     states: int  # nodes, states that symmetries make equal counted once
+    links: int
     components: int  # strongly connected ones
     largest: int  # nodes of the largest of them
     sweeps: int  # over components of more than SMALL nodes
     bound: float  # the widest gap between the bounds of a state
+    forced: int  # states from which a player can force play without end, whatever the other does
+    repeated: int  # states in which players can repeat moves forever, solved with that as a draw
+    memory: int  # bytes
+
+    def in_words(self) -> str:
+        """Return a few lines for people."""
+        endless = "no player can force it"
+        if self.forced:
+            endless = f"a player can force it from {self.forced:,} states"
+        if self.repeated:
+            endless += f"; moves can be repeated forever in {self.repeated:,} states"
+        each = self.memory / max(1, self.states)
+        return (
+            f"the game has cycles: {self.components:,} components, the largest of {self.largest:,} "
+            f"states; {self.sweeps:,} sweeps; all bounds within {self.bound:.0e}\n"
+            f"endless play counts as a draw; {endless}\n"
+            f"{self.links:,} links; {self.memory / 1e6:,.1f} MB, {each:,.0f} bytes a state"
+        )
 
 
 class GraphSolver:
     """The values of all states that can follow the states asked for.
 
-    `scores` counts a finished game by its score instead of its result, and `largest` is the largest
-    score. Endless play is a draw. A game in which a player can force it is refused, since its bounds
-    do not meet.
+    `scores` counts a finished game by its score instead of its result. Endless play is a draw, 0.
     """
 
     def __init__(
-        self,
-        game: Game,
-        max_states: int,
-        scores: bool = False,
-        largest: float = 1.0,
-        compiled: bool | None = None,
+        self, game: Game, max_states: int, scores: bool = False, compiled: bool | None = None
     ) -> None:
-        self.game, self.max_states, self.scores, self.largest = game, max_states, scores, largest
+        self.game, self.largest = game, game.max_score if scores else 1.0
         self.bound = bind(game, compiled)
-        self._graph = self._new_graph(1 << 12, 1 << 16, 1 << 14, 16, 1 << 10)
-        self._room = Room(
-            rolled=game.empty_cells(),
-            after=game.empty_cells(),
-            image=game.empty_cells(),
-            best=game.empty_cells(),
-            actions=game.empty_actions(),
-            p=np.zeros(max(1, game.num_outcomes)),
-        )
+        self._threads = Threads()
+        self._enumeration = Enumeration(game, self.bound, max_states, scores, self.largest, self._threads)
         self._components = self._largest = self._sweeps = 0
 
     @property
     def states(self) -> int:
         """How many nodes the graph has."""
-        return int(self._graph.counts[NODES])
+        return self._enumeration.states
+
+    @property
+    def _graph(self) -> Graph:
+        return self._enumeration.graph
 
     @property
     def report(self) -> GraphReport:
         """What was done so far."""
-        n = self.states
-        gap = float((self._graph.high[:n] - self._graph.low[:n]).max(initial=0.0))
-        return GraphReport(n, self._components, self._largest, self._sweeps, gap)
+        n, graph = self.states, self._graph
+        return GraphReport(
+            states=n,
+            links=int(graph.counts[LINKS]),
+            components=self._components,
+            largest=self._largest,
+            sweeps=self._sweeps,
+            bound=max(0.0, float(np.ptp(graph.bounds[:n], axis=1).max(initial=0.0))),
+            forced=int(np.count_nonzero(graph.forced[:n] & 3)),
+            repeated=int(np.count_nonzero(graph.forced[:n] & REPEATED)),
+            memory=self._enumeration.bytes + WORKING * n,
+        )
 
     def stored(self) -> tuple[Cells, npt.NDArray[np.float64]]:
         """Return the states of the graph [N, S] and their values [N]."""
-        n = self.states
-        return self._graph.state[:n], (self._graph.low[:n] + self._graph.high[:n]) / 2
+        n = self.states  # a copy, because the graph may move when it grows
+        return self._graph.state[:n].copy(), self._graph.bounds[:n].mean(axis=1)
 
     def bounds_of(self, state: State, progress: Report | None = None) -> tuple[float, float]:
         """Return the lower and the upper bound of a state's value for MAX."""
         before = self.states
-        if before + 1 >= len(self._graph.state):
-            self._grow()
-        add_root = self.bound.kernel(graph_kernels.add_root)
-        link = int(add_root(self._graph, state.cells.copy(), self.scores, self._room))
+        link = self._enumeration.add(state)
         if link < 0:  # a finished game
-            end = float(self._graph.ends[graph_kernels.END - link])
+            end = float(self._graph.ends[END - link])
             return end, end
         if self.states > before:
             self._solve(before, progress)
-        low, high = float(self._graph.low[link >> 1]), float(self._graph.high[link >> 1])
+        low, high = self._graph.bounds[link >> 1].tolist()
         return (-high, -low) if link & 1 else (low, high)
 
     def value_of(self, state: State, progress: Report | None = None) -> float:
@@ -112,10 +124,18 @@ class GraphSolver:
         low, high = self.bounds_of(state, progress)
         return low if low == high else (low + high) / 2
 
+    def can_force_endless(self, state: State) -> tuple[bool, bool]:
+        """Return whether MAX, and whether MIN, can force play without end from a state."""
+        self.bounds_of(state)
+        link = self._enumeration.add(state)
+        bits = 0 if link < 0 else int(self._graph.forced[link >> 1])
+        of_max, of_min = bool(bits & 1), bool(bits & 2)
+        return (of_min, of_max) if link & 1 else (of_max, of_min)
+
     def _solve(self, base: int, progress: Report | None) -> None:
         """Solve the nodes from number `base` on, and all that they lead to."""
-        for share in self._enumerate():
-            _tell(progress, SolveProgress(self.states, share, "states"))
+        for _ in self._enumeration.expand():
+            _tell(progress, SolveProgress(self.states, float("nan"), "states"))
         walk = self._new_walk(base)
         components = self.bound.kernel(components_kernels.components)
         while components(self._graph, walk, FOLLOWED) != DONE:
@@ -125,65 +145,12 @@ class GraphSolver:
         del walk
         for share in self._iterate(order):
             _tell(progress, SolveProgress(self.states, share, "values"))
-
-    # Enumerating states
-
-    def _enumerate(self) -> Iterator[float]:
-        """Expand nodes until none is left."""
-        expand = self.bound.kernel(graph_kernels.expand)
-        while (why := expand(self._graph, self.scores, EXPANDED, self._room)) != DONE:
-            if self.states > self.max_states:
-                raise DicentError(
-                    f"{self.game.name} is too large to be solved from here: more than {self.max_states:,} "
-                    "states follow. Start nearer to the end, or allow more with max_states"
-                )
-            if why == FULL:
-                self._grow()
-            yield float("nan")
-
-    def _new_graph(self, nodes: int, links: int, slots: int, vectors: int, ends: int) -> Graph:
-        game = self.game
-        return Graph(
-            state=np.zeros((nodes, game.state_size), game.state_dtype),
-            head=np.zeros(nodes + 1, np.int64),
-            links=np.zeros(links, np.int32),
-            chances=np.zeros((vectors, max(1, game.num_outcomes))),
-            ends=np.zeros(ends),
-            slots=np.full(slots, NONE, np.int32),
-            low=np.full(nodes, -self.largest),
-            high=np.full(nodes, self.largest),
-            block=np.full(nodes, NONE, np.int8),
-            counts=np.zeros(5, np.int64),
-        )
-
-    def _grow(self) -> None:
-        """Give the graph more room of whatever is short."""
-        old, counts = self._graph, self._graph.counts
-        widest = graph_kernels.widest_node(self._room)
-        new = self._new_graph(
-            _room_for(int(counts[NODES]) + widest, len(old.state)),
-            _room_for(int(counts[LINKS]) + widest, len(old.links)),
-            _room_for(2 * int(counts[NODES]), len(old.slots)),
-            _room_for(int(counts[VECTORS]) + 1, len(old.chances)),
-            _room_for(int(counts[ENDS]) + widest, len(old.ends)),
-        )
-        nodes = int(counts[NODES])
-        for name in ("state", "head", "links", "chances", "ends", "low", "high"):
-            source, target = getattr(old, name), getattr(new, name)
-            target[: len(source)] = source
-        new.counts[:] = counts
-        if len(new.slots) == len(old.slots):
-            new.slots[:] = old.slots
-        elif nodes:
-            self.bound.kernel(graph_kernels.rehash)(new)
-        self._graph = new
+        self._find_forced(order)
 
     def _new_walk(self, base: int) -> Walk:
         n = self.states - base
         number, low, path, waiting, order = (np.zeros(n, np.int32) for _ in range(5))
         return Walk(number, low, np.zeros(n, np.int64), path, waiting, order, np.zeros(5, np.int64), base)
-
-    # Values
 
     def _iterate(self, order: npt.NDArray[np.int32]) -> Iterator[float]:
         """Solve the components in their order."""
@@ -193,7 +160,9 @@ class GraphSolver:
         self._largest = max(self._largest, int(np.diff(ends, prepend=-1).max()))
         position = 0
         while position < len(order):
-            position, end, _ = solve_small(self._graph, order, position, SMALL, TOLERANCE, MOST_SWEEPS, SWEPT)
+            position, end, _ = solve_small(
+                self._graph, order, position, SMALL, TOLERANCE, SMALL_SWEEPS, SWEPT
+            )
             if end > position:
                 for _ in self._solve_component(order, position, end):
                     yield position / len(order)
@@ -201,8 +170,8 @@ class GraphSolver:
             yield position / len(order)
 
     def _solve_component(self, order: npt.NDArray[np.int32], first: int, last: int) -> Iterator[None]:
-        """Sweep over a large component until its bounds meet, in threads."""
-        low, high = np.empty(len(self._graph.low)), np.empty(len(self._graph.low))
+        """Sweep over a component until its bounds meet, in threads."""
+        graph, fresh = self._graph, np.empty((self.states, 2))
         cuts = np.linspace(first, last, BLOCKS + 1).astype(int).tolist()
         blocks = list(enumerate(itertools.pairwise(cuts)))
         mark, sweep, take = (
@@ -210,42 +179,69 @@ class GraphSolver:
             self.bound.kernel(intervals_kernels.sweep_block),
             self.bound.kernel(intervals_kernels.take_block),
         )
-        graph = self._graph
-        with ThreadPoolExecutor(min(BLOCKS, machine.cores())) as pool:
 
-            def in_blocks(kernel: Callable[..., object], *more: object) -> list[object]:
-                return list(pool.map(lambda b: kernel(graph, low, high, order, *b[1], *more, b[0]), blocks))
+        def in_blocks(kernel: Callable[..., object], *more: object) -> list[object]:
+            return self._threads.map(kernel, [(graph, fresh, order, *span, *more, i) for i, span in blocks])
 
-            in_blocks(mark)
-            gap, number = float("inf"), 0
-            while gap > TOLERANCE:
-                in_blocks(sweep, number & 1)
-                taken = [take(graph, low, high, order, *block) for _, block in blocks]
-                gap, change = max(t[0] for t in taken), max(t[1] for t in taken)
-                number += 1
-                self._sweeps += 1
-                if gap > TOLERANCE and (change <= STALLED or number == MOST_SWEEPS):
+        in_blocks(mark)
+        gap, number = float("inf"), 0
+        while gap > TOLERANCE:
+            in_blocks(sweep, number & 1)
+            taken = self._threads.map(take, [(graph, fresh, order, *span) for _, span in blocks])
+            gap, change = max(t[0] for t in taken), max(t[1] for t in taken)
+            number += 1
+            self._sweeps += last - first > SMALL
+            stalled = change <= STALLED or number == MOST_SWEEPS
+            if gap > TOLERANCE and (stalled or (change < SLOW * gap and number & (number - 1) == 0)):
+                progress = self._look_for_endless_play(order, first, last, max(EQUAL, 16 * change))
+                in_blocks(mark)
+                if stalled and progress <= STALLED:
                     self._refuse(order, first, last)
-                yield
-            mark(graph, low, high, order, first, last, NONE)
+            yield
+        mark(graph, fresh, order, first, last, NONE)
+
+    # Endless play
+
+    def _look_for_endless_play(
+        self, order: npt.NDArray[np.int32], first: int, last: int, margin: float
+    ) -> float:
+        """Make bounds that rest on endless play rest on exits; return the largest change."""
+        graph = self._graph
+        inside, exits = np.zeros(2 * self.states, np.int8), np.empty(2 * self.states)
+        enter, shrink, find_exits, lower = (
+            self.bound.kernel(endless_kernels.enter_all),
+            self.bound.kernel(endless_kernels.shrink),
+            self.bound.kernel(endless_kernels.find_exits),
+            self.bound.kernel(endless_kernels.lower),
+        )
+        enter(graph, inside, exits, order, first, last)
+        while shrink(graph, inside, order, first, last, margin):
+            pass
+        while find_exits(graph, inside, exits, order, first, last, margin):
+            pass
+        return float(lower(graph, inside, exits, order, first, last))
+
+    def _find_forced(self, order: npt.NDArray[np.int32]) -> None:
+        """Find the nodes from which a player can force endless play."""
+        unforce = self.bound.kernel(endless_kernels.unforce)
+        cuts = [*range(0, len(order), SWEPT), len(order)]
+        for number in itertools.count():
+            spans = list(itertools.pairwise(cuts))
+            if number & 1:
+                spans.reverse()
+            if not sum(unforce(self._graph, order, *span, number & 1) for span in spans):
+                return
 
     def _refuse(self, order: npt.NDArray[np.int32], first: int, last: int) -> None:
         nodes = np.where(order[first:last] < 0, -1 - order[first:last], order[first:last])
-        gaps = self._graph.high[nodes] - self._graph.low[nodes]
+        gaps = np.ptp(self._graph.bounds[nodes], axis=1)
         worst = int(nodes[int(gaps.argmax())])
         state = self.game.state(self._graph.state[worst])
+        low, high = self._graph.bounds[worst]
         raise DicentError(
-            f"{self.game.name} cannot be solved: a player can repeat moves forever, as through {state}. "
-            f"Its value lies between {self._graph.low[worst]:.6f} and {self._graph.high[worst]:.6f}. "
-            "Add a rule that ends such games"
+            f"{self.game.name} cannot be solved: players can repeat moves forever, as through {state}. "
+            f"Its value lies between {low:.6f} and {high:.6f}. Add a rule that ends such games"
         )
-
-
-def _room_for(wanted: int, there: int) -> int:
-    """Return twice the room as often as needed."""
-    while there < wanted:
-        there *= 2
-    return there
 
 
 def _tell(progress: Report | None, now: SolveProgress) -> None:

@@ -21,45 +21,46 @@ def sweep(graph, order, first, last, backwards):
     change = 0.0
     for i in range(first, last):
         node = node_at(order, last - 1 - (i - first) if backwards else i)
-        low, high = bounds(graph, node, graph.low, graph.high, NONE)
-        change = max(change, low - graph.low[node], graph.high[node] - high)
-        graph.low[node] = max(graph.low[node], low)
-        graph.high[node] = min(graph.high[node], high)
-        gap = max(gap, graph.high[node] - graph.low[node])
+        low, high = bounds(graph, node, graph.bounds, NONE)
+        change = max(change, low - graph.bounds[node, 0], graph.bounds[node, 1] - high)
+        graph.bounds[node, 0] = max(graph.bounds[node, 0], low)
+        graph.bounds[node, 1] = min(graph.bounds[node, 1], high)
+        gap = max(gap, graph.bounds[node, 1] - graph.bounds[node, 0])
     return gap, change
 
 
 @jit
-def mark_block(graph, low, high, order, first, last, mine):
+def mark_block(graph, fresh, order, first, last, mine):
     """Make nodes `first` to `last` a block, or NONE, and copy their bounds."""
     for i in range(first, last):
         node = node_at(order, i)
         graph.block[node] = mine
-        low[node] = graph.low[node]
-        high[node] = graph.high[node]
+        fresh[node, 0] = graph.bounds[node, 0]
+        fresh[node, 1] = graph.bounds[node, 1]
 
 
 @jit
-def sweep_block(graph, low, high, order, first, last, backwards, mine):
-    """Update a block's new bounds, in `low` and `high`, from themselves and the others' old bounds."""
+def sweep_block(graph, fresh, order, first, last, backwards, mine):
+    """Update a block's `fresh` bounds [N, 2] from themselves and the others' old bounds."""
     for i in range(first, last):
         node = node_at(order, last - 1 - (i - first) if backwards else i)
-        new_low, new_high = bounds(graph, node, low, high, mine)
-        low[node] = max(low[node], new_low)
-        high[node] = min(high[node], new_high)
+        low, high = bounds(graph, node, fresh, mine)
+        fresh[node, 0] = max(fresh[node, 0], low)
+        fresh[node, 1] = min(fresh[node, 1], high)
 
 
 @jit
-def take_block(graph, low, high, order, first, last):
-    """Make a block's new bounds the old ones; returns the widest gap and the largest change."""
+def take_block(graph, fresh, order, first, last):
+    """Make a block's fresh bounds the old ones; returns the widest gap and the largest change."""
     gap = 0.0
     change = 0.0
     for i in range(first, last):
         node = node_at(order, i)
-        change = max(change, low[node] - graph.low[node], graph.high[node] - high[node])
-        graph.low[node] = low[node]
-        graph.high[node] = high[node]
-        gap = max(gap, graph.high[node] - graph.low[node])
+        low, high = fresh[node, 0], fresh[node, 1]
+        change = max(change, low - graph.bounds[node, 0], graph.bounds[node, 1] - high)
+        graph.bounds[node, 0] = low
+        graph.bounds[node, 1] = high
+        gap = max(gap, high - low)
     return gap, change
 
 
@@ -70,8 +71,8 @@ def node_at(order, i):
 
 
 @jit
-def bounds(graph, node, low_here, high_here, mine):
-    """Return what the bounds of its children imply for a node; those of block `mine` are `here`."""
+def bounds(graph, node, fresh, mine):
+    """Return what the bounds of its children imply for a node; those of block `mine` are in `fresh`."""
     at = graph.head[node]
     groups = 1
     vector = NONE
@@ -93,9 +94,9 @@ def bounds(graph, node, low_here, high_here, mine):
             if link < 0:
                 a = b = graph.ends[END - link]
             elif graph.block[child] == mine:
-                a, b = low_here[child], high_here[child]
+                a, b = fresh[child, 0], fresh[child, 1]
             else:
-                a, b = graph.low[child], graph.high[child]
+                a, b = graph.bounds[child, 0], graph.bounds[child, 1]
             if link & 1 and link >= 0:
                 a, b = -b, -a
             if j == 0:

@@ -54,7 +54,7 @@ class Reviewer:
         self.name = name
         self.evaluator = evaluator
         self.tablebase = tablebase
-        self.solver = Solver(game, solved) if solved else None
+        self.solver = Solver(game, solved, values="gain") if solved else None
 
     def exact(self, state: State) -> Evaluation | None:
         """Return the exact evaluation, or None if it takes too long."""
