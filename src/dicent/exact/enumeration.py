@@ -27,7 +27,7 @@ BLOCKS = (
 EXPANDED_AT_ONCE = 1024  # nodes of a block in a call of a kernel, which sees neither the clock nor Ctrl-C
 PENDING = 1 << 15  # states that a block may find in a round, and those of one node
 REHASHED = 1 << 18  # nodes in a call
-WORKING = 28  # bytes for each node that finding components needs, more than solving them does
+WORKING = 38  # bytes for each node that solving needs at the most
 SHARE = 0.9  # of the free memory that may be used
 
 

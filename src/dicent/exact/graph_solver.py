@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -22,11 +24,16 @@ from dicent.kernels.constants import NONE
 from dicent.kernels.graph import END, LINKS, REPEATED, Graph
 
 TOLERANCE = 1e-10  # how close the two bounds of every state come
+FINE = 1e-13  # how close they come in a component by itself, so that gaps do not add up
 FOLLOWED = 1 << 20  # links in a call of a kernel, which sees neither the clock nor Ctrl-C
 SWEPT = 1 << 16  # nodes updated in a call
 SMALL = 1000  # nodes of a component that a single call solves
 SMALL_SWEEPS = 1000  # after which endless play is looked for in a small component, too
 MOST_SWEEPS = 100_000
+WAVE, MOST_WAVES = 1 << 13, 64  # nodes that threads update side by side in a sweep, at least; waves at most
+SETTLED = 1e-14  # the largest change of a sweep after which bounds are taken as a guess
+WIDTH = 1e-12  # by which a guess is widened to be proved
+MOST_GUESSES = 1000  # sweeps that may settle or prove a guess
 STALLED = 1e-16  # a sweep that changes no bound by more will never end
 SLOW = 1e-3  # a sweep that narrows the widest gap by a smaller share suggests endless play
 EQUAL = 1e-13  # bounds that differ by less count as equal where endless play is looked for
@@ -161,7 +168,7 @@ class GraphSolver:
         position = 0
         while position < len(order):
             position, end, _ = solve_small(
-                self._graph, order, position, SMALL, TOLERANCE, SMALL_SWEEPS, SWEPT
+                self._graph, order, position, SMALL, FINE, TOLERANCE, SMALL_SWEEPS, SWEPT
             )
             if end > position:
                 for _ in self._solve_component(order, position, end):
@@ -171,55 +178,98 @@ class GraphSolver:
 
     def _solve_component(self, order: npt.NDArray[np.int32], first: int, last: int) -> Iterator[None]:
         """Sweep over a component until its bounds meet, in threads."""
-        graph, fresh = self._graph, np.empty((self.states, 2))
-        cuts = np.linspace(first, last, BLOCKS + 1).astype(int).tolist()
-        blocks = list(enumerate(itertools.pairwise(cuts)))
-        mark, sweep, take = (
-            self.bound.kernel(intervals_kernels.mark_block),
-            self.bound.kernel(intervals_kernels.sweep_block),
-            self.bound.kernel(intervals_kernels.take_block),
-        )
+        component = _Component(self._graph, order, first, last, np.empty((self.states, 2)))
+        proved = False
+        if not self._can_stay_inside(component):
+            proved = yield from self._guess_and_prove(component)
+        if not proved:
+            yield from self._narrow(component)
+        self._mark(component, outside=True)
 
-        def in_blocks(kernel: Callable[..., object], *more: object) -> list[object]:
-            return self._threads.map(kernel, [(graph, fresh, order, *span, *more, i) for i, span in blocks])
+    def _guess_and_prove(self, component: _Component) -> Generator[None, None, bool]:
+        """Let bounds settle, then prove slightly wider ones; return whether that worked."""
+        graph, order, span = component.graph, component.order, (component.first, component.last)
+        settled = np.empty((self.states, 2))
+        widen = self.bound.kernel(intervals_kernels.widen_block)
+        take = self.bound.kernel(intervals_kernels.take_guess)
+        component.reset(0.0)
+        for width in (0.0, WIDTH):
+            widen(graph, settled, width, order, *span)
+            self._mark(component)
+            for _ in range(MOST_GUESSES):
+                change, excess = self._sweep(component, False, take, settled, width)
+                yield
+                if excess <= 0.0 if width else change <= SETTLED:
+                    break
+            else:
+                component.reset(self.largest)
+                return False
+        return True
 
-        in_blocks(mark)
-        gap, number = float("inf"), 0
-        while gap > TOLERANCE:
-            in_blocks(sweep, number & 1)
-            taken = self._threads.map(take, [(graph, fresh, order, *span) for _, span in blocks])
-            gap, change = max(t[0] for t in taken), max(t[1] for t in taken)
+    def _narrow(self, component: _Component) -> Iterator[None]:
+        """Raise lower bounds and lower upper bounds until they meet."""
+        take = self.bound.kernel(intervals_kernels.take_block)
+        self._mark(component)
+        gap, change, number = math.inf, math.inf, 0
+        while gap > FINE and (gap > TOLERANCE or change > FINE):
+            gap, change = self._sweep(component, True, take)
             number += 1
-            self._sweeps += last - first > SMALL
             stalled = change <= STALLED or number == MOST_SWEEPS
             if gap > TOLERANCE and (stalled or (change < SLOW * gap and number & (number - 1) == 0)):
-                progress = self._look_for_endless_play(order, first, last, max(EQUAL, 16 * change))
-                in_blocks(mark)
+                progress = self._look_for_endless_play(component, max(EQUAL, 16 * change))
+                self._mark(component)
                 if stalled and progress <= STALLED:
-                    self._refuse(order, first, last)
+                    self._refuse(component)
             yield
-        mark(graph, fresh, order, first, last, NONE)
+
+    def _sweep(
+        self, component: _Component, narrow: bool, take: Callable[..., tuple[float, float]], *more: object
+    ) -> tuple[float, float]:
+        """Update all bounds, wave by wave; return the largest of the two figures that `take` returns."""
+        c, first, second = component, 0.0, 0.0
+        sweep = self.bound.kernel(intervals_kernels.sweep_block)
+        self._sweeps += c.last - c.first > SMALL
+        for wave in c.waves:
+            arguments = c.graph, c.fresh
+            self._threads.map(sweep, [(*arguments, c.order, *span, narrow, i) for i, span in enumerate(wave)])
+            for one, other in self._threads.map(take, [(*arguments, *more, c.order, *span) for span in wave]):
+                first, second = max(first, one), max(second, other)
+        return first, second
+
+    def _mark(self, component: _Component, outside: bool = False) -> None:
+        """Give the nodes of a component the numbers of their blocks, or none."""
+        c = component
+        mark = self.bound.kernel(intervals_kernels.mark_block)
+        for wave in c.waves:
+            for i, span in enumerate(wave):
+                mark(c.graph, c.fresh, c.order, *span, NONE if outside else i)
 
     # Endless play
 
-    def _look_for_endless_play(
-        self, order: npt.NDArray[np.int32], first: int, last: int, margin: float
-    ) -> float:
+    def _can_stay_inside(self, component: _Component) -> bool:
+        """Return whether play can stay in a component forever, if both players want that."""
+        inside = self._inside(component, math.inf)
+        return bool(inside.any())
+
+    def _inside(self, component: _Component, margin: float) -> npt.NDArray[np.int8]:
+        """Return the largest set of vertices in which play can stay at equal bounds."""
+        self._mark(component)
+        inside, span = np.zeros(2 * self.states, np.int8), (component.first, component.last)
+        self.bound.kernel(endless_kernels.enter_all)(inside, component.order, *span)
+        shrink = self.bound.kernel(endless_kernels.shrink)
+        while shrink(component.graph, inside, component.order, *span, margin):
+            pass
+        return inside
+
+    def _look_for_endless_play(self, component: _Component, margin: float) -> float:
         """Make bounds that rest on endless play rest on exits; return the largest change."""
-        graph = self._graph
-        inside, exits = np.zeros(2 * self.states, np.int8), np.empty(2 * self.states)
-        enter, shrink, find_exits, lower = (
-            self.bound.kernel(endless_kernels.enter_all),
-            self.bound.kernel(endless_kernels.shrink),
-            self.bound.kernel(endless_kernels.find_exits),
-            self.bound.kernel(endless_kernels.lower),
-        )
-        enter(graph, inside, exits, order, first, last)
-        while shrink(graph, inside, order, first, last, margin):
+        inside, exits = self._inside(component, margin), np.zeros(2 * self.states)
+        find_exits = self.bound.kernel(endless_kernels.find_exits)
+        lower = self.bound.kernel(endless_kernels.lower)
+        arguments = component.graph, inside, exits, component.order, component.first, component.last
+        while find_exits(*arguments, margin):
             pass
-        while find_exits(graph, inside, exits, order, first, last, margin):
-            pass
-        return float(lower(graph, inside, exits, order, first, last))
+        return float(lower(*arguments))
 
     def _find_forced(self, order: npt.NDArray[np.int32]) -> None:
         """Find the nodes from which a player can force endless play."""
@@ -232,16 +282,44 @@ class GraphSolver:
             if not sum(unforce(self._graph, order, *span, number & 1) for span in spans):
                 return
 
-    def _refuse(self, order: npt.NDArray[np.int32], first: int, last: int) -> None:
-        nodes = np.where(order[first:last] < 0, -1 - order[first:last], order[first:last])
-        gaps = np.ptp(self._graph.bounds[nodes], axis=1)
-        worst = int(nodes[int(gaps.argmax())])
-        state = self.game.state(self._graph.state[worst])
-        low, high = self._graph.bounds[worst]
+    def _refuse(self, component: _Component) -> None:
+        nodes, bounds = component.nodes, component.graph.bounds
+        worst = int(nodes[int(np.ptp(bounds[nodes], axis=1).argmax())])
+        low, high = bounds[worst]
         raise DicentError(
-            f"{self.game.name} cannot be solved: players can repeat moves forever, as through {state}. "
-            f"Its value lies between {low:.6f} and {high:.6f}. Add a rule that ends such games"
+            f"{self.game.name} cannot be solved: players can repeat moves forever, as through "
+            f"{self.game.state(component.graph.state[worst])}. Its value lies between {low:.6f} and "
+            f"{high:.6f}. Add a rule that ends such games"
         )
+
+
+@dataclass(frozen=True)
+class _Component:
+    """A component of the graph: the nodes at positions `first` to `last` of the order."""
+
+    graph: Graph
+    order: npt.NDArray[np.int32]
+    first: int
+    last: int
+    fresh: npt.NDArray[np.float64]  # [N, 2]  bounds that are being computed
+
+    @cached_property
+    def waves(self) -> list[list[tuple[int, int]]]:
+        """Waves of blocks, each a span of positions, from the last to the first."""
+        count = min(MOST_WAVES, 1 + (self.last - self.first) // WAVE)
+        waves = np.linspace(self.last, self.first, count + 1).astype(int).tolist()
+        cuts = (np.linspace(start, end, BLOCKS + 1).astype(int) for end, start in itertools.pairwise(waves))
+        return [list(itertools.pairwise(cut.tolist())) for cut in cuts]
+
+    @property
+    def nodes(self) -> npt.NDArray[np.int32]:
+        """The numbers of the nodes."""
+        listed = self.order[self.first : self.last]
+        return np.where(listed < 0, -1 - listed, listed)
+
+    def reset(self, largest: float) -> None:
+        """Forget the bounds."""
+        self.graph.bounds[self.nodes] = -largest, largest
 
 
 def _tell(progress: Report | None, now: SolveProgress) -> None:
