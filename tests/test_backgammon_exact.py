@@ -14,7 +14,6 @@ DATA = Path(__file__).parent / "data" / "backgammon_gnubg.csv"
 # Three checkers: Tom Keith 2018, bkgm.com/articles/Keith/Hyper06, cubeless, for the opening roll.
 HYPERGAMMON = {1: (0.3142563394574, 0.4527731370419), 2: (0.1133299672859, 0.1522439124838)}
 OPENING_OF_THREE = 0.0836795444708631
-WINS_OF_THREE = 0.52118  # of who wins the opening roll, when both play for points
 
 
 @lru_cache
