@@ -75,6 +75,8 @@ def test_blocks_of_a_large_component_give_the_same_value(monkeypatch: pytest.Mon
     game = dicent.make("pig:target=20")
     alone = GraphSolver(game, 10_000).bounds_of(game.initial_state())
     monkeypatch.setattr("dicent.exact.graph_solver.SMALL", 2)
+    monkeypatch.setattr("dicent.exact.graph_solver.ALONE", 2)
+    monkeypatch.setattr("dicent.exact.graph_solver.WAVE", 10)
     solver = GraphSolver(game, 10_000)
     assert solver.bounds_of(game.initial_state()) == pytest.approx(alone, abs=TOLERANCE)
     assert solver.report.sweeps > 0
@@ -84,6 +86,7 @@ def test_threads_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> No
     game, reports = dicent.make("ur:pieces=2"), []
     for cores in (1, 3):
         monkeypatch.setattr("dicent.machine.cores", lambda cores=cores: cores)
+        monkeypatch.setattr("dicent.exact.graph_solver.ALONE", 100)
         solver = GraphSolver(game, 100_000)
         reports.append((solver.bounds_of(game.initial_state()), solver.report, solver.stored()[0].tobytes()))
     assert reports[0] == reports[1]

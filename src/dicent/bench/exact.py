@@ -13,7 +13,8 @@ def cyclic_rows(scale: float) -> Iterator[Row]:
     """Measure how fast states are enumerated and bounds are swept, on all cores."""
     game = make("ur:pieces=3" if scale >= 1 else "ur:pieces=2")
     GraphSolver(game, 10_000_000).bounds_of(game.initial_state())  # compiles
-    solver, stages = GraphSolver(game, 10_000_000), {}
+    solver = GraphSolver(game, 10_000_000)
+    stages: dict[str, float] = {}
 
     def note(progress: SolveProgress) -> None:
         stages.setdefault(progress.stage, time.perf_counter())

@@ -232,9 +232,8 @@ def _print_solution(solution: Solution, seconds: float, json: bool) -> None:
         console.print(table)
     stored = f", {solution.states:,} states" if solution.states else ""
     console.print(f"[dim]from the {solution.source}{stored}, {seconds:.2f} s[/]")
-    report = None if solution.solver is None else solution.solver.report
-    if report is not None:
-        console.print(f"[dim]{report.in_words()}[/]")
+    if solution.graph is not None:
+        console.print(f"[dim]{solution.graph.in_words()}[/]")
 
 
 def _print_accuracy(title: str, rows: list[AccuracyRow], lost: str) -> None:

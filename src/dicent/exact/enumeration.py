@@ -24,8 +24,8 @@ R = TypeVar("R")
 BLOCKS = (
     8  # of a round and of a large component, whatever the number of cores: the result must not depend on it
 )
-EXPANDED_AT_ONCE = 1024  # nodes of a block in a call of a kernel, which sees neither the clock nor Ctrl-C
-PENDING = 1 << 15  # states that a block may find in a round, and those of one node
+EXPANDED_AT_ONCE = 512  # nodes of a block in a call of a kernel, which sees neither the clock nor Ctrl-C
+PENDING = 1 << 14  # states that a block may find in a round, and those of one node
 REHASHED = 1 << 18  # nodes in a call
 WORKING = 38  # bytes for each node that solving needs at the most
 SHARE = 0.9  # of the free memory that may be used
@@ -189,7 +189,7 @@ class Enumeration:
         game, pending = self.game, PENDING + self.widest
         return Found(
             sizes=np.zeros(EXPANDED_AT_ONCE + 1, np.int64),
-            links=np.zeros(8 * PENDING + self.widest, np.int32),
+            links=np.zeros(16 * PENDING + self.widest, np.int32),
             state=np.zeros((pending, game.state_size), game.state_dtype),
             slots=np.full(1 << (2 * pending).bit_length(), NONE, np.int32),
             ends=np.zeros(pending),

@@ -30,6 +30,7 @@ SWEPT = 1 << 16  # nodes updated in a call
 SMALL = 1000  # nodes of a component that a single call solves
 SMALL_SWEEPS = 1000  # after which endless play is looked for in a small component, too
 MOST_SWEEPS = 100_000
+ALONE = 1 << 15  # nodes of a component that threads do not share
 WAVE, MOST_WAVES = 1 << 13, 64  # nodes that threads update side by side in a sweep, at least; waves at most
 SETTLED = 1e-14  # the largest change of a sweep after which bounds are taken as a guess
 WIDTH = 1e-12  # by which a guess is widened to be proved
@@ -188,13 +189,13 @@ class GraphSolver:
 
     def _guess_and_prove(self, component: _Component) -> Generator[None, None, bool]:
         """Let bounds settle, then prove slightly wider ones; return whether that worked."""
-        graph, order, span = component.graph, component.order, (component.first, component.last)
+        graph, order = component.graph, component.order
         settled = np.empty((self.states, 2))
         widen = self.bound.kernel(intervals_kernels.widen_block)
         take = self.bound.kernel(intervals_kernels.take_guess)
         component.reset(0.0)
         for width in (0.0, WIDTH):
-            widen(graph, settled, width, order, *span)
+            self._threads.map(widen, [(graph, settled, width, order, *span) for span in component.spans])
             self._mark(component)
             for _ in range(MOST_GUESSES):
                 change, excess = self._sweep(component, False, take, settled, width)
@@ -239,31 +240,32 @@ class GraphSolver:
     def _mark(self, component: _Component, outside: bool = False) -> None:
         """Give the nodes of a component the numbers of their blocks, or none."""
         c = component
+        numbered = [(span, NONE if outside else i) for wave in c.waves for i, span in enumerate(wave)]
         mark = self.bound.kernel(intervals_kernels.mark_block)
-        for wave in c.waves:
-            for i, span in enumerate(wave):
-                mark(c.graph, c.fresh, c.order, *span, NONE if outside else i)
+        self._threads.map(mark, [(c.graph, c.fresh, c.order, *span, i) for span, i in numbered])
 
     # Endless play
 
     def _can_stay_inside(self, component: _Component) -> bool:
         """Return whether play can stay in a component forever, if both players want that."""
-        inside = self._inside(component, math.inf)
-        return bool(inside.any())
+        return self._inside(component, math.inf)[1] > 0
 
-    def _inside(self, component: _Component, margin: float) -> npt.NDArray[np.int8]:
-        """Return the largest set of vertices in which play can stay at equal bounds."""
+    def _inside(self, component: _Component, margin: float) -> tuple[npt.NDArray[np.int8], int]:
+        """Return the largest set of vertices in which play can stay at equal bounds, and their number."""
         self._mark(component)
-        inside, span = np.zeros(2 * self.states, np.int8), (component.first, component.last)
-        self.bound.kernel(endless_kernels.enter_all)(inside, component.order, *span)
+        c, inside = component, np.zeros(2 * self.states, np.int8)
+        enter = self.bound.kernel(endless_kernels.enter_all)
+        count = sum(self._threads.map(enter, [(inside, c.order, *span) for span in c.spans]))
+        # The largest such set is unique, so threads may see what others have removed or not.
         shrink = self.bound.kernel(endless_kernels.shrink)
-        while shrink(component.graph, inside, component.order, *span, margin):
-            pass
-        return inside
+        jobs = [(c.graph, inside, c.order, *span, margin) for span in c.spans]
+        while out := sum(self._threads.map(shrink, jobs)):
+            count -= out
+        return inside, int(count)
 
     def _look_for_endless_play(self, component: _Component, margin: float) -> float:
         """Make bounds that rest on endless play rest on exits; return the largest change."""
-        inside, exits = self._inside(component, margin), np.zeros(2 * self.states)
+        (inside, _), exits = self._inside(component, margin), np.zeros(2 * self.states)
         find_exits = self.bound.kernel(endless_kernels.find_exits)
         lower = self.bound.kernel(endless_kernels.lower)
         arguments = component.graph, inside, exits, component.order, component.first, component.last
@@ -274,12 +276,10 @@ class GraphSolver:
     def _find_forced(self, order: npt.NDArray[np.int32]) -> None:
         """Find the nodes from which a player can force endless play."""
         unforce = self.bound.kernel(endless_kernels.unforce)
-        cuts = [*range(0, len(order), SWEPT), len(order)]
+        spans = list(itertools.pairwise([*range(0, len(order), SWEPT), len(order)]))
         for number in itertools.count():
-            spans = list(itertools.pairwise(cuts))
-            if number & 1:
-                spans.reverse()
-            if not sum(unforce(self._graph, order, *span, number & 1) for span in spans):
+            spans.sort(reverse=bool(number & 1))
+            if not sum(self._threads.map(unforce, [(self._graph, order, *s, number & 1) for s in spans])):
                 return
 
     def _refuse(self, component: _Component) -> None:
@@ -306,10 +306,17 @@ class _Component:
     @cached_property
     def waves(self) -> list[list[tuple[int, int]]]:
         """Waves of blocks, each a span of positions, from the last to the first."""
+        if self.last - self.first <= ALONE:
+            return [[(self.first, self.last)]]
         count = min(MOST_WAVES, 1 + (self.last - self.first) // WAVE)
         waves = np.linspace(self.last, self.first, count + 1).astype(int).tolist()
         cuts = (np.linspace(start, end, BLOCKS + 1).astype(int) for end, start in itertools.pairwise(waves))
         return [list(itertools.pairwise(cut.tolist())) for cut in cuts]
+
+    @property
+    def spans(self) -> list[tuple[int, int]]:
+        """All blocks of all waves."""
+        return [span for wave in self.waves for span in wave]
 
     @property
     def nodes(self) -> npt.NDArray[np.int32]:

@@ -12,6 +12,7 @@ from dicent.kernels.constants import MAX
 from dicent.search.analysis import MoveInfo, OutcomeInfo, point_of_view, win_probability
 
 if TYPE_CHECKING:
+    from dicent.exact.graph_solver import GraphReport
     from dicent.exact.solver import Solver
 
 ValueKind = Literal["score", "gain"]  # expected points, or the expected result from -1 to 1
@@ -35,6 +36,7 @@ class Solution:
     states: int = 0  # that the solver stores
     solver: Solver | None = field(default=None, repr=False, compare=False)
     values: ValueKind = "gain"  # what `value` counts
+    graph: GraphReport | None = field(default=None, compare=False)  # how a game with cycles was solved
 
     @property
     def best(self) -> int:
@@ -49,8 +51,7 @@ class Solution:
     @property
     def bound(self) -> float:
         """How far apart the bounds of a value can be: 0 unless the game has cycles."""
-        report = None if self.solver is None else self.solver.report
-        return 0.0 if report is None else report.bound
+        return 0.0 if self.graph is None else self.graph.bound
 
     def value_of(self, state: State) -> float:
         """Return the value of another state for MAX; fast if the solver has visited it."""
@@ -60,7 +61,6 @@ class Solution:
 
     def to_dict(self) -> dict[str, object]:
         """Return the fields for JSON."""
-        report = None if self.solver is None else self.solver.report
         return {
             "values": self.values,
             "value": self.value,
@@ -68,7 +68,7 @@ class Solution:
             "win": None if math.isnan(self.win) else self.win,
             "exact": True,
             "bound": self.bound,
-            "graph": None if report is None else asdict(report),
+            "graph": None if self.graph is None else asdict(self.graph),
             "moves": [{"move": move.text, "value": move.value} for move in self.moves],
             "outcomes": [{"outcome": o.text, "p": o.p, "value": o.value} for o in self.outcomes],
             "source": self.source,
@@ -84,7 +84,7 @@ def describe(
     values: ValueKind = "gain",
 ) -> Solution:
     """Return the solution of a position, given the values of the next states."""
-    game, player = state.game, state.to_play
+    game, player, graph = state.game, state.to_play, _graph_of(solver)
     outcomes = tuple(
         OutcomeInfo(o, game.format_outcome(state, o), p, value_of(state.apply_outcome(o)))
         for o, p in state.outcomes
@@ -96,7 +96,7 @@ def describe(
     moves = tuple(sorted(listed, key=lambda move: player * move.value, reverse=True))
     value = value_of(state)
     win = _win(value, point_of_view(state), values)
-    return Solution(state, value, win, moves, outcomes, source, states, solver, values)
+    return Solution(state, value, win, moves, outcomes, source, states, solver, values, graph)
 
 
 def describe_deals(
@@ -110,7 +110,12 @@ def describe_deals(
     p = 1 / len(by_start)
     outcomes = tuple(OutcomeInfo(i, str(s), p, v) for i, (s, v) in enumerate(by_start.items()))
     value = sum(by_start.values()) * p
-    return Solution(None, value, _win(value, MAX, values), (), outcomes, source, states, solver, values)
+    win, graph = _win(value, MAX, values), _graph_of(solver)
+    return Solution(None, value, win, (), outcomes, source, states, solver, values, graph)
+
+
+def _graph_of(solver: Solver | None) -> GraphReport | None:
+    return None if solver is None else solver.report
 
 
 def _win(value: float, player: int, values: ValueKind) -> float:
