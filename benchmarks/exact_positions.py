@@ -118,7 +118,7 @@ def measure(game, network, tables, positions):
 def measure_different(network, sample):
     """Return the figures of `dicent accuracy`, with the error on the scale of -1 to 1."""
     played = dicent.accuracy(dicent.Greedy(network), sample)[-1]
-    wins = np.array([decision.win for decision in sample])
+    wins = np.array([decision.worth for decision in sample])
     states = np.array([decision.state.cells for decision in sample])
     movers = np.array([decision.state.to_play for decision in sample])
     values = movers * network.evaluate(sample[0].state.game, states)

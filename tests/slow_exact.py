@@ -1,4 +1,4 @@
-"""Tests that take minutes, run by `make exact`: tablebases of four pieces, small games from every start."""
+"""Tests that take minutes, run by `make exact`: tablebases of four pieces, whole games, cyclic games."""
 
 from pathlib import Path
 
@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 import dicent
-from dicent import Descent, Expectiminimax, Limit, RandomEvaluator
+from dicent import Descent, Expectiminimax, Limit, RandomEvaluator, machine
 from dicent.exact.solver import Solver
 from dicent.exact.tablebase import Tablebase, build_tablebase
 
 from .endgames import all_endgames, class_records, random_endgames, small_game, start_with
+from .test_backgammon_exact import OPENING_OF_THREE, check_hypergammon, opening_equity, recorded
 from .test_search_exact import close, make, pieces, position, recorded_moves, records
 
 CLASSES = [(1, 1), (1, 2), (2, 1), (1, 3), (2, 2), (3, 1)]
@@ -114,3 +115,38 @@ def test_tablebase_of_a_whole_small_game_agrees_with_the_solver(tmp_path: Path) 
     solver.value_of(game.initial_state(1))
     states, values = solver.stored()
     assert np.abs(tables.values(states) - values).max() <= 2 * tables.error
+
+
+@pytest.mark.parametrize(
+    ("pieces", "win", "states"), [(3, 0.516201102238, 263_121), (4, 0.516159233557, 2_602_822)]
+)
+def test_ur_with_more_pieces(pieces: int, win: float, states: int) -> None:
+    """Finkel's rules, from an independent program."""
+    solution = dicent.solve(dicent.make("ur", pieces=pieces))
+    assert solution.win == pytest.approx(win, abs=1e-10)
+    assert solution.states == states
+
+
+def test_pig_to_a_hundred() -> None:
+    """53.06 % (Neller and Presser 2004); the further digits are from an independent program."""
+    solution = dicent.solve(dicent.make("pig"))
+    assert solution.win == pytest.approx(0.530592725274, abs=1e-10)
+
+
+def test_hypergammon_with_two_checkers() -> None:
+    check_hypergammon(2, compiled=True)
+
+
+def test_whole_bear_off() -> None:
+    game = dicent.make("backgammon")
+    solver = Solver(game)
+    for text, value in recorded()["backgammon"].items():
+        assert solver.value_of(game.parse(text)) == pytest.approx(value, abs=1e-4)
+
+
+@pytest.mark.skipif((machine.free_memory() or 0) < 12e9, reason="it takes 8 GB")
+def test_hypergammon() -> None:
+    """The published equity of who wins the opening roll."""
+    game = dicent.make("hypergammon")
+    solver = Solver(game)
+    assert opening_equity(solver) == pytest.approx(OPENING_OF_THREE, abs=1e-10)

@@ -10,6 +10,7 @@ import pytest
 from dicent.cli import main
 
 ENDGAME = "5/1A3/5/2a2/5"
+FIELDS = ["values", "value", "equity", "win", "exact", "bound", "graph", "moves", "outcomes", "source"]
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +43,7 @@ def complaint(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
 
 def test_solve_prints_json(answer: Callable[..., Any]) -> None:
     before = answer("solve", "ewn", f"{ENDGAME} 2 -")
-    assert list(before) == ["value", "win", "exact", "bound", "moves", "outcomes", "source"]
+    assert list(before) == FIELDS
     assert (before["value"], before["win"], before["exact"], before["source"]) == (1.0, 0.0, True, "solver")
     assert before["moves"] == []
     assert before["outcomes"][3] == {"outcome": "4", "p": pytest.approx(1 / 6), "value": 1.0}
@@ -52,6 +53,25 @@ def test_solve_prints_json(answer: Callable[..., Any]) -> None:
     values = [move["value"] for move in after["moves"]]
     assert values == sorted(values, reverse=True)
     assert after["value"] == values[0]
+
+
+def test_solve_prints_points_as_json(answer: Callable[..., Any]) -> None:
+    points = answer("solve", "hypergammon:checkers=1,start=first")
+    assert points["values"] == "score"
+    assert points["win"] is None
+    assert points["equity"] == pytest.approx(0.4527731370419, abs=1e-10)
+    assert (points["graph"]["states"], points["graph"]["forced"]) == (499, 0)
+    gain = answer("solve", "hypergammon:checkers=1,start=first", "--values", "gain")
+    assert gain["win"] == pytest.approx((1 + gain["value"]) / 2)
+
+
+def test_solve_prints_points_as_text(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["solve", "hypergammon:checkers=1,start=first"]) == 0
+    printed = capsys.readouterr().out
+    assert "equity +0.4527731370 points for the player to move; value +0.4527731370 for MAX" in printed
+    assert "win" not in printed
+    assert "endless play counts as a draw; no player can force it" in printed
+    assert "bytes a state" in printed
 
 
 def test_solve_prints_text(capsys: pytest.CaptureFixture[str]) -> None:
@@ -83,7 +103,7 @@ def test_tablebase_commands_and_probes(
     [listed] = answer("tablebase", "list")
     assert (listed["pieces"], listed["rules"], listed["file"]) == (3, "official", built["file"])
     probed = answer("probe", game, "A2/3/1ab 1 2")
-    assert list(probed) == ["value", "win", "exact", "bound", "moves", "outcomes", "source"]
+    assert list(probed) == FIELDS
     assert probed["source"] == "tablebase"
     solved = answer("solve", game, "A2/3/1ab 1 2")
     assert probed["value"] == pytest.approx(solved["value"], abs=1e-5)

@@ -1,5 +1,6 @@
 """The solver compared with another program, brute force and known results; games it must refuse."""
 
+import math
 import random
 from pathlib import Path
 
@@ -135,12 +136,6 @@ def test_compiled_and_uncompiled_values_are_equal(text: str) -> None:
     assert native.states == plain.states > 0
 
 
-def test_endless_play_that_a_player_can_force_is_refused(tmp_path: Path) -> None:
-    game, _ = written_out(tmp_path, "a max 0 b\nb chance 0 c:0.5 d:0.5\nc min 0 d\nd min 0 b e=1")
-    with pytest.raises(DicentError, match="a player can repeat moves forever"):
-        dicent.solve(game, compiled=False)
-
-
 def test_cycle_that_chance_breaks_is_solved(tmp_path: Path) -> None:
     """In each cycle from b, MAX wins with 1/4 and MIN with 1/2: 1/3 and 2/3 in total."""
     game, _ = written_out(tmp_path, "a max 0 b\nb chance 0 win=1:0.25 loss=-1:0.5 c:0.25\nc min 0 b")
@@ -185,3 +180,48 @@ def test_progress_is_reported_and_an_interrupt_ends_the_solver() -> None:
 def test_finished_position_has_its_result() -> None:
     solution = dicent.solve(make("ewn").parse("5/5/2a2/5/4A 2 -"))
     assert (solution.value, solution.moves, solution.outcomes) == (1.0, (), ())
+
+
+SCORED = """
+start  max     0  small=1 roll
+roll   chance  0  large=1:0.5 low=-1:0.5
+"""
+
+
+def with_score(folder: Path) -> dicent.Game:
+    """A game without cycles: one point now, or three points won or one lost, by a coin."""
+    game, _ = written_out(folder, SCORED)
+    source = game.rules.path.read_text(encoding="utf-8")
+    path = folder / "scored.py"
+    path.write_text(
+        source + "\nMAX_SCORE = 3.0\nPOINTS = np.array([0.0, 0.0, 1.0, 3.0, -1.0])\n\n\n"
+        "def score(s):\n    return POINTS[s[0]]\n",
+        encoding="utf-8",
+    )
+    return dicent.load(path)
+
+
+def test_score_is_solved_for_by_default(tmp_path: Path) -> None:
+    game = with_score(tmp_path)
+    solution = dicent.solve(game, compiled=False)
+    assert (solution.values, solution.value, solution.equity) == ("score", 1.0, 1.0)
+    assert math.isnan(solution.win)
+    assert {move.text: move.value for move in solution.moves} == {"small": 1.0, "roll": 1.0}
+    written = solution.to_dict()
+    assert (written["values"], written["value"], written["win"]) == ("score", 1.0, None)
+    gain = dicent.solve(game, compiled=False, values="gain")
+    assert (gain.values, gain.value, gain.win, gain.best) == ("gain", 1.0, 1.0, 0)
+    assert {move.text: move.value for move in gain.moves} == {"small": 1.0, "roll": 0.0}
+
+
+def test_equity_is_that_of_the_player_to_move() -> None:
+    position = dicent.make("backgammon").parse("-A----------------------A- 2 -".replace("A- 2", "a- 2"))
+    solution = dicent.solve(position, compiled=False)
+    assert (solution.value, solution.equity) == (-1.0, 1.0)
+
+
+def test_values_that_a_game_does_not_have_are_refused() -> None:
+    with pytest.raises(DicentError, match="dice-nim has no score: its values can only be gain"):
+        dicent.solve(dicent.make("dice-nim"), values="score")
+    with pytest.raises(DicentError, match=r"values must be score or gain \(got 'points'\)"):
+        Solver(dicent.make("dice-nim"), values="points")  # type: ignore[arg-type]

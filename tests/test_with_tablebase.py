@@ -187,7 +187,7 @@ def test_weak_player_has_a_low_accuracy() -> None:
     assert random.regret.mean == pytest.approx(np.mean(by_hand))
     assert random.optimal.mean == np.mean([lost < 1e-5 for lost in by_hand])
     assert random.regret.low < random.regret.mean < random.regret.high
-    assert random.error.mean == pytest.approx(np.mean([abs(d.win - 0.5) for d in sample]))
+    assert random.error.mean == pytest.approx(np.mean([abs(d.worth - 0.5) for d in sample]))
     assert done == list(range(1, 151))
     [*_, constant] = dicent.accuracy(ConstantEvaluator(), sample)
     assert constant.error == random.error

@@ -16,6 +16,7 @@ import numpy as np
 
 from dicent import machine
 from dicent.bench.benchmark import RolloutBenchmark, benchmark
+from dicent.bench.exact import cyclic_rows
 from dicent.bench.learn import learn_rows
 from dicent.bench.search import search_rows, search_signature
 from dicent.bench.timing import Row, in_turn, ratio, start
@@ -34,6 +35,7 @@ def bench(rounds: int = 5, scale: float = 1.0) -> Iterator[Row]:
     yield from _perft_rows(rounds, scale)
     yield from search_rows(rounds, scale)
     yield from benchmark().exact_rows(rounds, scale)
+    yield from cyclic_rows(scale)
     yield from learn_rows(rounds, scale)
     yield from _start_rows()
 

@@ -22,15 +22,23 @@ if TYPE_CHECKING:
     from dicent.exact.progress import SolveProgress
     from dicent.exact.solution import Solution
 
+ValuesText = Literal["score", "gain"] | None
+
 
 @app.command
 def solve(
-    game: GameText, position: PositionText = "", /, max_states: int = 20_000_000, json: Json = False
+    game: GameText,
+    position: PositionText = "",
+    /,
+    max_states: int = 20_000_000,
+    values: ValuesText = None,
+    json: Json = False,
 ) -> None:
     """Find the exact value of a position, or of a whole small game.
 
     Args:
         max_states: The most states to store before giving up.
+        values: Expected points (score) or results (gain); by default the score if the game has one.
     """
     made = dicent.make(game)
     begin = time.perf_counter()
@@ -40,6 +48,7 @@ def solve(
             made.parse(position) if position else made,
             max_states,
             lambda p: progress.update(task, description=_describe(p)),
+            values=values,
         )
     _print_solution(solution, time.perf_counter() - begin, json)
 
@@ -49,16 +58,23 @@ def probe(
     game: GameText,
     position: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="POSITION", help="A position.")],
     /,
+    values: ValuesText = None,
     json: Json = False,
 ) -> None:
-    """Look up a position in a tablebase, or solve it if no tablebase covers it."""
+    """Look up a position in a tablebase, or solve it if no tablebase covers it.
+
+    Args:
+        values: Expected points (score) or results (gain); by default the score if the game has one.
+    """
     from dicent.exact.tablebase import probe as look_up
 
     state = dicent.make(game).parse(position)
     begin = time.perf_counter()
     with progress_line() as progress:
         task = progress.add_task("probing")
-        solution = look_up(state, progress=lambda p: progress.update(task, description=_describe(p)))
+        solution = look_up(
+            state, progress=lambda p: progress.update(task, description=_describe(p)), values=values
+        )
     _print_solution(solution, time.perf_counter() - begin, json)
 
 
@@ -138,15 +154,17 @@ def accuracy(
         pieces: The largest number of pieces in endgames; small games are measured completely.
         seed: Seed of the random decisions.
     """
+    from dicent.exact.accuracy import values_aimed_at
     from dicent.exact.sample import exact_sample
     from dicent.exact.tablebase import built_pieces, open_tablebase
 
     measured, learned = _measured(player)
     made = dicent.make(game) if game else make_installed(learned or DEFAULT_GAME, player)
+    values = values_aimed_at([who for who, _ in measured.values()])
     with progress_line() as progress:
         task = progress.add_task("computing exact values")
         known = open_tablebase(made) if max(built_pieces(made), default=0) >= pieces else None
-        sample = exact_sample(made, positions, pieces, seed, known)
+        sample = exact_sample(made, positions, pieces, seed, known, values=values)
 
         def measure(name: str, who: Evaluator | dicent.Search, limit: dicent.Limit | None) -> Any:
             def show(n: int) -> None:
@@ -157,10 +175,10 @@ def accuracy(
         found = {name: measure(name, who, limit) for name, (who, limit) in measured.items()}
     if json:
         rows = {name: [row.to_dict() for row in rows] for name, rows in found.items()}
-        print_json({"game": made.name, "player": player, "seed": seed, "rows": rows})
+        print_json({"game": made.name, "player": player, "seed": seed, "values": values, "rows": rows})
         return
     for name, rows in found.items():
-        _print_accuracy(name, rows)
+        _print_accuracy(name, rows, "win lost" if values == "gain" else "points lost")
 
 
 def _measured(
@@ -195,29 +213,32 @@ def _print_solution(solution: Solution, seconds: float, json: bool) -> None:
         return
     console = Console(highlight=False)
     whom = "the first player" if solution.state is None else "the player to move"
-    console.print(f"win probability {solution.win:.10f} for {whom}; value {solution.value:+.10f} for MAX")
+    points = solution.values == "score"
+    if points:
+        console.print(
+            f"equity {solution.equity:+.10f} points for {whom}; value {solution.value:+.10f} for MAX"
+        )
+    else:
+        console.print(f"win probability {solution.win:.10f} for {whom}; value {solution.value:+.10f} for MAX")
     table = Table(box=None, pad_edge=False)
-    for column in ("move" if solution.moves else "outcome", "value", "win", "p"):
+    for column in ("move" if solution.moves else "outcome", "value", *([] if points else ["win"]), "p"):
         table.add_column(column, header_style="bold")
     for move in solution.moves:
-        table.add_row(escape(move.text), f"{move.value:+.10f}", f"{move.win:.10f}")
+        table.add_row(escape(move.text), f"{move.value:+.10f}", *([] if points else [f"{move.win:.10f}"]))
     for outcome in solution.outcomes:
-        table.add_row(escape(outcome.text), f"{outcome.value:+.10f}", "", f"{outcome.p:.4f}")
+        win = [] if points else [""]
+        table.add_row(escape(outcome.text), f"{outcome.value:+.10f}", *win, f"{outcome.p:.4f}")
     if solution.moves or solution.outcomes:
         console.print(table)
     stored = f", {solution.states:,} states" if solution.states else ""
     console.print(f"[dim]from the {solution.source}{stored}, {seconds:.2f} s[/]")
-    report = None if solution.solver is None else solution.solver.report
-    if report is not None:
-        console.print(
-            f"[dim]the game has cycles: {report.components:,} components, the largest of {report.largest:,} "
-            f"states; {report.sweeps:,} sweeps; all bounds within {report.bound:.0e}[/]"
-        )
+    if solution.graph is not None:
+        console.print(f"[dim]{solution.graph.in_words()}[/]")
 
 
-def _print_accuracy(title: str, rows: list[AccuracyRow]) -> None:
+def _print_accuracy(title: str, rows: list[AccuracyRow], lost: str) -> None:
     table = Table(box=None, pad_edge=False, title=escape(title), title_justify="left")
-    for column in ("material", "decisions", "error", "worst", "optimal", "win lost"):
+    for column in ("material", "decisions", "error", "worst", "optimal", lost):
         table.add_column(column, header_style="bold", no_wrap=True)
     for row in rows:
         table.add_row(

@@ -10,8 +10,8 @@ import numpy as np
 
 from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator, PolicyEvaluator
-from dicent.exact.sample import DIFFERENT, Decision
-from dicent.search.analysis import win_probability
+from dicent.exact.sample import DIFFERENT, Decision, worth
+from dicent.exact.solution import ValueKind
 from dicent.search.limit import Limit
 from dicent.search.tree_search import Search
 from dicent.stats.intervals import quantile, wilson
@@ -30,14 +30,14 @@ class Estimate:
 
 @dataclass(frozen=True)
 class AccuracyRow:
-    """The accuracy of a player in one group of decisions, in the mover's win probability."""
+    """The accuracy of a player in one group of decisions, in the mover's win probability or points."""
 
     group: str
     decisions: int
     error: Estimate  # of the value: its distance from the exact one
     worst: float
     optimal: Estimate | None  # share of optimal decisions; None for a player that makes none
-    regret: Estimate | None  # win probability lost in a decision
+    regret: Estimate | None  # win probability, or points, lost in a decision
 
     def to_dict(self) -> dict[str, object]:
         """Return the fields for JSON."""
@@ -53,15 +53,21 @@ def accuracy(
     """Measure an evaluator by itself or a search; return a row for each group, then one for all.
 
     An evaluator by itself decides by its policy, if it has one. `progress` receives the number of decisions
-    so far.
+    so far. A sample with points is for players whose values are points.
     """
     if not sample:
         raise DicentError("there is no decision to measure by")
+    aim = values_aimed_at([player])
+    if aim != sample[0].values:
+        raise DicentError(
+            f"this player aims at {aim}, and the sample has values of {sample[0].values}: "
+            f"make the sample with values={aim!r}"
+        )
     if isinstance(player, Evaluator):
-        wins, actions = _bare(player, sample)
+        found, actions = _bare(player, sample)
     else:
-        wins, actions = _searched(player, sample, limit, progress)
-    errors = np.abs(np.array(wins) - [d.win for d in sample])
+        found, actions = _searched(player, sample, limit, progress)
+    errors = np.abs(np.array(found) - [d.worth for d in sample])
     lost = None
     if actions is not None:
         lost = np.array([d.lost_by(action) for d, action in zip(sample, actions, strict=True)])
@@ -69,6 +75,12 @@ def accuracy(
     names = list(dict.fromkeys(groups.tolist()))
     rows = [_row(name, errors, lost, groups == name) for name in names]
     return rows if names == [ALL] else [*rows, _row(ALL, errors, lost, groups == groups)]
+
+
+def values_aimed_at(players: Sequence[Evaluator | Search]) -> ValueKind:
+    """Return what players aim at: "score" if their values are points, else "gain"."""
+    evaluators = [p if isinstance(p, Evaluator) else p.evaluator for p in players]
+    return "score" if any(e is not None and e.terminal.uses_score for e in evaluators) else "gain"
 
 
 def _bare(evaluator: Evaluator, sample: Sequence[Decision]) -> tuple[list[float], list[int] | None]:
@@ -81,13 +93,13 @@ def _bare(evaluator: Evaluator, sample: Sequence[Decision]) -> tuple[list[float]
             values = evaluator.evaluate(game, states)
     else:
         values = evaluator.evaluate(game, states)
-    wins = [
-        win_probability(evaluator.gain(float(value)), d.state.to_play)
-        for value, d in zip(values, sample, strict=True)
-    ]
+    found = []
+    for value, d in zip(values.tolist(), sample, strict=True):
+        points = d.values == "score"
+        found.append(worth(value if points else _gain(evaluator, value), d.state.to_play, d.values))
     if logits is None:
-        return wins, None
-    return wins, [
+        return found, None
+    return found, [
         max(d.state.legal_actions, key=lambda action: float(row[action]))
         for row, d in zip(logits, sample, strict=True)
     ]
@@ -99,14 +111,19 @@ def _searched(
     limit: Limit | None,
     progress: Callable[[int], object] | None,
 ) -> tuple[list[float], list[int]]:
-    wins, actions = [], []
+    found, actions = [], []
     for i, decision in enumerate(sample):
         analysis = search.analyse(decision.state, limit or Limit(nodes=1))
-        wins.append(analysis.win)
+        points = decision.values == "score"
+        found.append(worth(analysis.value, decision.state.to_play, "score") if points else analysis.win)
         actions.append(analysis.best)
         if progress is not None:
             progress(i + 1)
-    return wins, actions
+    return found, actions
+
+
+def _gain(evaluator: Evaluator, value: float) -> float:
+    return min(1.0, max(-1.0, evaluator.gain(value)))
 
 
 def _row(name: str, errors: np.ndarray, lost: np.ndarray | None, chosen: np.ndarray) -> AccuracyRow:

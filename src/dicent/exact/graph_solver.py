@@ -1,38 +1,43 @@
-"""GraphSolver: values of any finite game, cycles included, with bounds that certify them.
-
-Memory is the limit: a state takes its own size, about 70 bytes, and 4 bytes for each move after each roll.
-"""
+"""GraphSolver: values of any finite game, cycles included, with bounds that certify them."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+import math
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from dicent import machine
 from dicent.errors import DicentError
+from dicent.exact.enumeration import BLOCKS, WORKING, Enumeration, Threads
 from dicent.exact.progress import Report, SolveProgress
 from dicent.game import Cells, Game, State
 from dicent.game.binding import bind
 from dicent.kernels import components as components_kernels
-from dicent.kernels import graph as graph_kernels
+from dicent.kernels import endless as endless_kernels
 from dicent.kernels import intervals as intervals_kernels
-from dicent.kernels.components import Walk
+from dicent.kernels.components import DONE, Walk
 from dicent.kernels.constants import NONE
-from dicent.kernels.graph import DONE, ENDS, FULL, LINKS, NODES, VECTORS, Graph, Room
+from dicent.kernels.graph import END, LINKS, REPEATED, Graph
 
 TOLERANCE = 1e-10  # how close the two bounds of every state come
-EXPANDED = 5_000  # nodes in a call of a kernel, which sees neither the clock nor Ctrl-C
-FOLLOWED = 1 << 20  # links in a call
+FINE = 1e-13  # how close they come in a component by itself, so that gaps do not add up
+FOLLOWED = 1 << 20  # links in a call of a kernel, which sees neither the clock nor Ctrl-C
 SWEPT = 1 << 16  # nodes updated in a call
 SMALL = 1000  # nodes of a component that a single call solves
-BLOCKS = 8  # of a large component, whatever the number of cores: the result must not depend on it
+SMALL_SWEEPS = 1000  # after which endless play is looked for in a small component, too
 MOST_SWEEPS = 100_000
+ALONE = 1 << 15  # nodes of a component that threads do not share
+WAVE, MOST_WAVES = 1 << 13, 64  # nodes that threads update side by side in a sweep, at least; waves at most
+SETTLED = 1e-14  # the largest change of a sweep after which bounds are taken as a guess
+WIDTH = 1e-12  # by which a guess is widened to be proved
+MOST_GUESSES = 1000  # sweeps that may settle or prove a guess
 STALLED = 1e-16  # a sweep that changes no bound by more will never end
+SLOW = 1e-3  # a sweep that narrows the widest gap by a smaller share suggests endless play
+EQUAL = 1e-13  # bounds that differ by less count as equal where endless play is looked for
 
 
 @dataclass(frozen=True)
@@ -40,71 +45,89 @@ class GraphReport:
     """How a graph was solved."""
 
     states: int  # nodes, states that symmetries make equal counted once
+    links: int
     components: int  # strongly connected ones
     largest: int  # nodes of the largest of them
     sweeps: int  # over components of more than SMALL nodes
     bound: float  # the widest gap between the bounds of a state
+    forced: int  # states from which a player can force play without end, whatever the other does
+    repeated: int  # states in which players can repeat moves forever, solved with that as a draw
+    memory: int  # bytes
+
+    def in_words(self) -> str:
+        """Return a few lines for people."""
+        endless = "no player can force it"
+        if self.forced:
+            endless = f"a player can force it from {self.forced:,} states"
+        if self.repeated:
+            endless += f"; moves can be repeated forever in {self.repeated:,} states"
+        each = self.memory / max(1, self.states)
+        return (
+            f"the game has cycles: {self.components:,} components, the largest of {self.largest:,} "
+            f"states; {self.sweeps:,} sweeps; all bounds within {self.bound:.0e}\n"
+            f"endless play counts as a draw; {endless}\n"
+            f"{self.links:,} links; {self.memory / 1e6:,.1f} MB, {each:,.0f} bytes a state"
+        )
 
 
 class GraphSolver:
     """The values of all states that can follow the states asked for.
 
-    `scores` counts a finished game by its score instead of its result, and `largest` is the largest
-    score. Endless play is a draw. A game in which a player can force it is refused, since its bounds
-    do not meet.
+    `scores` counts a finished game by its score instead of its result. Endless play is a draw, 0.
     """
 
     def __init__(
-        self,
-        game: Game,
-        max_states: int,
-        scores: bool = False,
-        largest: float = 1.0,
-        compiled: bool | None = None,
+        self, game: Game, max_states: int, scores: bool = False, compiled: bool | None = None
     ) -> None:
-        self.game, self.max_states, self.scores, self.largest = game, max_states, scores, largest
+        largest = game.max_score if scores else 1.0
+        if largest is None:
+            raise DicentError(f"{game.name} does not state MAX_SCORE, which bounds the values of its states")
+        self.game, self.largest = game, largest
         self.bound = bind(game, compiled)
-        self._graph = self._new_graph(1 << 12, 1 << 16, 1 << 14, 16, 1 << 10)
-        self._room = Room(
-            rolled=game.empty_cells(),
-            after=game.empty_cells(),
-            image=game.empty_cells(),
-            best=game.empty_cells(),
-            actions=game.empty_actions(),
-            p=np.zeros(max(1, game.num_outcomes)),
-        )
+        self._threads = Threads()
+        self._enumeration = Enumeration(game, self.bound, max_states, scores, self.largest, self._threads)
         self._components = self._largest = self._sweeps = 0
 
     @property
     def states(self) -> int:
         """How many nodes the graph has."""
-        return int(self._graph.counts[NODES])
+        return self._enumeration.states
+
+    @property
+    def _graph(self) -> Graph:
+        return self._enumeration.graph
 
     @property
     def report(self) -> GraphReport:
         """What was done so far."""
-        n = self.states
-        gap = float((self._graph.high[:n] - self._graph.low[:n]).max(initial=0.0))
-        return GraphReport(n, self._components, self._largest, self._sweeps, gap)
+        n, graph = self.states, self._graph
+        return GraphReport(
+            states=n,
+            links=int(graph.counts[LINKS]),
+            components=self._components,
+            largest=self._largest,
+            sweeps=self._sweeps,
+            bound=max(0.0, float(np.ptp(graph.bounds[:n], axis=1).max(initial=0.0))),
+            forced=int(np.count_nonzero(graph.forced[:n] & 3)),
+            repeated=int(np.count_nonzero(graph.forced[:n] & REPEATED)),
+            memory=self._enumeration.bytes + WORKING * n,
+        )
 
     def stored(self) -> tuple[Cells, npt.NDArray[np.float64]]:
         """Return the states of the graph [N, S] and their values [N]."""
-        n = self.states
-        return self._graph.state[:n], (self._graph.low[:n] + self._graph.high[:n]) / 2
+        n = self.states  # a copy, because the graph may move when it grows
+        return self._graph.state[:n].copy(), self._graph.bounds[:n].mean(axis=1)
 
     def bounds_of(self, state: State, progress: Report | None = None) -> tuple[float, float]:
         """Return the lower and the upper bound of a state's value for MAX."""
         before = self.states
-        if before + 1 >= len(self._graph.state):
-            self._grow()
-        add_root = self.bound.kernel(graph_kernels.add_root)
-        link = int(add_root(self._graph, state.cells.copy(), self.scores, self._room))
+        link = self._enumeration.add(state)
         if link < 0:  # a finished game
-            end = float(self._graph.ends[graph_kernels.END - link])
+            end = float(self._graph.ends[END - link])
             return end, end
         if self.states > before:
             self._solve(before, progress)
-        low, high = float(self._graph.low[link >> 1]), float(self._graph.high[link >> 1])
+        low, high = self._graph.bounds[link >> 1].tolist()
         return (-high, -low) if link & 1 else (low, high)
 
     def value_of(self, state: State, progress: Report | None = None) -> float:
@@ -112,10 +135,18 @@ class GraphSolver:
         low, high = self.bounds_of(state, progress)
         return low if low == high else (low + high) / 2
 
+    def can_force_endless(self, state: State) -> tuple[bool, bool]:
+        """Return whether MAX, and whether MIN, can force play without end from a state."""
+        self.bounds_of(state)
+        link = self._enumeration.add(state)
+        bits = 0 if link < 0 else int(self._graph.forced[link >> 1])
+        of_max, of_min = bool(bits & 1), bool(bits & 2)
+        return (of_min, of_max) if link & 1 else (of_max, of_min)
+
     def _solve(self, base: int, progress: Report | None) -> None:
         """Solve the nodes from number `base` on, and all that they lead to."""
-        for share in self._enumerate():
-            _tell(progress, SolveProgress(self.states, share, "states"))
+        for _ in self._enumeration.expand():
+            _tell(progress, SolveProgress(self.states, float("nan"), "states"))
         walk = self._new_walk(base)
         components = self.bound.kernel(components_kernels.components)
         while components(self._graph, walk, FOLLOWED) != DONE:
@@ -125,65 +156,12 @@ class GraphSolver:
         del walk
         for share in self._iterate(order):
             _tell(progress, SolveProgress(self.states, share, "values"))
-
-    # Enumerating states
-
-    def _enumerate(self) -> Iterator[float]:
-        """Expand nodes until none is left."""
-        expand = self.bound.kernel(graph_kernels.expand)
-        while (why := expand(self._graph, self.scores, EXPANDED, self._room)) != DONE:
-            if self.states > self.max_states:
-                raise DicentError(
-                    f"{self.game.name} is too large to be solved from here: more than {self.max_states:,} "
-                    "states follow. Start nearer to the end, or allow more with max_states"
-                )
-            if why == FULL:
-                self._grow()
-            yield float("nan")
-
-    def _new_graph(self, nodes: int, links: int, slots: int, vectors: int, ends: int) -> Graph:
-        game = self.game
-        return Graph(
-            state=np.zeros((nodes, game.state_size), game.state_dtype),
-            head=np.zeros(nodes + 1, np.int64),
-            links=np.zeros(links, np.int32),
-            chances=np.zeros((vectors, max(1, game.num_outcomes))),
-            ends=np.zeros(ends),
-            slots=np.full(slots, NONE, np.int32),
-            low=np.full(nodes, -self.largest),
-            high=np.full(nodes, self.largest),
-            block=np.full(nodes, NONE, np.int8),
-            counts=np.zeros(5, np.int64),
-        )
-
-    def _grow(self) -> None:
-        """Give the graph more room of whatever is short."""
-        old, counts = self._graph, self._graph.counts
-        widest = self.bound.kernel(graph_kernels.widest_node)(self._room)
-        new = self._new_graph(
-            _room_for(int(counts[NODES]) + widest, len(old.state)),
-            _room_for(int(counts[LINKS]) + widest, len(old.links)),
-            _room_for(2 * int(counts[NODES]), len(old.slots)),
-            _room_for(int(counts[VECTORS]) + 1, len(old.chances)),
-            _room_for(int(counts[ENDS]) + widest, len(old.ends)),
-        )
-        nodes = int(counts[NODES])
-        for name in ("state", "head", "links", "chances", "ends", "low", "high"):
-            source, target = getattr(old, name), getattr(new, name)
-            target[: len(source)] = source
-        new.counts[:] = counts
-        if len(new.slots) == len(old.slots):
-            new.slots[:] = old.slots
-        elif nodes:
-            self.bound.kernel(graph_kernels.rehash)(new)
-        self._graph = new
+        self._find_forced(order)
 
     def _new_walk(self, base: int) -> Walk:
         n = self.states - base
         number, low, path, waiting, order = (np.zeros(n, np.int32) for _ in range(5))
         return Walk(number, low, np.zeros(n, np.int64), path, waiting, order, np.zeros(5, np.int64), base)
-
-    # Values
 
     def _iterate(self, order: npt.NDArray[np.int32]) -> Iterator[float]:
         """Solve the components in their order."""
@@ -193,7 +171,9 @@ class GraphSolver:
         self._largest = max(self._largest, int(np.diff(ends, prepend=-1).max()))
         position = 0
         while position < len(order):
-            position, end, _ = solve_small(self._graph, order, position, SMALL, TOLERANCE, MOST_SWEEPS, SWEPT)
+            position, end, _ = solve_small(
+                self._graph, order, position, SMALL, FINE, TOLERANCE, SMALL_SWEEPS, SWEPT
+            )
             if end > position:
                 for _ in self._solve_component(order, position, end):
                     yield position / len(order)
@@ -201,51 +181,155 @@ class GraphSolver:
             yield position / len(order)
 
     def _solve_component(self, order: npt.NDArray[np.int32], first: int, last: int) -> Iterator[None]:
-        """Sweep over a large component until its bounds meet, in threads."""
-        low, high = np.empty(len(self._graph.low)), np.empty(len(self._graph.low))
-        cuts = np.linspace(first, last, BLOCKS + 1).astype(int).tolist()
-        blocks = list(enumerate(itertools.pairwise(cuts)))
-        mark, sweep, take = (
-            self.bound.kernel(intervals_kernels.mark_block),
-            self.bound.kernel(intervals_kernels.sweep_block),
-            self.bound.kernel(intervals_kernels.take_block),
-        )
-        graph = self._graph
-        with ThreadPoolExecutor(min(BLOCKS, machine.cores())) as pool:
+        """Sweep over a component until its bounds meet, in threads."""
+        component = _Component(self._graph, order, first, last, np.empty((self.states, 2)))
+        proved = False
+        if not self._can_stay_inside(component):
+            proved = yield from self._guess_and_prove(component)
+        if not proved:
+            yield from self._narrow(component)
+        self._mark(component, outside=True)
 
-            def in_blocks(kernel: Callable[..., object], *more: object) -> list[object]:
-                return list(pool.map(lambda b: kernel(graph, low, high, order, *b[1], *more, b[0]), blocks))
-
-            in_blocks(mark)
-            gap, number = float("inf"), 0
-            while gap > TOLERANCE:
-                in_blocks(sweep, number & 1)
-                taken = [take(graph, low, high, order, *block) for _, block in blocks]
-                gap, change = max(t[0] for t in taken), max(t[1] for t in taken)
-                number += 1
-                self._sweeps += 1
-                if gap > TOLERANCE and (change <= STALLED or number == MOST_SWEEPS):
-                    self._refuse(order, first, last)
+    def _guess_and_prove(self, component: _Component) -> Generator[None, None, bool]:
+        """Let bounds settle, then prove slightly wider ones; return whether that worked."""
+        graph, order = component.graph, component.order
+        settled = np.empty((self.states, 2))
+        widen = self.bound.kernel(intervals_kernels.widen_block)
+        take = self.bound.kernel(intervals_kernels.take_guess)
+        component.reset(0.0)
+        for width in (0.0, WIDTH):
+            self._threads.map(widen, [(graph, settled, width, order, *span) for span in component.spans])
+            self._mark(component)
+            for _ in range(MOST_GUESSES):
+                change, excess = self._sweep(component, False, take, settled, width)
                 yield
-            mark(graph, low, high, order, first, last, NONE)
+                if excess <= 0.0 if width else change <= SETTLED:
+                    break
+            else:
+                component.reset(self.largest)
+                return False
+        return True
 
-    def _refuse(self, order: npt.NDArray[np.int32], first: int, last: int) -> None:
-        nodes = np.where(order[first:last] < 0, -1 - order[first:last], order[first:last])
-        gaps = self._graph.high[nodes] - self._graph.low[nodes]
-        worst = int(nodes[int(gaps.argmax())])
-        state = self.game.state(self._graph.state[worst])
+    def _narrow(self, component: _Component) -> Iterator[None]:
+        """Raise lower bounds and lower upper bounds until they meet."""
+        take = self.bound.kernel(intervals_kernels.take_block)
+        self._mark(component)
+        gap, change, number = math.inf, math.inf, 0
+        while gap > FINE and (gap > TOLERANCE or change > FINE):
+            gap, change = self._sweep(component, True, take)
+            number += 1
+            stalled = change <= STALLED or number == MOST_SWEEPS
+            if gap > TOLERANCE and (stalled or (change < SLOW * gap and number & (number - 1) == 0)):
+                progress = self._look_for_endless_play(component, max(EQUAL, 16 * change))
+                self._mark(component)
+                if stalled and progress <= STALLED:
+                    self._refuse(component)
+            yield
+
+    def _sweep(
+        self, component: _Component, narrow: bool, take: Callable[..., tuple[float, float]], *more: object
+    ) -> tuple[float, float]:
+        """Update all bounds, wave by wave; return the largest of the two figures that `take` returns."""
+        c, first, second = component, 0.0, 0.0
+        sweep = self.bound.kernel(intervals_kernels.sweep_block)
+        self._sweeps += c.last - c.first > SMALL
+        for wave in c.waves:
+            arguments = c.graph, c.fresh
+            self._threads.map(sweep, [(*arguments, c.order, *span, narrow, i) for i, span in enumerate(wave)])
+            for one, other in self._threads.map(take, [(*arguments, *more, c.order, *span) for span in wave]):
+                first, second = max(first, one), max(second, other)
+        return first, second
+
+    def _mark(self, component: _Component, outside: bool = False) -> None:
+        """Give the nodes of a component the numbers of their blocks, or none."""
+        c = component
+        numbered = [(span, NONE if outside else i) for wave in c.waves for i, span in enumerate(wave)]
+        mark = self.bound.kernel(intervals_kernels.mark_block)
+        self._threads.map(mark, [(c.graph, c.fresh, c.order, *span, i) for span, i in numbered])
+
+    # Endless play
+
+    def _can_stay_inside(self, component: _Component) -> bool:
+        """Return whether play can stay in a component forever, if both players want that."""
+        return self._inside(component, math.inf)[1] > 0
+
+    def _inside(self, component: _Component, margin: float) -> tuple[npt.NDArray[np.int8], int]:
+        """Return the largest set of vertices in which play can stay at equal bounds, and their number."""
+        self._mark(component)
+        c, inside = component, np.zeros(2 * self.states, np.int8)
+        enter = self.bound.kernel(endless_kernels.enter_all)
+        count = sum(self._threads.map(enter, [(inside, c.order, *span) for span in c.spans]))
+        # The largest such set is unique, so threads may see what others have removed or not.
+        shrink = self.bound.kernel(endless_kernels.shrink)
+        jobs = [(c.graph, inside, c.order, *span, margin) for span in c.spans]
+        while out := sum(self._threads.map(shrink, jobs)):
+            count -= out
+        return inside, int(count)
+
+    def _look_for_endless_play(self, component: _Component, margin: float) -> float:
+        """Make bounds that rest on endless play rest on exits; return the largest change."""
+        (inside, _), exits = self._inside(component, margin), np.zeros(2 * self.states)
+        find_exits = self.bound.kernel(endless_kernels.find_exits)
+        lower = self.bound.kernel(endless_kernels.lower)
+        arguments = component.graph, inside, exits, component.order, component.first, component.last
+        while find_exits(*arguments, margin):
+            pass
+        return float(lower(*arguments))
+
+    def _find_forced(self, order: npt.NDArray[np.int32]) -> None:
+        """Find the nodes from which a player can force endless play."""
+        unforce = self.bound.kernel(endless_kernels.unforce)
+        spans = list(itertools.pairwise([*range(0, len(order), SWEPT), len(order)]))
+        for number in itertools.count():
+            spans.sort(reverse=bool(number & 1))
+            if not sum(self._threads.map(unforce, [(self._graph, order, *s, number & 1) for s in spans])):
+                return
+
+    def _refuse(self, component: _Component) -> None:
+        nodes, bounds = component.nodes, component.graph.bounds
+        worst = int(nodes[int(np.ptp(bounds[nodes], axis=1).argmax())])
+        low, high = bounds[worst]
         raise DicentError(
-            f"{self.game.name} cannot be solved: a player can repeat moves forever, as through {state}. "
-            f"Its value lies between {self._graph.low[worst]:.6f} and {self._graph.high[worst]:.6f}. "
-            "Add a rule that ends such games"
+            f"{self.game.name} cannot be solved: players can repeat moves forever, as through "
+            f"{self.game.state(component.graph.state[worst])}. Its value lies between {low:.6f} and "
+            f"{high:.6f}. Add a rule that ends such games"
         )
 
 
-def _room_for(wanted: int, there: int) -> int:
-    """Return twice the room as often as needed."""
-    while there < wanted:
-        there *= 2
-    return there
+@dataclass(frozen=True)
+class _Component:
+    """A component of the graph: the nodes at positions `first` to `last` of the order."""
+
+    graph: Graph
+    order: npt.NDArray[np.int32]
+    first: int
+    last: int
+    fresh: npt.NDArray[np.float64]  # [N, 2]  bounds that are being computed
+
+    @cached_property
+    def waves(self) -> list[list[tuple[int, int]]]:
+        """Waves of blocks, each a span of positions, from the last to the first."""
+        if self.last - self.first <= ALONE:
+            return [[(self.first, self.last)]]
+        count = min(MOST_WAVES, 1 + (self.last - self.first) // WAVE)
+        waves = np.linspace(self.last, self.first, count + 1).astype(int).tolist()
+        cuts = (np.linspace(start, end, BLOCKS + 1).astype(int) for end, start in itertools.pairwise(waves))
+        return [list(itertools.pairwise(cut.tolist())) for cut in cuts]
+
+    @property
+    def spans(self) -> list[tuple[int, int]]:
+        """All blocks of all waves."""
+        return [span for wave in self.waves for span in wave]
+
+    @property
+    def nodes(self) -> npt.NDArray[np.int32]:
+        """The numbers of the nodes."""
+        listed = self.order[self.first : self.last]
+        return np.where(listed < 0, -1 - listed, listed)
+
+    def reset(self, largest: float) -> None:
+        """Forget the bounds."""
+        self.graph.bounds[self.nodes] = -largest, largest
 
 
 def _tell(progress: Report | None, now: SolveProgress) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from dicent.errors import DicentError
 from dicent.exact.progress import Report
+from dicent.exact.solution import ValueKind
 from dicent.exact.solver import MAX_STATES, Solver, start_states
 from dicent.exact.tablebase import Tablebase
 from dicent.game import Cells, Game, State
@@ -38,23 +39,29 @@ class Decision:
     group: str  # of similar decisions, such as those with the same pieces
     value: float  # exact, for MAX, as are the following
     moves: dict[int, float]
+    values: ValueKind = "gain"  # what values count
 
     @property
-    def win(self) -> float:
-        """The exact win probability of the player to move."""
-        return (1 + self.state.to_play * self.value) / 2
+    def worth(self) -> float:
+        """The exact worth to the player to move: points, or a win probability."""
+        return worth(self.value, self.state.to_play, self.values)
 
     def lost_by(self, action: int) -> float:
-        """Return the win probability that an action loses."""
-        return abs(self.value - self.moves[action]) / 2
+        """Return the points or the win probability that an action loses."""
+        return abs(self.value - self.moves[action]) / (2 if self.values == "gain" else 1)
+
+
+def worth(value: float, player: int, values: ValueKind) -> float:
+    """Return what a value for MAX is worth to a player: points, or a win probability."""
+    return player * value if values == "score" else (1 + player * value) / 2
 
 
 def endgame_sample(
     game: Game, positions: int = 200, pieces: int = 4, seed: int = 0, tablebase: Tablebase | None = None
 ) -> list[Decision]:
-    """Return random endgames, `positions` of every group with up to `pieces` pieces.
+    """Return random endgames, `positions` of every group with up to `pieces` pieces, with gains as values.
 
-    The sample is deterministic. Values come from the tablebase if there is one, else from a solver.
+    The sample is deterministic. ValueKind come from the tablebase if there is one, else from a solver.
     """
     endgames = endgames_of(game)
     if endgames is None:
@@ -76,12 +83,13 @@ def whole_game_sample(
     seed: int = 0,
     max_states: int = MAX_STATES,
     progress: Report | None = None,
+    values: ValueKind = "gain",
 ) -> list[Decision]:
     """Return random decisions among all of a small game, `positions` of every group.
 
-    Games that offer no endgames have one group, `all`.
+    Games that offer no endgames have one group, `all`. `values` is "gain", or "score" for points.
     """
-    solver = Solver(game, max_states)
+    solver = Solver(game, max_states, values=values)
     for start in start_states(game):
         solver.value_of(start, progress)
     cells, _ = solver.stored()
@@ -95,7 +103,7 @@ def whole_game_sample(
         rng = np.random.default_rng([seed, *group.encode()])
         chosen = rng.permutation(groups[group])
         states = (_rolled(game.state(cells[i]), rng) for i in chosen)
-        sample += _decisions(states, positions, solver.value_of, group)
+        sample += _decisions(states, positions, solver.value_of, group, values)
     return sample
 
 
@@ -106,32 +114,40 @@ def exact_sample(
     seed: int = 0,
     tablebase: Tablebase | None = None,
     progress: Report | None = None,
+    values: ValueKind = "gain",
 ) -> list[Decision]:
-    """Return a sample that suits a game: endgames if it is large, else of the whole game."""
+    """Return a sample that suits a game: endgames if it is large, else of the whole game.
+
+    `values` is "gain", or "score" for points; endgames have gains only.
+    """
     if positions < 1:
         raise DicentError(f"positions must be 1 or more (got {positions})")
     endgames = endgames_of(game)
-    if endgames is not None and endgames.large:
+    if endgames is not None and endgames.large and values == "gain":
         return endgame_sample(game, positions, pieces, seed, tablebase)
-    return whole_game_sample(game, positions, seed, progress=progress)
+    return whole_game_sample(game, positions, seed, progress=progress, values=values)
 
 
 def _truth(game: Game, tablebase: Tablebase | None) -> Callable[[State], float]:
     if tablebase is not None:
         return tablebase.value_of
-    solver = Solver(game)
+    solver = Solver(game, values="gain")
 
     def value_of(state: State) -> float:
         nonlocal solver
         if solver.states > MAX_STATES // 10:  # other positions have little in common with these
-            solver = Solver(game)
+            solver = Solver(game, values="gain")
         return solver.value_of(state)
 
     return value_of
 
 
 def _decisions(
-    states: Iterator[State], count: int, value_of: Callable[[State], float], group: str
+    states: Iterator[State],
+    count: int,
+    value_of: Callable[[State], float],
+    group: str,
+    values: ValueKind = "gain",
 ) -> list[Decision]:
     """Return the first different decisions in which the choice matters."""
     found: dict[State, Decision] = {}
@@ -143,7 +159,7 @@ def _decisions(
         moves = {action: value_of(state.apply(action)) for action in state.legal_actions}
         if max(moves.values()) - min(moves.values()) > DIFFERENT:
             best = max if state.to_play == MAX else min
-            found[state] = Decision(state, group, best(moves.values()), moves)
+            found[state] = Decision(state, group, best(moves.values()), moves, values)
     return list(found.values())
 
 

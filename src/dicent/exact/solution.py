@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Literal
 
 from dicent.game import State
 from dicent.kernels.constants import MAX
 from dicent.search.analysis import MoveInfo, OutcomeInfo, point_of_view, win_probability
 
 if TYPE_CHECKING:
+    from dicent.exact.graph_solver import GraphReport
     from dicent.exact.solver import Solver
+
+ValueKind = Literal["score", "gain"]  # expected points, or the expected result from -1 to 1
 
 
 @dataclass(frozen=True)
 class Solution:
     """The exact value of a position, and of its moves or outcomes.
 
-    `value` is for MAX, `win` for the player to move, as in an `Analysis`. A chance state has no `moves`, and
-    a decision has no `outcomes`. For a whole game with several starts, `state` is None, starts are outcomes.
+    `value` is for MAX, `win` for the player to move, as in an `Analysis`. Where values are points, win
+    probabilities are unknown, NaN. A chance state has no `moves`, and a decision has no `outcomes`. For a
+    whole game with several starts, `state` is None, starts are outcomes.
     """
 
     state: State | None
@@ -30,6 +35,8 @@ class Solution:
     source: str  # "solver" or "tablebase"
     states: int = 0  # that the solver stores
     solver: Solver | None = field(default=None, repr=False, compare=False)
+    values: ValueKind = "gain"  # what `value` counts
+    graph: GraphReport | None = field(default=None, compare=False)  # how a game with cycles was solved
 
     @property
     def best(self) -> int:
@@ -37,10 +44,14 @@ class Solution:
         return self.moves[0].action
 
     @property
+    def equity(self) -> float:
+        """The value for the player to move: expected points, or the expected result."""
+        return self.value * (MAX if self.state is None else point_of_view(self.state))
+
+    @property
     def bound(self) -> float:
         """How far apart the bounds of a value can be: 0 unless the game has cycles."""
-        report = None if self.solver is None else self.solver.report
-        return 0.0 if report is None else report.bound
+        return 0.0 if self.graph is None else self.graph.bound
 
     def value_of(self, state: State) -> float:
         """Return the value of another state for MAX; fast if the solver has visited it."""
@@ -51,10 +62,13 @@ class Solution:
     def to_dict(self) -> dict[str, object]:
         """Return the fields for JSON."""
         return {
+            "values": self.values,
             "value": self.value,
-            "win": self.win,
+            "equity": self.equity,
+            "win": None if math.isnan(self.win) else self.win,
             "exact": True,
             "bound": self.bound,
+            "graph": None if self.graph is None else asdict(self.graph),
             "moves": [{"move": move.text, "value": move.value} for move in self.moves],
             "outcomes": [{"outcome": o.text, "p": o.p, "value": o.value} for o in self.outcomes],
             "source": self.source,
@@ -67,9 +81,10 @@ def describe(
     source: str,
     states: int = 0,
     solver: Solver | None = None,
+    values: ValueKind = "gain",
 ) -> Solution:
     """Return the solution of a position, given the values of the next states."""
-    game, player = state.game, state.to_play
+    game, player, graph = state.game, state.to_play, _graph_of(solver)
     outcomes = tuple(
         OutcomeInfo(o, game.format_outcome(state, o), p, value_of(state.apply_outcome(o)))
         for o, p in state.outcomes
@@ -77,18 +92,31 @@ def describe(
     listed = []
     for action in state.legal_actions:
         text, value = game.format_action(state, action), value_of(state.apply(action))
-        listed.append(MoveInfo(action, text, value, win_probability(value, player), 0, True, (text,)))
+        listed.append(MoveInfo(action, text, value, _win(value, player, values), 0, True, (text,)))
     moves = tuple(sorted(listed, key=lambda move: player * move.value, reverse=True))
     value = value_of(state)
-    win = win_probability(value, point_of_view(state))
-    return Solution(state, value, win, moves, outcomes, source, states, solver)
+    win = _win(value, point_of_view(state), values)
+    return Solution(state, value, win, moves, outcomes, source, states, solver, values, graph)
 
 
 def describe_deals(
-    values: dict[State, float], source: str, states: int = 0, solver: Solver | None = None
+    by_start: dict[State, float],
+    source: str,
+    states: int = 0,
+    solver: Solver | None = None,
+    values: ValueKind = "gain",
 ) -> Solution:
     """Return the solution of a game with several start positions of equal probability."""
-    p = 1 / len(values)
-    outcomes = tuple(OutcomeInfo(i, str(s), p, v) for i, (s, v) in enumerate(values.items()))
-    value = sum(values.values()) * p
-    return Solution(None, value, win_probability(value, MAX), (), outcomes, source, states, solver)
+    p = 1 / len(by_start)
+    outcomes = tuple(OutcomeInfo(i, str(s), p, v) for i, (s, v) in enumerate(by_start.items()))
+    value = sum(by_start.values()) * p
+    win, graph = _win(value, MAX, values), _graph_of(solver)
+    return Solution(None, value, win, (), outcomes, source, states, solver, values, graph)
+
+
+def _graph_of(solver: Solver | None) -> GraphReport | None:
+    return None if solver is None else solver.report
+
+
+def _win(value: float, player: int, values: ValueKind) -> float:
+    return win_probability(value, player) if values == "gain" else math.nan

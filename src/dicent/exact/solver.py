@@ -9,10 +9,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from dicent import machine
 from dicent.errors import DicentError
+from dicent.exact.enumeration import require_memory
 from dicent.exact.graph_solver import GraphReport, GraphSolver
 from dicent.exact.progress import Report, SolveProgress
-from dicent.exact.solution import Solution, describe, describe_deals
+from dicent.exact.solution import Solution, ValueKind, describe, describe_deals
 from dicent.game import Cells, Game, State
 from dicent.game.binding import bind
 from dicent.kernels import solve as solve_kernels
@@ -28,11 +30,22 @@ LOAD = 0.7  # how full a hash table may be
 
 
 class Solver:
-    """Exact values of the states of one game, computed on demand and then stored."""
+    """Exact values of the states of one game, computed on demand and then stored.
 
-    def __init__(self, game: Game, max_states: int = MAX_STATES, compiled: bool | None = None) -> None:
+    `values` is "score", expected points, or "gain", the expected result from -1 to 1. By default it is the
+    score if the game has one. Best play aims at these values, so the one does not follow from the other.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        max_states: int = MAX_STATES,
+        compiled: bool | None = None,
+        values: ValueKind | None = None,
+    ) -> None:
         if max_states < 1:
             raise DicentError(f"max_states must be 1 or more (got {max_states})")
+        self.values = values_of(game, values)
         self.game = game
         self.max_states = max_states
         self.bound = bind(game, compiled)
@@ -65,13 +78,15 @@ class Solver:
             value = self._walk_or_forget(state, progress)
             if value is not None:
                 return value
-            self._graph = GraphSolver(self.game, self.max_states, compiled=self.bound.compiled)
+            self._graph = GraphSolver(
+                self.game, self.max_states, self.values == "score", compiled=self.bound.compiled
+            )
         return self._graph.value_of(state, progress)
 
     def solve(self, state: State, progress: Report | None = None) -> Solution:
         """Return the exact value of a state, its moves and its outcomes."""
         self.value_of(state, progress)
-        return describe(state, self.value_of, "solver", self.states, self)
+        return describe(state, self.value_of, "solver", self.states, self, self.values)
 
     def _walk_or_forget(self, state: State, progress: Report | None) -> float | None:
         """Walk, and drop all values if the walk is abandoned: some states on its path would have none."""
@@ -86,14 +101,14 @@ class Solver:
     def _walk(self, state: State, progress: Report | None) -> float | None:
         """Return the value of a state, or None if the walk meets a cycle."""
         kernel = self.bound.kernel(solve_kernels.solve)
+        scores = self.values == "score"
         self._path.state[0] = state.cells
         self._path.width[0] = -1
         level = 0
         while level >= 0:
             size = len(self._stored.value)
-            level, why = kernel(
-                self._stored, self._path, level, min(self.max_states, int(LOAD * size)), STEPS
-            )
+            most = min(self.max_states, int(LOAD * size))
+            level, why = kernel(self._stored, self._path, level, scores, most, STEPS)
             if why == CYCLE:
                 return None
             if why == FULL:
@@ -110,6 +125,8 @@ class Solver:
                 f"{self.game.name} is too large to be solved from {state}: more than "
                 f"{self.max_states:,} states follow. Start nearer to the end, or allow more with max_states"
             )
+        needed = 3 * (self._stored.state.nbytes + self._stored.value.nbytes)
+        require_memory(self.game, self.states, needed, machine.free_memory())
         old, new = self._stored, self._new_table(2 * len(self._stored.value))
         move = self.bound.kernel(solve_kernels.move)
         for first in range(0, len(old.value), MOVED):
@@ -146,19 +163,32 @@ def solve(
     max_states: int = MAX_STATES,
     progress: Report | None = None,
     compiled: bool | None = None,
+    values: ValueKind | None = None,
 ) -> Solution:
     """Solve a position, or a whole game from all of its start positions.
 
-    `max_states` bounds the memory: a state takes about 16 bytes more than twice its size.
+    `max_states` bounds the memory: a state takes about 16 bytes more than twice its size, and more in a game
+    with cycles. `values` is "score" or "gain", by default the score if the game has one.
     """
     if isinstance(start, State):
-        return Solver(start.game, max_states, compiled).solve(start, progress)
+        return Solver(start.game, max_states, compiled, values).solve(start, progress)
     starts = start_states(start)
-    solver = Solver(start, max_states, compiled)
+    solver = Solver(start, max_states, compiled, values)
     if len(starts) == 1:
         return solver.solve(starts[0], progress)
-    values = {state: solver.value_of(state, progress) for state in starts}
-    return describe_deals(values, "solver", solver.states, solver)
+    by_start = {state: solver.value_of(state, progress) for state in starts}
+    return describe_deals(by_start, "solver", solver.states, solver, solver.values)
+
+
+def values_of(game: Game, values: ValueKind | None) -> ValueKind:
+    """Return the kind of values that is asked for, or the default of a game."""
+    if values is None:
+        return "score" if game.has_score else "gain"
+    if values not in ("score", "gain"):
+        raise DicentError(f"values must be score or gain (got {values!r})")
+    if values == "score" and not game.has_score:
+        raise DicentError(f"{game.name} has no score: its values can only be gain")
+    return values
 
 
 def start_states(game: Game) -> list[State]:

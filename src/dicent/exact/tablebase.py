@@ -16,8 +16,8 @@ import numpy as np
 from dicent.errors import DicentError
 from dicent.evaluate.base import Values
 from dicent.exact.progress import Report
-from dicent.exact.solution import Solution, describe
-from dicent.exact.solver import Solver
+from dicent.exact.solution import Solution, ValueKind, describe
+from dicent.exact.solver import Solver, values_of
 from dicent.files import data_folder
 from dicent.game import Cells, Game, State
 from dicent.game.extras import extra, known_games
@@ -143,13 +143,21 @@ def list_tablebases(folder: Path | None = None) -> list[TablebaseFile]:
     return sorted(files, key=lambda file: file.path)
 
 
-def probe(state: State, folder: Path | None = None, progress: Report | None = None) -> Solution:
-    """Return the exact value of a position, from a tablebase if one is built, else by solving."""
-    if built_pieces(state.game, folder):
+def probe(
+    state: State,
+    folder: Path | None = None,
+    progress: Report | None = None,
+    values: ValueKind | None = None,
+) -> Solution:
+    """Return the exact value of a position, from a tablebase if one is built, else by solving.
+
+    `values` is "score" or "gain", by default the score if the game has one. Tablebases hold gains.
+    """
+    if values_of(state.game, values) == "gain" and built_pieces(state.game, folder):
         tablebase = open_tablebase(state.game, folder=folder)
         if tablebase.covers(state):
             return tablebase.probe(state)
-    return Solver(state.game).solve(state, progress)
+    return Solver(state.game, values=values).solve(state, progress)
 
 
 def _provider(game: Game) -> TablebaseProvider:

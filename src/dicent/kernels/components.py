@@ -7,8 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .graph import DONE, PAUSED
 from .jit import i64, jit
+
+# Why a call has returned.
+DONE = 0
+PAUSED = 1
 
 
 class Walk(NamedTuple):

@@ -5,8 +5,13 @@ the maximum, the minimum, or the mean by probability. The bounds stay valid in a
 and with cycles. Where they meet, the value is proved (Haddad and Monmege 2018). Components are solved
 after those that they lead to, so that everything outside a component is known.
 
-Threads share a large component by blocks. A block sees its own new bounds and the others' old ones,
-so the result does not depend on which thread is faster.
+A component that every play leaves sooner or later is solved faster by a guess and its proof (Hartmanns and
+Kaminski 2020). Sweeps from anywhere settle. Bounds a little farther out are then swept: if all of them have
+moved inwards after some sweeps, they hold, since sweeps are monotone and have one fixed point.
+
+Waves of nodes follow each other in a sweep over a large component, and threads share a wave by blocks. A
+block sees its own new bounds and the old ones of the others, so the result does not depend on which
+thread is faster.
 """
 
 from .constants import NONE
@@ -21,46 +26,79 @@ def sweep(graph, order, first, last, backwards):
     change = 0.0
     for i in range(first, last):
         node = node_at(order, last - 1 - (i - first) if backwards else i)
-        low, high = bounds(graph, node, graph.low, graph.high, NONE)
-        change = max(change, low - graph.low[node], graph.high[node] - high)
-        graph.low[node] = max(graph.low[node], low)
-        graph.high[node] = min(graph.high[node], high)
-        gap = max(gap, graph.high[node] - graph.low[node])
+        low, high = bounds(graph, node, graph.bounds, NONE)
+        change = max(change, low - graph.bounds[node, 0], graph.bounds[node, 1] - high)
+        graph.bounds[node, 0] = max(graph.bounds[node, 0], low)
+        graph.bounds[node, 1] = min(graph.bounds[node, 1], high)
+        gap = max(gap, graph.bounds[node, 1] - graph.bounds[node, 0])
     return gap, change
 
 
 @jit
-def mark_block(graph, low, high, order, first, last, mine):
+def mark_block(graph, fresh, order, first, last, mine):
     """Make nodes `first` to `last` a block, or NONE, and copy their bounds."""
     for i in range(first, last):
         node = node_at(order, i)
         graph.block[node] = mine
-        low[node] = graph.low[node]
-        high[node] = graph.high[node]
+        fresh[node, 0] = graph.bounds[node, 0]
+        fresh[node, 1] = graph.bounds[node, 1]
 
 
 @jit
-def sweep_block(graph, low, high, order, first, last, backwards, mine):
-    """Update a block's new bounds, in `low` and `high`, from themselves and the others' old bounds."""
-    for i in range(first, last):
-        node = node_at(order, last - 1 - (i - first) if backwards else i)
-        new_low, new_high = bounds(graph, node, low, high, mine)
-        low[node] = max(low[node], new_low)
-        high[node] = min(high[node], new_high)
+def sweep_block(graph, fresh, order, first, last, narrow, mine):
+    """Update a block's `fresh` bounds [N, 2] from themselves and the others' old bounds.
+
+    With `narrow`, no bound moves back.
+    """
+    for i in range(last - 1, first - 1, -1):
+        node = node_at(order, i)
+        low, high = bounds(graph, node, fresh, mine)
+        fresh[node, 0] = max(fresh[node, 0], low) if narrow else low
+        fresh[node, 1] = min(fresh[node, 1], high) if narrow else high
 
 
 @jit
-def take_block(graph, low, high, order, first, last):
-    """Make a block's new bounds the old ones; returns the widest gap and the largest change."""
+def take_block(graph, fresh, order, first, last):
+    """Make a block's fresh bounds the old ones; returns the widest gap and the largest change."""
     gap = 0.0
     change = 0.0
     for i in range(first, last):
         node = node_at(order, i)
-        change = max(change, low[node] - graph.low[node], graph.high[node] - high[node])
-        graph.low[node] = low[node]
-        graph.high[node] = high[node]
-        gap = max(gap, graph.high[node] - graph.low[node])
+        low, high = fresh[node, 0], fresh[node, 1]
+        change = max(change, low - graph.bounds[node, 0], graph.bounds[node, 1] - high)
+        graph.bounds[node, 0] = low
+        graph.bounds[node, 1] = high
+        gap = max(gap, high - low)
     return gap, change
+
+
+@jit
+def widen_block(graph, settled, width, order, first, last):
+    """Note the bounds of nodes `first` to `last` in `settled` [N, 2], then move both outwards."""
+    for i in range(first, last):
+        node = node_at(order, i)
+        for side in range(2):
+            settled[node, side] = graph.bounds[node, side]
+        graph.bounds[node, 0] -= width
+        graph.bounds[node, 1] += width
+
+
+@jit
+def take_guess(graph, fresh, settled, width, order, first, last):
+    """Make a block's fresh bounds the old ones.
+
+    Returns the largest change, and by how much a bound is farther out than `width` from where it settled.
+    """
+    change = 0.0
+    excess = 0.0
+    for i in range(first, last):
+        node = node_at(order, i)
+        low, high = fresh[node, 0], fresh[node, 1]
+        change = max(change, abs(low - graph.bounds[node, 0]), abs(high - graph.bounds[node, 1]))
+        excess = max(excess, settled[node, 0] - width - low, high - settled[node, 1] - width)
+        graph.bounds[node, 0] = low
+        graph.bounds[node, 1] = high
+    return change, excess
 
 
 @inline
@@ -70,8 +108,8 @@ def node_at(order, i):
 
 
 @jit
-def bounds(graph, node, low_here, high_here, mine):
-    """Return what the bounds of its children imply for a node; those of block `mine` are `here`."""
+def bounds(graph, node, fresh, mine):
+    """Return what the bounds of its children imply for a node; those of block `mine` are in `fresh`."""
     at = graph.head[node]
     groups = 1
     vector = NONE
@@ -93,9 +131,9 @@ def bounds(graph, node, low_here, high_here, mine):
             if link < 0:
                 a = b = graph.ends[END - link]
             elif graph.block[child] == mine:
-                a, b = low_here[child], high_here[child]
+                a, b = fresh[child, 0], fresh[child, 1]
             else:
-                a, b = graph.low[child], graph.high[child]
+                a, b = graph.bounds[child, 0], graph.bounds[child, 1]
             if link & 1 and link >= 0:
                 a, b = -b, -a
             if j == 0:
@@ -116,11 +154,12 @@ def bounds(graph, node, low_here, high_here, mine):
 
 
 @jit
-def solve_small(graph, order, position, size, tolerance, most, steps):
-    """Solve components of up to `size` nodes from a position of the order on.
+def solve_small(graph, order, position, size, fine, tolerance, most, steps):
+    """Solve components of up to `size` nodes from a position of the order on, to a gap of `fine` if possible.
 
-    Returns the position reached; the end of the component there if it is larger, or its bounds do not
-    meet in `most` sweeps (else the position again); and how many nodes were updated.
+    A component inherits the gaps of those that it leads to. Returns the position reached; the end of the
+    component there if it is larger, or its bounds do not meet in `most` sweeps (else the position again);
+    and how many nodes were updated.
     """
     made = 0
     while position < len(order) and made < steps:
@@ -131,7 +170,7 @@ def solve_small(graph, order, position, size, tolerance, most, steps):
         if end - position > size:
             return position, end, made
         gap, change, tries = 2.0 * tolerance, 1.0, 0
-        while gap > tolerance and tries < most and change > 0.0:
+        while gap > fine and tries < most and change > fine * 1e-3:
             gap, change = sweep(graph, order, position, end, tries & 1)
             tries += 1
             made += end - position

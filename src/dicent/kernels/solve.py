@@ -16,7 +16,9 @@ from .constants import CHANCE, ONGOING
 from .hashing import equal, home_slot, next_slot
 from .jit import copy, inline, jit
 
-ON_PATH = 9.0  # in place of a value: the state is on the line of play, so that reaching it again is a cycle
+ON_PATH = (
+    np.inf
+)  # in place of a value: the state is on the line of play, so that reaching it again is a cycle
 
 # Why the loop paused.
 PAUSED = 0  # the steps are used up, or the end is reached
@@ -47,16 +49,17 @@ class Line(NamedTuple):
 
 
 @jit
-def solve(known, line, level, most, steps):
+def solve(known, line, level, scores, most, steps):
     """Continue from `level` for up to `steps` steps; return the level and why the loop paused.
 
-    At the end the level is -1 and `line.value[0]` is the root's value. `most` states fit into `known`.
+    At the end the level is -1 and `line.value[0]` is the root's value. `most` states fit into `known`. With
+    `scores`, a finished game is worth its score instead of its result.
     """
     for _ in range(steps):
         if line.width[level] < 0:  # a new state
             if level + 1 == len(line.width):
                 return level, DEEP
-            why = enter(known, line, level, most)
+            why = enter(known, line, level, scores, most)
             if why != PAUSED:
                 return level, why
         if line.child[level] < line.width[level]:
@@ -74,14 +77,14 @@ def solve(known, line, level, most, steps):
 
 
 @jit
-def enter(known, line, level, most):
+def enter(known, line, level, scores, most):
     """Enter a new state. Its width is 0 if its value is known, by the rules or from the table."""
     s = line.state[level]
     line.child[level] = 0
     result = rules.result(s)
     if result != ONGOING:
         line.width[level] = 0
-        line.value[level] = result
+        line.value[level] = float(rules.score(s)) if scores else float(result)
         return PAUSED
     line.player[level] = rules.to_play(s)
     chance = line.player[level] == CHANCE
@@ -103,7 +106,7 @@ def enter(known, line, level, most):
         line.width[level] = rules.outcomes(s, line.p[level])
     else:
         line.width[level] = rules.legal_actions(s, line.actions[level])
-        line.value[level] = -2.0 * line.player[level]
+        line.value[level] = -np.inf * line.player[level]
     return PAUSED
 
 

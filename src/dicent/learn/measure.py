@@ -11,6 +11,7 @@ from dicent.evaluate.native import Rollout
 from dicent.evaluate.network import Network
 from dicent.exact.accuracy import accuracy
 from dicent.exact.sample import Decision, endgame_sample, endgames_of, whole_game_sample
+from dicent.exact.solution import ValueKind
 from dicent.game import Game
 from dicent.play.match import play_match
 from dicent.play.player import Player, parse_player
@@ -70,23 +71,27 @@ def _score(
     return points / played, played
 
 
-def exact_positions(game: Game) -> list[Decision]:
-    """Return decisions with exact values: endgames, or all of a small game; none if that takes too long."""
+def exact_positions(game: Game, values: ValueKind = "gain") -> list[Decision]:
+    """Return decisions with exact values: endgames, or all of a small game; none if that takes too long.
+
+    `values` is what a network learns: "gain", or "score" for points.
+    """
     try:
         endgames = endgames_of(game)
-        if endgames is not None and endgames.quick:
+        if endgames is not None and endgames.quick and values == "gain":
             return endgame_sample(game, positions=40)
-        return whole_game_sample(game, positions=200, max_states=SOLVABLE)
+        return whole_game_sample(game, positions=200, max_states=SOLVABLE, values=values)
     except DicentError:
         return []
 
 
 def exactness(network: Network, sample: Sequence[Decision]) -> dict[str, float]:
-    """Return the mean error in win probability, the share of best moves, and the regret.
+    """Return the mean error in win probability or points, the share of best moves, and the regret.
 
-    Moves come from a search of one ply, or from the policy if the network has one.
+    Moves come from a search of one ply, or from the policy if the network has one. The result is empty if
+    the sample has values of another kind than the network.
     """
-    if not sample or network.terminal.name != "gain":
+    if not sample or network.terminal.name != sample[0].values:
         return {}
     bare = accuracy(network, sample)[-1]
     played = bare if network.has_policy else accuracy(Greedy(network), sample, Limit(depth=1))[-1]

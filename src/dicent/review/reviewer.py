@@ -63,7 +63,7 @@ class Reviewer:
         self.evaluator = evaluator
         self.simulations = simulations
         self.tablebase = None if self.in_points else tablebase
-        self.solver = Solver(game, solved) if solved and not self.in_points else None
+        self.solver = Solver(game, solved, values="gain") if solved and not self.in_points else None
 
     @property
     def in_points(self) -> bool:

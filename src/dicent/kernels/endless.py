@@ -1,0 +1,178 @@
+"""Endless play: a draw, 0, also where a player can stay in a set of states for ever.
+
+Sweeps alone leave gaps there. The upper bound of a state in such a set rests on that of the next one, and
+round the cycle on itself. It must rest on something else (Eisentraut, Kelmendi, Kretinsky and Weininger
+2022). Take any set in which MIN always has a link that stays, and chance always stays. MIN can then play so
+that MAX gets one of MAX's exits or endless play. So the best exit that MAX can reach inside, or 0 if that is
+more, bounds the value from above. Lower bounds are the same with the players swapped.
+
+A vertex is a node or its mirror image, where players and signs are swapped: 2 * node + 1. Lower bounds are
+the upper bounds of mirror images, so that one procedure serves both.
+"""
+
+from .constants import NONE
+from .graph import END, HEADER, REPEATED, SINGLE
+from .intervals import node_at
+from .jit import i64, inline, jit
+
+
+@inline
+def low_of(graph, vertex):
+    node = vertex >> 1
+    return -graph.bounds[node, 1] if vertex & 1 else graph.bounds[node, 0]
+
+
+@inline
+def high_of(graph, vertex):
+    node = vertex >> 1
+    return -graph.bounds[node, 0] if vertex & 1 else graph.bounds[node, 1]
+
+
+@inline
+def groups_of(graph, node):
+    """Return how many groups of links a node has, and where the first one begins."""
+    at = graph.head[node]
+    if graph.links[at] == SINGLE:
+        return 1, at + 1
+    return (HEADER - i64(graph.links[at])) >> 2, at + 2
+
+
+@inline
+def stays(graph, inside, vertex, other, margin):
+    """Return whether a link from one vertex to the other stays inside, at equal bounds."""
+    if graph.block[other >> 1] == NONE or inside[other] == 0:
+        return False
+    return (
+        abs(high_of(graph, other) - high_of(graph, vertex)) <= margin
+        and abs(low_of(graph, other) - low_of(graph, vertex)) <= margin
+    )
+
+
+@jit
+def enter_all(inside, order, first, last):
+    """Put all vertices of a component inside; returns how many there are."""
+    for i in range(first, last):
+        node = node_at(order, i)
+        for vertex in (2 * node, 2 * node + 1):
+            inside[vertex] = 1
+    return 2 * (last - first)
+
+
+@jit
+def shrink(graph, inside, order, first, last, margin):
+    """Put outside every vertex that has a group without a link that stays; returns how many."""
+    out = 0
+    for i in range(first, last):
+        node = node_at(order, i)
+        for vertex in (2 * node, 2 * node + 1):
+            if inside[vertex] and not can_stay(graph, inside, vertex, margin):
+                inside[vertex] = 0
+                out += 1
+    return out
+
+
+@jit
+def can_stay(graph, inside, vertex, margin):
+    groups, at = groups_of(graph, vertex >> 1)
+    for _ in range(groups):
+        n = (HEADER - i64(graph.links[at])) >> 2
+        found = False
+        for j in range(at + 1, at + 1 + n):
+            link = i64(graph.links[j])
+            found = found or (link >= 0 and stays(graph, inside, vertex, link ^ (vertex & 1), margin))
+        if not found:
+            return False
+        at += 1 + n
+    return True
+
+
+@jit
+def find_exits(graph, inside, exits, order, first, last, margin):
+    """Raise the best exit known of every vertex inside; returns how many have changed."""
+    changed = 0
+    for i in range(first, last):
+        node = node_at(order, i)
+        for vertex in (2 * node, 2 * node + 1):
+            if inside[vertex]:
+                best = best_exit(graph, inside, exits, vertex, margin)
+                if best > exits[vertex]:
+                    exits[vertex] = best
+                    changed += 1
+    return changed
+
+
+@jit
+def best_exit(graph, inside, exits, vertex, margin):
+    """Return the best that MAX can reach by leaving the set now, or later by the next vertex."""
+    mirrored = vertex & 1
+    groups, at = groups_of(graph, vertex >> 1)
+    best = 0.0
+    for _ in range(groups):
+        header = HEADER - i64(graph.links[at])
+        player, n = (header & 3) - 1, header >> 2
+        of_max = player < 0 if mirrored else player > 0
+        for j in range(at + 1, at + 1 + n):
+            link = i64(graph.links[j])
+            if link < 0:
+                if of_max:
+                    end = graph.ends[END - link]
+                    best = max(best, -end if mirrored else end)
+            elif stays(graph, inside, vertex, link ^ mirrored, margin):
+                best = max(best, exits[link ^ mirrored])
+            elif of_max:
+                best = max(best, high_of(graph, link ^ mirrored))
+        at += 1 + n
+    return best
+
+
+@jit
+def lower(graph, inside, exits, order, first, last):
+    """Lower the upper bounds of vertices inside to their best exits; returns the largest change."""
+    change = 0.0
+    for i in range(first, last):
+        node = node_at(order, i)
+        low, high = graph.bounds[node, 0], graph.bounds[node, 1]
+        if inside[2 * node]:
+            high = min(high, exits[2 * node])
+        if inside[2 * node + 1]:
+            low = max(low, -exits[2 * node + 1])
+        its_change = max(low - graph.bounds[node, 0], graph.bounds[node, 1] - high)
+        if its_change > 0.0:
+            graph.forced[node] |= REPEATED
+        change = max(change, its_change)
+        graph.bounds[node, 0] = low
+        graph.bounds[node, 1] = high
+    return change
+
+
+@jit
+def unforce(graph, order, first, last, backwards):
+    """Clear the bits of nodes where a player cannot force endless play; returns how many were cleared."""
+    cleared = 0
+    for i in range(first, last):
+        node = node_at(order, last - 1 - (i - first) if backwards else i)
+        for mirrored in range(2):
+            bit = 1 << mirrored
+            if graph.forced[node] & bit and not can_force(graph, node, mirrored):
+                graph.forced[node] -= bit
+                cleared += 1
+    return cleared
+
+
+@jit
+def can_force(graph, node, mirrored):
+    """Return whether MAX, or MIN if mirrored, can go on to a vertex from which he can force endless play."""
+    groups, at = groups_of(graph, node)
+    for _ in range(groups):
+        header = HEADER - i64(graph.links[at])
+        player, n = (header & 3) - 1, header >> 2
+        mine = player < 0 if mirrored else player > 0
+        possible = 0
+        for j in range(at + 1, at + 1 + n):
+            link = i64(graph.links[j])
+            if link >= 0:
+                possible += (i64(graph.forced[link >> 1]) >> ((link ^ mirrored) & 1)) & 1
+        if possible == 0 or (possible < n and not mine):
+            return False
+        at += 1 + n
+    return True
