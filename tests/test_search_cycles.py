@@ -88,16 +88,14 @@ def test_budget_holds_on_cycles(search: type[TreeSearch]) -> None:
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-@pytest.mark.parametrize(
-    ("name", "evaluations"), [("pig:target=10", 40_000), ("ur:pieces=1", 40_000), ("pig:target=20", 60_000)]
-)
-def test_values_converge_to_the_exact_ones(search: type[TreeSearch], name: str, evaluations: int) -> None:
+@pytest.mark.parametrize("name", ["pig:target=10", "pig:target=20", "ur:pieces=1"])
+def test_values_converge_to_the_exact_ones(search: type[TreeSearch], name: str) -> None:
     game = dicent.make(name)
     start = game.initial_state(0)
     exact = GraphSolver(game, 100_000).value_of(start)
     # Each layer of Expectiminimax repeats the states of the layers before it, so it converges slowly.
-    allowed = 0.1 if search is Expectiminimax else 0.02
-    analysis = search(RandomEvaluator(seed=1)).analyse(start, dicent.Limit(evaluations=evaluations))
+    allowed = 0.1 if search is Expectiminimax else 0.01
+    analysis = search(RandomEvaluator(seed=1)).analyse(start, dicent.Limit(evaluations=200_000))
     assert analysis.value == pytest.approx(exact, abs=allowed)
 
 
@@ -112,7 +110,7 @@ def test_no_wrong_proof_and_convergence_in_random_mazes(search: type[TreeSearch]
         start = game.state([maze, 0, maze % 16])
         exact = solver.value_of(start)
         agent = for_score(search, game, maze) if scored else search(RandomEvaluator(seed=maze))
-        analysis = agent.analyse(start, dicent.Limit(evaluations=600))
+        analysis = agent.analyse(start, dicent.Limit(evaluations=5_000))
         errors.append(abs(analysis.value - exact))
         for move in analysis.moves:
             if move.proved:
