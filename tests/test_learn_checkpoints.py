@@ -153,7 +153,7 @@ FILES = (
     "network.safetensors",
     "learner.safetensors",
     "replay_buffer.safetensors",
-    "games_in_flight.safetensors",
+    "games_in_flight.zlib",
     "state.json",
 )
 
@@ -205,7 +205,7 @@ def test_damaged_checkpoint_is_deleted_after_better_ones(tmp_path: Path) -> None
     assert everything(tmp_path) == everything(tmp_path / "whole")
 
 
-@pytest.mark.parametrize("file", ["replay_buffer.safetensors", "games_in_flight.safetensors"])
+@pytest.mark.parametrize("file", ["replay_buffer.safetensors", "games_in_flight.zlib"])
 def test_run_resumes_without_replay_buffer_or_games(file: str, tmp_path: Path) -> None:
     config = TINY.replace(games=None, evaluations=4000)
     run_to(tmp_path, config, 150)

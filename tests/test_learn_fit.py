@@ -46,7 +46,7 @@ def test_the_choice_is_the_same_every_time() -> None:
 def test_wide_chance_gets_more_evaluations_and_long_games_fewer_at_once() -> None:
     narrow, wide = fitted("dice-nim"), fitted("hypergammon")
     assert narrow.search.evaluations_per_move < wide.search.evaluations_per_move  # type: ignore[operator]
-    short, long = fitted("pig:target=10"), fitted("pig:target=100")
+    short, long = fitted("dice-nim"), fitted("ur")
     assert short.self_play.games_at_once > long.self_play.games_at_once  # type: ignore[operator]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from dicent.learn import old_names
 from dicent.learn.gain_map import fit_gain_map
 from dicent.learn.in_flight import load_games, save_games
 from dicent.learn.learner import Phase
-from dicent.learn.run_folder import BUFFER, IN_FLIGHT, Checkpoint
+from dicent.learn.run_folder import BUFFER, IN_FLIGHT, PLAIN_IN_FLIGHT, Checkpoint
 from dicent.learn.run_state import FORMAT, read_state
 from dicent.nets import input_shape_of
 
@@ -61,7 +62,7 @@ def _games_in_flight(training: Training) -> dict[str, bytes]:
             for i, arrays in enumerate(in_flight)
             for name, array in arrays.items()
         }
-        files[IN_FLIGHT] = safetensors.numpy.save(named)
+        files[IN_FLIGHT] = zlib.compress(safetensors.numpy.save(named), 1)
     elif not training.checkpoints_written:
         training.folder.warn("the games in flight are too large for a checkpoint: a resume starts new ones")
     return files
@@ -148,7 +149,10 @@ def resume(training: Training) -> bool:
     if BUFFER in checkpoint.files:
         training.replay.load(_arrays(checkpoint.files[BUFFER]))
     if IN_FLIGHT in checkpoint.files:
-        _resume_games(training, _arrays(checkpoint.files[IN_FLIGHT]))
+        content = zlib.decompressobj().decompress(checkpoint.files[IN_FLIGHT], 2 * MOST_IN_FLIGHT)
+        _resume_games(training, _arrays(content))
+    elif PLAIN_IN_FLIGHT in checkpoint.files:
+        _resume_games(training, _arrays(checkpoint.files[PLAIN_IN_FLIGHT]))
     return True
 
 

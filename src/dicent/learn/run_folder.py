@@ -25,8 +25,9 @@ from dicent.learn import old_names
 from dicent.learn.config import BUDGETS, BY_GAME, Config, read_config
 from dicent.learn.run_reader import CONFIG, STATE, RunReader
 
-BUFFER, IN_FLIGHT = "replay_buffer.safetensors", "games_in_flight.safetensors"
-OPTIONAL = (BUFFER, IN_FLIGHT, *old_names.FILES)  # a run can resume without them
+BUFFER, IN_FLIGHT = "replay_buffer.safetensors", "games_in_flight.zlib"
+PLAIN_IN_FLIGHT = "games_in_flight.safetensors"  # of version 0.1, not compressed
+OPTIONAL = (BUFFER, IN_FLIGHT, PLAIN_IN_FLIGHT, *old_names.FILES)  # a run can resume without them
 
 
 @dataclass(frozen=True)
