@@ -125,7 +125,7 @@ def test_infinite_limits_are_accepted(endless: Any) -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({}, "at least one of time, nodes, evaluations and depth"),
+        ({}, "at least one of time, nodes, evaluations, depth and turns"),
         ({"nodes": -1}, r"Limit\(nodes=-1\): it must be a number of 0 or more"),
         ({"time": math.nan}, r"Limit\(time=nan\)"),
         ({"nodes": "many"}, r"Limit\(nodes='many'\)"),

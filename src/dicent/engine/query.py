@@ -22,7 +22,7 @@ FIELDS = {
     "version": ("id", "query"),
     "games": ("id", "query"),
 }
-LIMITS = ("time", "nodes", "evaluations", "depth")
+LIMITS = ("time", "nodes", "evaluations", "depth", "turns")
 LARGEST = 2**53  # every reader of JSON represents integers up to this exactly
 SOONEST = 0.05  # seconds between partial results
 
@@ -152,7 +152,7 @@ def _limit(given: object, terms: Terms) -> tuple[Limit | None, tuple[str, ...]]:
     if time is None and all(count is None for count in counts.values()):
         raise QueryError(f"limit has at least one of {', '.join(LIMITS)}", "limit")
     unknown = tuple(f"limit.{_shortened(key)}" for key in given if key not in LIMITS)
-    return Limit(time, counts["nodes"], counts["evaluations"], counts["depth"]), unknown
+    return Limit(time, counts["nodes"], counts["evaluations"], counts["depth"], counts["turns"]), unknown
 
 
 def _text(data: Mapping[str, object], name: str) -> str:

@@ -104,6 +104,6 @@ def without_time(search: Search, limit: Limit, nodes: int) -> Limit:
     """
     if limit.time is None or not search.pausable:
         return limit
-    if limit.nodes is None and limit.evaluations is None and limit.depth is None:
+    if limit.nodes is None and limit.evaluations is None and limit.depth is None and limit.turns is None:
         return Limit(nodes=nodes)
     return replace(limit, time=None)

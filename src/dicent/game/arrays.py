@@ -62,7 +62,7 @@ def new_tree(bound: Bound, size: int, nodes: int) -> Tree:
 
 def new_searches(bound: Bound, size: int, depth: int, leaves: int) -> Searches:
     """Make the state of `size` searches with paths of up to `depth` nodes and so many waiting leaves."""
-    counter = [np.zeros(size, np.int64) for _ in range(16)]
+    counter = [np.zeros(size, np.int64) for _ in range(17)]
     return Searches(
         status=counter[0],
         root=counter[1],
@@ -79,6 +79,7 @@ def new_searches(bound: Bound, size: int, depth: int, leaves: int) -> Searches:
         max_nodes=counter[8],
         max_evaluations=counter[9],
         max_depth=counter[10],
+        max_turns=counter[16],
         patience=counter[11],
         leaves=np.zeros((size, leaves), np.int64),
         waiting=counter[12],

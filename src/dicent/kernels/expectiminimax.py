@@ -3,7 +3,8 @@
 Every ply counts, including rolls of chance. Layer k holds the different states k plies below the root. To
 search one ply deeper, the search expands the last layer, evaluates the new layer in few large batches, and
 backs up values layer by layer. Equal states share a node within a layer only, since a state that is reached
-earlier is searched deeper. An unfinished depth changes no value.
+earlier is searched deeper. An unfinished depth changes no value. With a limit of turns, a line of play ends
+where the next turn would begin.
 
 Inner layers need no values of their own. If the depth is the only limit and no caller reads the tree before
 the end, only the last layer is evaluated.
@@ -17,8 +18,8 @@ import numpy as np
 
 from . import rules
 from .backup import backup
-from .constants import NONE
-from .jit import jit
+from .constants import CHANCE, MAX, NONE
+from .jit import i64, inline, jit
 from .searches import DONE, NO_ROOM, SEARCHING, WAITING
 from .tree import (
     FULL,
@@ -78,7 +79,7 @@ def search(tree, searches, layers, row, settings, scratch, steps):
 
         # 3. Expand the next node; its children join the batch.
         node = layers.cursor[row]
-        if not tree.resolved[node]:
+        if not (tree.resolved[node] or is_beyond(tree, node, searches.max_turns[row])):
             if searches.waiting[row] + rules.MAX_LEGAL + rules.NUM_OUTCOMES > layers.largest:
                 searches.status[row] = WAITING
                 return
@@ -126,7 +127,7 @@ def expand(tree, searches, layers, row, node, settings, scratch):
         return FULL
     d_seed = searches.d_seed[row]
     layer = layers.start[row, layers.depth[row] + 1]  # the first node of the next layer
-    ply = ply_after(tree, node, settings)
+    ply = turn_after(tree, node) if searches.max_turns[row] > 0 else ply_after(tree, node, settings)
     for i in range(n):
         edge = write_edge(tree, node, i, settings, d_seed, scratch)
         follow(tree, node, edge, scratch)
@@ -137,6 +138,26 @@ def expand(tree, searches, layers, row, node, settings, scratch):
         leave_children(tree, node)
         return 0
     return value_children(tree, node, searches.leaves[row, searches.waiting[row] :], settings, scratch)
+
+
+@inline
+def turn_after(tree, node):
+    """Return 3 * turns + who moved last (1: MAX, 2: MIN) for the children of `node`.
+
+    A search that is limited by turns has this in place of the ply: a state reached in fewer turns is searched
+    further.
+    """
+    now = i64(tree.ply[node])
+    if tree.kind[node] == CHANCE:
+        return now
+    mover = 1 if tree.kind[node] == MAX else 2
+    return now if now % 3 == mover else 3 * (now // 3 + 1) + mover
+
+
+@inline
+def is_beyond(tree, node, max_turns):
+    """Return whether an action at `node` would begin one turn too many."""
+    return max_turns > 0 and tree.kind[node] != CHANCE and turn_after(tree, node) // 3 > max_turns
 
 
 @jit

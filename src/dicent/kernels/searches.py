@@ -35,6 +35,7 @@ class Searches(NamedTuple):
     max_nodes: np.ndarray  # [M]
     max_evaluations: np.ndarray  # [M]
     max_depth: np.ndarray  # [M]
+    max_turns: np.ndarray  # [M]  0: turns do not matter
     patience: np.ndarray  # [M]  iterations without an expansion that are left until the search stops
     leaves: np.ndarray  # [M, L]  nodes that wait for a value
     waiting: np.ndarray  # [M]  the number of these

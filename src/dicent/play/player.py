@@ -96,7 +96,13 @@ def _has_learned(network: Network, text: str, game: Game) -> bool:
     return names_game(text, game, *aside)
 
 
-LIMITS: dict[str, type[Setting]] = {"time": float, "nodes": int, "evaluations": int, "depth": int}
+LIMITS: dict[str, type[Setting]] = {
+    "time": float,
+    "nodes": int,
+    "evaluations": int,
+    "depth": int,
+    "turns": int,
+}
 EVALUATORS: dict[str, type[Setting]] = {
     "net": str,
     "rollout": int,

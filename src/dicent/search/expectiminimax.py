@@ -102,6 +102,11 @@ class Expectiminimax(TreeSearch):
     layered = True
     only_last_layer = False
 
+    @property
+    def counts_turns(self) -> bool:  # type: ignore[override]  # a plain attribute of other searches
+        """See `Search.counts_turns`. A node has room for a ply or a turn, not for both."""
+        return not (self.prune or self.determinized or self.evaluator.terminal.uses_ply)
+
     def __init__(
         self,
         evaluator: Evaluator,

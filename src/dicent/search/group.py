@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dicent import machine
+from dicent.errors import DicentError
 from dicent.game import Cells, Game, State
 from dicent.game.arrays import grown, new_scratch, new_searches, new_tree
 from dicent.game.binding import bind
@@ -103,6 +104,9 @@ class Group:
         searches.max_nodes[members] = _bound(limit.nodes)
         searches.max_evaluations[members] = _bound(limit.evaluations)
         searches.max_depth[members] = _bound(limit.depth if limit.depth is None else max(1, limit.depth))
+        if limit.turns is not None and not self.search.counts_turns:
+            raise DicentError(f"turns limits Expectiminimax, not {type(self.search).__name__}: use depth")
+        searches.max_turns[members] = 0 if limit.turns is None else max(1, limit.turns)
         searches.patience[members] = 1 if limit.is_depth_only else ENDLESS
         begin, keep = self.bound.kernel(searches_kernels.begin), keep and self.search.keeps_tree
 

@@ -13,18 +13,20 @@ class Limit:
 
     `time` is in seconds. `nodes` counts states added to the tree, and `evaluations` values from the evaluator
     (an iteration that adds no state counts as one of each). `depth` counts plies, including rolls of chance;
-    a best-first search ends when an iteration has reached it.
+    a best-first search ends when an iteration has reached it. `turns` limits Expectiminimax: a player's turn
+    lasts until the other player moves, however many actions and rolls it has.
     """
 
     time: float | None = None
     nodes: int | None = None
     evaluations: int | None = None
     depth: int | None = None
+    turns: int | None = None
 
     def __post_init__(self) -> None:
         given = {name: value for name, value in vars(self).items() if value is not None}
         if not given:
-            raise DicentError("a Limit needs at least one of time, nodes, evaluations and depth")
+            raise DicentError("a Limit needs at least one of time, nodes, evaluations, depth and turns")
         for name, value in given.items():
             if isinstance(value, bool) or not isinstance(value, Real) or not float(value) >= 0:
                 raise DicentError(f"Limit({name}={value!r}): it must be a number of 0 or more")
@@ -34,7 +36,7 @@ class Limit:
     @property
     def is_depth_only(self) -> bool:
         """Whether the depth alone ends the search."""
-        return self.time is None and self.nodes is None and self.evaluations is None
+        return self.time is None and self.nodes is None and self.evaluations is None and self.turns is None
 
     def __repr__(self) -> str:
         given = ", ".join(f"{name}={value}" for name, value in vars(self).items() if value is not None)

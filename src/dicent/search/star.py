@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator
 from dicent.game import Cells, State
 from dicent.game.arrays import new_scratch
@@ -35,6 +36,8 @@ class StarRun:
     """One search by iterative deepening, until its limit ends it."""
 
     def __init__(self, evaluator: Evaluator, state: State, limit: Limit) -> None:
+        if limit.turns is not None:
+            raise DicentError("turns cannot limit a search that prunes: use depth, or prune=no")
         self.state, self.limit = state, limit
         self.begin = time.perf_counter()
         self.bound = bind(state.game)

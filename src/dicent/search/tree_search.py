@@ -44,6 +44,7 @@ class Search(ABC):
     pausable = False  # its stream can be left, and resumed with a later limit
     ranks_by_visits = False  # its best action is the most visited one
     layered = False  # it grows trees layer by layer
+    counts_turns = False  # it can end a line of play after some turns
     whole = False  # it finishes its last iteration beyond the limit
     targets: tuple[str, ...] = ()  # training targets that it yields
     source = "search"  # where its values come from, for answers of the engine
