@@ -82,7 +82,13 @@ class GraphSolver:
         self.game, self.largest = game, game.max_score if scores else 1.0
         self.bound = bind(game, compiled)
         self._threads = Threads()
-        self._enumeration = Enumeration(game, self.bound, max_states, scores, self.largest, self._threads)
+        self._max_states, self._scores = max_states, scores
+        self._forget()
+
+    def _forget(self) -> None:
+        self._enumeration = Enumeration(
+            self.game, self.bound, self._max_states, self._scores, self.largest, self._threads
+        )
         self._components = self._largest = self._sweeps = 0
 
     @property
@@ -113,7 +119,7 @@ class GraphSolver:
     def stored(self) -> tuple[Cells, npt.NDArray[np.float64]]:
         """Return the states of the graph [N, S] and their values [N]."""
         n = self.states  # a copy, because the graph may move when it grows
-        return self._graph.state[:n].copy(), self._graph.bounds[:n].mean(axis=1)
+        return self._graph.state[:n].copy(), self._graph.bounds[self._graph.place[:n]].mean(axis=1)
 
     def bounds_of(self, state: State, progress: Report | None = None) -> tuple[float, float]:
         """Return the lower and the upper bound of a state's value for MAX."""
@@ -123,8 +129,12 @@ class GraphSolver:
             end = float(self._graph.ends[END - link])
             return end, end
         if self.states > before:
-            self._solve(before, progress)
-        low, high = self._graph.bounds[link >> 1].tolist()
+            try:
+                self._solve(before, progress)
+            except BaseException:  # some states would have no value
+                self._forget()
+                raise
+        low, high = self._graph.bounds[self._graph.place[link >> 1]].tolist()
         return (-high, -low) if link & 1 else (low, high)
 
     def value_of(self, state: State, progress: Report | None = None) -> float:
@@ -136,7 +146,7 @@ class GraphSolver:
         """Return whether MAX, and whether MIN, can force play without end from a state."""
         self.bounds_of(state)
         link = self._enumeration.add(state)
-        bits = 0 if link < 0 else int(self._graph.forced[link >> 1])
+        bits = 0 if link < 0 else int(self._graph.forced[self._graph.place[link >> 1]])
         of_max, of_min = bool(bits & 1), bool(bits & 2)
         return (of_min, of_max) if link & 1 else (of_max, of_min)
 
@@ -148,38 +158,39 @@ class GraphSolver:
         components = self.bound.kernel(components_kernels.components)
         while components(self._graph, walk, FOLLOWED) != DONE:
             met = int(walk.counts[components_kernels.ORDERED])
-            _tell(progress, SolveProgress(self.states, met / len(walk.order), "components"))
-        order = walk.order
+            _tell(progress, SolveProgress(self.states, met / len(walk.number), "components"))
         del walk
-        for share in self._iterate(order):
+        spans = _spans(base, self.states)
+        self._threads.map(
+            self.bound.kernel(components_kernels.link_places), [(self._graph, *span) for span in spans]
+        )
+        for share in self._iterate(base):
             _tell(progress, SolveProgress(self.states, share, "values"))
-        self._find_forced(order)
+        self._find_forced(base)
 
     def _new_walk(self, base: int) -> Walk:
         n = self.states - base
-        number, low, path, waiting, order = (np.zeros(n, np.int32) for _ in range(5))
-        return Walk(number, low, np.zeros(n, np.int64), path, waiting, order, np.zeros(5, np.int64), base)
+        number, low, path, waiting = (np.zeros(n, np.int32) for _ in range(4))
+        return Walk(number, low, np.zeros(n, np.int64), path, waiting, np.zeros(5, np.int64), base)
 
-    def _iterate(self, order: npt.NDArray[np.int32]) -> Iterator[float]:
-        """Solve the components in their order."""
+    def _iterate(self, base: int) -> Iterator[float]:
+        """Solve the components in their order, from a place on."""
         solve_small = self.bound.kernel(intervals_kernels.solve_small)
-        ends = np.flatnonzero(order < 0)
+        n, place = self.states, base
+        ends = np.flatnonzero(self._graph.order[base:n] < 0)
         self._components += len(ends)
         self._largest = max(self._largest, int(np.diff(ends, prepend=-1).max()))
-        position = 0
-        while position < len(order):
-            position, end, _ = solve_small(
-                self._graph, order, position, SMALL, FINE, TOLERANCE, SMALL_SWEEPS, SWEPT
-            )
-            if end > position:
-                for _ in self._solve_component(order, position, end):
-                    yield position / len(order)
-                position = end
-            yield position / len(order)
+        while place < n:
+            place, end, _ = solve_small(self._graph, place, n, SMALL, FINE, TOLERANCE, SMALL_SWEEPS, SWEPT)
+            if end > place:
+                for _ in self._solve_component(place, end):
+                    yield (place - base) / (n - base)
+                place = end
+            yield (place - base) / (n - base)
 
-    def _solve_component(self, order: npt.NDArray[np.int32], first: int, last: int) -> Iterator[None]:
+    def _solve_component(self, first: int, last: int) -> Iterator[None]:
         """Sweep over a component until its bounds meet, in threads."""
-        component = _Component(self._graph, order, first, last, np.empty((self.states, 2)))
+        component = _Component(self._graph, first, last, np.empty((self.states, 2)))
         proved = False
         if not self._can_stay_inside(component):
             proved = yield from self._guess_and_prove(component)
@@ -189,13 +200,13 @@ class GraphSolver:
 
     def _guess_and_prove(self, component: _Component) -> Generator[None, None, bool]:
         """Let bounds settle, then prove slightly wider ones; return whether that worked."""
-        graph, order = component.graph, component.order
+        graph = component.graph
         settled = np.empty((self.states, 2))
         widen = self.bound.kernel(intervals_kernels.widen_block)
         take = self.bound.kernel(intervals_kernels.take_guess)
         component.reset(0.0)
         for width in (0.0, WIDTH):
-            self._threads.map(widen, [(graph, settled, width, order, *span) for span in component.spans])
+            self._threads.map(widen, [(graph, settled, width, *span) for span in component.spans])
             self._mark(component)
             for _ in range(MOST_GUESSES):
                 change, excess = self._sweep(component, False, take, settled, width)
@@ -232,8 +243,8 @@ class GraphSolver:
         self._sweeps += c.last - c.first > SMALL
         for wave in c.waves:
             arguments = c.graph, c.fresh
-            self._threads.map(sweep, [(*arguments, c.order, *span, narrow, i) for i, span in enumerate(wave)])
-            for one, other in self._threads.map(take, [(*arguments, *more, c.order, *span) for span in wave]):
+            self._threads.map(sweep, [(*arguments, *span, narrow, i) for i, span in enumerate(wave)])
+            for one, other in self._threads.map(take, [(*arguments, *more, *span) for span in wave]):
                 first, second = max(first, one), max(second, other)
         return first, second
 
@@ -242,7 +253,7 @@ class GraphSolver:
         c = component
         numbered = [(span, NONE if outside else i) for wave in c.waves for i, span in enumerate(wave)]
         mark = self.bound.kernel(intervals_kernels.mark_block)
-        self._threads.map(mark, [(c.graph, c.fresh, c.order, *span, i) for span, i in numbered])
+        self._threads.map(mark, [(c.graph, c.fresh, *span, i) for span, i in numbered])
 
     # Endless play
 
@@ -255,10 +266,10 @@ class GraphSolver:
         self._mark(component)
         c, inside = component, np.zeros(2 * self.states, np.int8)
         enter = self.bound.kernel(endless_kernels.enter_all)
-        count = sum(self._threads.map(enter, [(inside, c.order, *span) for span in c.spans]))
+        count = sum(self._threads.map(enter, [(inside, *span) for span in c.spans]))
         # The largest such set is unique, so threads may see what others have removed or not.
         shrink = self.bound.kernel(endless_kernels.shrink)
-        jobs = [(c.graph, inside, c.order, *span, margin) for span in c.spans]
+        jobs = [(c.graph, inside, *span, margin) for span in c.spans]
         while out := sum(self._threads.map(shrink, jobs)):
             count -= out
         return inside, int(count)
@@ -268,44 +279,43 @@ class GraphSolver:
         (inside, _), exits = self._inside(component, margin), np.zeros(2 * self.states)
         find_exits = self.bound.kernel(endless_kernels.find_exits)
         lower = self.bound.kernel(endless_kernels.lower)
-        arguments = component.graph, inside, exits, component.order, component.first, component.last
+        arguments = component.graph, inside, exits, component.first, component.last
         while find_exits(*arguments, margin):
             pass
         return float(lower(*arguments))
 
-    def _find_forced(self, order: npt.NDArray[np.int32]) -> None:
-        """Find the nodes from which a player can force endless play."""
-        unforce = self.bound.kernel(endless_kernels.unforce)
-        spans = list(itertools.pairwise([*range(0, len(order), SWEPT), len(order)]))
+    def _find_forced(self, base: int) -> None:
+        """Find the places from which a player can force endless play."""
+        unforce, spans = self.bound.kernel(endless_kernels.unforce), _spans(base, self.states)
         for number in itertools.count():
             spans.sort(reverse=bool(number & 1))
-            if not sum(self._threads.map(unforce, [(self._graph, order, *s, number & 1) for s in spans])):
+            if not sum(self._threads.map(unforce, [(self._graph, *span, number & 1) for span in spans])):
                 return
 
     def _refuse(self, component: _Component) -> None:
-        nodes, bounds = component.nodes, component.graph.bounds
-        worst = int(nodes[int(np.ptp(bounds[nodes], axis=1).argmax())])
+        graph, bounds = component.graph, component.graph.bounds
+        worst = component.first + int(np.ptp(bounds[component.first : component.last], axis=1).argmax())
+        node = int(graph.order[worst])
         low, high = bounds[worst]
         raise DicentError(
             f"{self.game.name} cannot be solved: players can repeat moves forever, as through "
-            f"{self.game.state(component.graph.state[worst])}. Its value lies between {low:.6f} and "
+            f"{self.game.state(graph.state[max(node, -1 - node)])}. Its value lies between {low:.6f} and "
             f"{high:.6f}. Add a rule that ends such games"
         )
 
 
 @dataclass(frozen=True)
 class _Component:
-    """A component of the graph: the nodes at positions `first` to `last` of the order."""
+    """A component of the graph: the nodes at places `first` to `last`."""
 
     graph: Graph
-    order: npt.NDArray[np.int32]
     first: int
     last: int
     fresh: npt.NDArray[np.float64]  # [N, 2]  bounds that are being computed
 
     @cached_property
     def waves(self) -> list[list[tuple[int, int]]]:
-        """Waves of blocks, each a span of positions, from the last to the first."""
+        """Waves of blocks, each a span of places, from the last to the first."""
         if self.last - self.first <= ALONE:
             return [[(self.first, self.last)]]
         count = min(MOST_WAVES, 1 + (self.last - self.first) // WAVE)
@@ -318,15 +328,14 @@ class _Component:
         """All blocks of all waves."""
         return [span for wave in self.waves for span in wave]
 
-    @property
-    def nodes(self) -> npt.NDArray[np.int32]:
-        """The numbers of the nodes."""
-        listed = self.order[self.first : self.last]
-        return np.where(listed < 0, -1 - listed, listed)
-
     def reset(self, largest: float) -> None:
         """Forget the bounds."""
-        self.graph.bounds[self.nodes] = -largest, largest
+        self.graph.bounds[self.first : self.last] = -largest, largest
+
+
+def _spans(first: int, last: int) -> list[tuple[int, int]]:
+    """Cut places into spans that a call of a kernel works on."""
+    return list(itertools.pairwise([*range(first, last, SWEPT), last]))
 
 
 def _tell(progress: Report | None, now: SolveProgress) -> None:
