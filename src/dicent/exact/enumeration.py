@@ -151,7 +151,6 @@ class Enumeration:
             extra = len(array) - old  # one more for `head`
             array.resize((size + extra, *array.shape[1:]), refcheck=False)
         graph.bounds[old:] = -self.largest, self.largest
-        graph.block[old:] = NONE
         graph.forced[old:] = 3
 
     def _rehash(self, slots: int, nodes: int) -> None:
@@ -180,7 +179,6 @@ class Enumeration:
             place=np.zeros(nodes, np.int32),
             order=np.zeros(nodes, np.int32),
             bounds=np.empty((nodes, 2)),
-            block=np.full(nodes, NONE, np.int8),
             forced=np.full(nodes, 3, np.int8),
             counts=np.zeros(5, np.int64),
         )
@@ -217,7 +215,7 @@ def require_memory(game: Game, states: int, needed: int, free: int | None) -> No
 
 
 def _by_node(graph: Graph) -> tuple[np.ndarray, ...]:
-    return graph.state, graph.head, graph.place, graph.order, graph.bounds, graph.block, graph.forced
+    return graph.state, graph.head, graph.place, graph.order, graph.bounds, graph.forced
 
 
 def _larger(wanted: int, there: int) -> int:

@@ -20,7 +20,6 @@ from dicent.kernels import components as components_kernels
 from dicent.kernels import endless as endless_kernels
 from dicent.kernels import intervals as intervals_kernels
 from dicent.kernels.components import DONE, Walk
-from dicent.kernels.constants import NONE
 from dicent.kernels.graph import END, LINKS, REPEATED, Graph
 
 TOLERANCE = 1e-10  # how close the two bounds of every state come
@@ -196,7 +195,6 @@ class GraphSolver:
             proved = yield from self._guess_and_prove(component)
         if not proved:
             yield from self._narrow(component)
-        self._mark(component, outside=True)
 
     def _guess_and_prove(self, component: _Component) -> Generator[None, None, bool]:
         """Let bounds settle, then prove slightly wider ones; return whether that worked."""
@@ -207,7 +205,7 @@ class GraphSolver:
         component.reset(0.0)
         for width in (0.0, WIDTH):
             self._threads.map(widen, [(graph, settled, width, *span) for span in component.spans])
-            self._mark(component)
+            self._copy(component)
             for _ in range(MOST_GUESSES):
                 change, excess = self._sweep(component, False, take, settled, width)
                 yield
@@ -221,7 +219,7 @@ class GraphSolver:
     def _narrow(self, component: _Component) -> Iterator[None]:
         """Raise lower bounds and lower upper bounds until they meet."""
         take = self.bound.kernel(intervals_kernels.take_block)
-        self._mark(component)
+        self._copy(component)
         gap, change, number = math.inf, math.inf, 0
         while gap > FINE and (gap > TOLERANCE or change > FINE):
             gap, change = self._sweep(component, True, take)
@@ -229,7 +227,7 @@ class GraphSolver:
             stalled = change <= STALLED or number == MOST_SWEEPS
             if gap > TOLERANCE and (stalled or (change < SLOW * gap and number & (number - 1) == 0)):
                 progress = self._look_for_endless_play(component, max(EQUAL, 16 * change))
-                self._mark(component)
+                self._copy(component)
                 if stalled and progress <= STALLED:
                     self._refuse(component)
             yield
@@ -243,17 +241,15 @@ class GraphSolver:
         self._sweeps += c.last - c.first > SMALL
         for wave in c.waves:
             arguments = c.graph, c.fresh
-            self._threads.map(sweep, [(*arguments, *span, narrow, i) for i, span in enumerate(wave)])
+            self._threads.map(sweep, [(*arguments, *span, narrow) for span in wave])
             for one, other in self._threads.map(take, [(*arguments, *more, *span) for span in wave]):
                 first, second = max(first, one), max(second, other)
         return first, second
 
-    def _mark(self, component: _Component, outside: bool = False) -> None:
-        """Give the nodes of a component the numbers of their blocks, or none."""
-        c = component
-        numbered = [(span, NONE if outside else i) for wave in c.waves for i, span in enumerate(wave)]
-        mark = self.bound.kernel(intervals_kernels.mark_block)
-        self._threads.map(mark, [(c.graph, c.fresh, *span, i) for span, i in numbered])
+    def _copy(self, component: _Component) -> None:
+        """Make the fresh bounds of a component those of the graph."""
+        c, copy = component, self.bound.kernel(intervals_kernels.copy_block)
+        self._threads.map(copy, [(c.graph, c.fresh, *span) for span in c.spans])
 
     # Endless play
 
@@ -263,7 +259,6 @@ class GraphSolver:
 
     def _inside(self, component: _Component, margin: float) -> tuple[npt.NDArray[np.int8], int]:
         """Return the largest set of vertices in which play can stay at equal bounds, and their number."""
-        self._mark(component)
         c, inside = component, np.zeros(2 * self.states, np.int8)
         enter = self.bound.kernel(endless_kernels.enter_all)
         count = sum(self._threads.map(enter, [(inside, *span) for span in c.spans]))

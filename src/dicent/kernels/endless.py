@@ -11,7 +11,6 @@ the upper bounds of mirror images, so that one procedure serves both.
 """
 
 from .components import node_at
-from .constants import NONE
 from .graph import END, HEADER, REPEATED, SINGLE
 from .jit import i64, inline, jit
 
@@ -40,7 +39,7 @@ def groups_of(graph, place):
 @inline
 def stays(graph, inside, vertex, other, margin):
     """Return whether a link from one vertex to the other stays inside, at equal bounds."""
-    if graph.block[other >> 1] == NONE or inside[other] == 0:
+    if inside[other] == 0:
         return False
     return (
         abs(high_of(graph, other) - high_of(graph, vertex)) <= margin

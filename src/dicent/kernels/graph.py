@@ -36,7 +36,6 @@ class Graph(NamedTuple):
     place: np.ndarray  # [N]  where the values of a node are: components lie together, those led to first
     order: np.ndarray  # [N]  the node at each place, as -1 - node at the end of a component
     bounds: np.ndarray  # [N, 2]  by place: the lower and the upper bound of a value, adjacent in memory
-    block: np.ndarray  # [N]  by place: the block of the component that is being solved; NONE outside of it
     forced: np.ndarray  # [N]  by place: bit 0 if MAX can force endless play, bit 1 if MIN can; REPEATED
     counts: np.ndarray  # [5]  NODES, LINKS, VECTORS, ENDS, EXPANDED
 

@@ -26,7 +26,7 @@ def sweep(graph, first, last):
     gap = 0.0
     change = 0.0
     for place in range(last - 1, first - 1, -1):
-        low, high = bounds(graph, place, graph.bounds, NONE)
+        low, high = bounds(graph, place, graph.bounds, first, last)
         change = max(change, low - graph.bounds[place, 0], graph.bounds[place, 1] - high)
         graph.bounds[place, 0] = max(graph.bounds[place, 0], low)
         graph.bounds[place, 1] = min(graph.bounds[place, 1], high)
@@ -35,22 +35,21 @@ def sweep(graph, first, last):
 
 
 @jit
-def mark_block(graph, fresh, first, last, mine):
-    """Make places `first` to `last` a block, or NONE, and copy their bounds."""
+def copy_block(graph, fresh, first, last):
+    """Copy the bounds of places `first` to `last` to `fresh` [N, 2]."""
     for place in range(first, last):
-        graph.block[place] = mine
         fresh[place, 0] = graph.bounds[place, 0]
         fresh[place, 1] = graph.bounds[place, 1]
 
 
 @jit
-def sweep_block(graph, fresh, first, last, narrow, mine):
+def sweep_block(graph, fresh, first, last, narrow):
     """Update a block's `fresh` bounds [N, 2] from themselves and the others' old bounds.
 
     With `narrow`, no bound moves back.
     """
     for place in range(last - 1, first - 1, -1):
-        low, high = bounds(graph, place, fresh, mine)
+        low, high = bounds(graph, place, fresh, first, last)
         fresh[place, 0] = max(fresh[place, 0], low) if narrow else low
         fresh[place, 1] = min(fresh[place, 1], high) if narrow else high
 
@@ -97,8 +96,8 @@ def take_guess(graph, fresh, settled, width, first, last):
 
 
 @jit
-def bounds(graph, place, fresh, mine):
-    """Return what the bounds of its children imply for a node; those of block `mine` are in `fresh`."""
+def bounds(graph, place, fresh, first, last):
+    """Return what the bounds of its children imply for a node; `fresh` has those of `first` to `last`."""
     at = graph.head[node_at(graph, place)]
     groups = 1
     vector = NONE
@@ -119,7 +118,7 @@ def bounds(graph, place, fresh, mine):
             child = link >> 1
             if link < 0:
                 a = b = graph.ends[END - link]
-            elif graph.block[child] == mine:
+            elif first <= child < last:
                 a, b = fresh[child, 0], fresh[child, 1]
             else:
                 a, b = graph.bounds[child, 0], graph.bounds[child, 1]
