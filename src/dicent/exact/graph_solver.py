@@ -20,7 +20,7 @@ from dicent.kernels import components as components_kernels
 from dicent.kernels import endless as endless_kernels
 from dicent.kernels import intervals as intervals_kernels
 from dicent.kernels.components import DONE, Walk
-from dicent.kernels.graph import END, LINKS, REPEATED, Graph
+from dicent.kernels.graph import END, ENDS, LINKS, REPEATED, Graph
 
 TOLERANCE = 1e-10  # how close the two bounds of every state come
 FINE = 1e-13  # how close they come in a component by itself, so that gaps do not add up
@@ -137,9 +137,9 @@ class GraphSolver:
         return (-high, -low) if link & 1 else (low, high)
 
     def value_of(self, state: State, progress: Report | None = None) -> float:
-        """Return the value of a state for MAX: the middle of its bounds, half of `TOLERANCE` off at most."""
+        """Return the value of a state for MAX: the middle of its bounds."""
         low, high = self.bounds_of(state, progress)
-        return low if low == high else (low + high) / 2
+        return (low + high) / 2 + 0.0  # never -0.0
 
     def can_force_endless(self, state: State) -> tuple[bool, bool]:
         """Return whether MAX, and whether MIN, can force play without end from a state."""
@@ -153,6 +153,7 @@ class GraphSolver:
         """Solve the nodes from number `base` on, and all that they lead to."""
         for _ in self._enumeration.expand():
             _tell(progress, SolveProgress(self.states, float("nan"), "states"))
+        self._check_scores()
         walk = self._new_walk(base)
         components = self.bound.kernel(components_kernels.components)
         while components(self._graph, walk, FOLLOWED) != DONE:
@@ -166,6 +167,15 @@ class GraphSolver:
         for share in self._iterate(base):
             _tell(progress, SolveProgress(self.states, share, "values"))
         self._find_forced(base)
+
+    def _check_scores(self) -> None:
+        """Raise an error if a score is larger than the game says: bounds would not hold."""
+        worst = float(np.abs(self._graph.ends[: self._graph.counts[ENDS]]).max(initial=0.0))
+        if worst > self.largest:
+            raise DicentError(
+                f"{self.game.name} has a score of {worst:g}, and MAX_SCORE is {self.largest:g}: "
+                f"set MAX_SCORE to {worst:g} or more"
+            )
 
     def _new_walk(self, base: int) -> Walk:
         n = self.states - base
