@@ -1,6 +1,7 @@
 """Exact values of backgammon and hypergammon: from GNU Backgammon, and from independent programs."""
 
 import csv
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
@@ -76,3 +77,13 @@ def test_a_gammon_counts_two_points() -> None:
     position = dicent.make("backgammon").parse("-A------------------o----- 1 -")
     assert dicent.solve(position, compiled=False).value == 2.0
     assert dicent.solve(position, compiled=False, values="gain").value == 1.0
+
+
+def test_score_beyond_the_stated_largest_is_refused(edited: Callable[..., Path]) -> None:
+    """One checker that hits and gets home wins a gammon or a backgammon."""
+    path = edited("backgammon", ("MAX_SCORE = 3.0", "MAX_SCORE = 1.5"))
+    game = dicent.make(f"{path}:variant=hyper,checkers=1")
+    with pytest.raises(
+        dicent.DicentError, match=r"has a score of 3, and MAX_SCORE is 1\.5: set MAX_SCORE to 3"
+    ):
+        dicent.solve(game, compiled=False)

@@ -6,6 +6,7 @@ import pytest
 import dicent
 from dicent import CHANCE, MAX
 from dicent.exact.graph_solver import TOLERANCE, GraphSolver
+from dicent.exact.progress import SolveProgress
 from dicent.game.check import check_game
 
 # The first player's win probability. Pig: independent value iteration; holding with no points is not allowed.
@@ -115,6 +116,21 @@ def test_what_does_not_fit_into_memory_is_refused_with_a_count(monkeypatch: pyte
 def test_too_many_states_are_refused_with_a_count() -> None:
     with pytest.raises(dicent.DicentError, match="more than 1,000 states follow"):
         dicent.solve(dicent.make("pig"), max_states=1000)
+
+
+@pytest.mark.parametrize("stage", ["states", "values"])
+def test_interrupted_solver_starts_again(stage: str) -> None:
+    game = dicent.make("ur:pieces=1")
+    solver = GraphSolver(game, 10_000, compiled=False)
+
+    def stop(progress: SolveProgress) -> None:
+        if progress.stage == stage:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        solver.value_of(game.initial_state(), stop)
+    assert solver.states == 0
+    assert (1 + solver.value_of(game.initial_state())) / 2 == pytest.approx(UR[1][0], abs=1e-10)
 
 
 def test_states_asked_for_later_are_added() -> None:

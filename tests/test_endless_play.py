@@ -85,14 +85,19 @@ def text_of(table: Table) -> str:
 
 
 @settings(max_examples=150)
-@given(table=tables())
-def test_values_are_those_of_best_play(table: Table, tmp_path_factory: pytest.TempPathFactory) -> None:
+@given(table=tables(), small=st.sampled_from([0, 1000]))
+def test_values_are_those_of_best_play(
+    table: Table, small: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Components are solved in both ways, as small ones and as large ones."""
     game, _ = written_out(tmp_path_factory.mktemp("game"), text_of(table))
-    solver = GraphSolver(game, 1000, compiled=False)
-    for name, value in best_play(table).items():
-        low, high = solver.bounds_of(game.parse(name))
-        assert low - 1e-9 <= value <= high + 1e-9
-        assert high - low <= TOLERANCE
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dicent.exact.graph_solver.SMALL", small)
+        solver = GraphSolver(game, 1000, compiled=False)
+        for name, value in best_play(table).items():
+            low, high = solver.bounds_of(game.parse(name))
+            assert low - 1e-9 <= value <= high + 1e-9
+            assert high - low <= TOLERANCE
 
 
 def test_both_may_pass_for_ever(tmp_path: Path) -> None:

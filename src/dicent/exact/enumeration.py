@@ -27,7 +27,7 @@ BLOCKS = (
 EXPANDED_AT_ONCE = 512  # nodes of a block in a call of a kernel, which sees neither the clock nor Ctrl-C
 PENDING = 1 << 14  # states that a block may find in a round, and those of one node
 REHASHED = 1 << 18  # nodes in a call
-WORKING = 38  # bytes for each node that solving needs at the most
+WORKING = 34  # bytes for each node that solving needs at the most
 SHARE = 0.9  # of the free memory that may be used
 
 
@@ -151,7 +151,6 @@ class Enumeration:
             extra = len(array) - old  # one more for `head`
             array.resize((size + extra, *array.shape[1:]), refcheck=False)
         graph.bounds[old:] = -self.largest, self.largest
-        graph.block[old:] = NONE
         graph.forced[old:] = 3
 
     def _rehash(self, slots: int, nodes: int) -> None:
@@ -177,8 +176,9 @@ class Enumeration:
             chances=np.zeros((16, max(1, game.num_outcomes))),
             ends=np.zeros(16),
             slots=np.full(slots, NONE, np.int32),
+            place=np.zeros(nodes, np.int32),
+            order=np.zeros(nodes, np.int32),
             bounds=np.empty((nodes, 2)),
-            block=np.full(nodes, NONE, np.int8),
             forced=np.full(nodes, 3, np.int8),
             counts=np.zeros(5, np.int64),
         )
@@ -215,7 +215,7 @@ def require_memory(game: Game, states: int, needed: int, free: int | None) -> No
 
 
 def _by_node(graph: Graph) -> tuple[np.ndarray, ...]:
-    return graph.state, graph.head, graph.bounds, graph.block, graph.forced
+    return graph.state, graph.head, graph.place, graph.order, graph.bounds, graph.forced
 
 
 def _larger(wanted: int, there: int) -> int:

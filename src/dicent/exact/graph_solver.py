@@ -20,8 +20,7 @@ from dicent.kernels import components as components_kernels
 from dicent.kernels import endless as endless_kernels
 from dicent.kernels import intervals as intervals_kernels
 from dicent.kernels.components import DONE, Walk
-from dicent.kernels.constants import NONE
-from dicent.kernels.graph import END, LINKS, REPEATED, Graph
+from dicent.kernels.graph import END, ENDS, LINKS, REPEATED, Graph
 
 TOLERANCE = 1e-10  # how close the two bounds of every state come
 FINE = 1e-13  # how close they come in a component by itself, so that gaps do not add up
@@ -85,7 +84,13 @@ class GraphSolver:
         self.game, self.largest = game, largest
         self.bound = bind(game, compiled)
         self._threads = Threads()
-        self._enumeration = Enumeration(game, self.bound, max_states, scores, self.largest, self._threads)
+        self._max_states, self._scores = max_states, scores
+        self._forget()
+
+    def _forget(self) -> None:
+        self._enumeration = Enumeration(
+            self.game, self.bound, self._max_states, self._scores, self.largest, self._threads
+        )
         self._components = self._largest = self._sweeps = 0
 
     @property
@@ -116,7 +121,7 @@ class GraphSolver:
     def stored(self) -> tuple[Cells, npt.NDArray[np.float64]]:
         """Return the states of the graph [N, S] and their values [N]."""
         n = self.states  # a copy, because the graph may move when it grows
-        return self._graph.state[:n].copy(), self._graph.bounds[:n].mean(axis=1)
+        return self._graph.state[:n].copy(), self._graph.bounds[self._graph.place[:n]].mean(axis=1)
 
     def bounds_of(self, state: State, progress: Report | None = None) -> tuple[float, float]:
         """Return the lower and the upper bound of a state's value for MAX."""
@@ -126,20 +131,24 @@ class GraphSolver:
             end = float(self._graph.ends[END - link])
             return end, end
         if self.states > before:
-            self._solve(before, progress)
-        low, high = self._graph.bounds[link >> 1].tolist()
+            try:
+                self._solve(before, progress)
+            except BaseException:  # some states would have no value
+                self._forget()
+                raise
+        low, high = self._graph.bounds[self._graph.place[link >> 1]].tolist()
         return (-high, -low) if link & 1 else (low, high)
 
     def value_of(self, state: State, progress: Report | None = None) -> float:
-        """Return the value of a state for MAX: the middle of its bounds, half of `TOLERANCE` off at most."""
+        """Return the value of a state for MAX: the middle of its bounds."""
         low, high = self.bounds_of(state, progress)
-        return low if low == high else (low + high) / 2
+        return (low + high) / 2 + 0.0  # never -0.0
 
     def can_force_endless(self, state: State) -> tuple[bool, bool]:
         """Return whether MAX, and whether MIN, can force play without end from a state."""
         self.bounds_of(state)
         link = self._enumeration.add(state)
-        bits = 0 if link < 0 else int(self._graph.forced[link >> 1])
+        bits = 0 if link < 0 else int(self._graph.forced[self._graph.place[link >> 1]])
         of_max, of_min = bool(bits & 1), bool(bits & 2)
         return (of_min, of_max) if link & 1 else (of_max, of_min)
 
@@ -147,59 +156,69 @@ class GraphSolver:
         """Solve the nodes from number `base` on, and all that they lead to."""
         for _ in self._enumeration.expand():
             _tell(progress, SolveProgress(self.states, float("nan"), "states"))
+        self._check_scores()
         walk = self._new_walk(base)
         components = self.bound.kernel(components_kernels.components)
         while components(self._graph, walk, FOLLOWED) != DONE:
             met = int(walk.counts[components_kernels.ORDERED])
-            _tell(progress, SolveProgress(self.states, met / len(walk.order), "components"))
-        order = walk.order
+            _tell(progress, SolveProgress(self.states, met / len(walk.number), "components"))
         del walk
-        for share in self._iterate(order):
+        spans = _spans(base, self.states)
+        self._threads.map(
+            self.bound.kernel(components_kernels.link_places), [(self._graph, *span) for span in spans]
+        )
+        for share in self._iterate(base):
             _tell(progress, SolveProgress(self.states, share, "values"))
-        self._find_forced(order)
+        self._find_forced(base)
+
+    def _check_scores(self) -> None:
+        """Raise an error if a score is larger than the game says: bounds would not hold."""
+        worst = float(np.abs(self._graph.ends[: self._graph.counts[ENDS]]).max(initial=0.0))
+        if worst > self.largest:
+            raise DicentError(
+                f"{self.game.name} has a score of {worst:g}, and MAX_SCORE is {self.largest:g}: "
+                f"set MAX_SCORE to {worst:g} or more"
+            )
 
     def _new_walk(self, base: int) -> Walk:
         n = self.states - base
-        number, low, path, waiting, order = (np.zeros(n, np.int32) for _ in range(5))
-        return Walk(number, low, np.zeros(n, np.int64), path, waiting, order, np.zeros(5, np.int64), base)
+        number, low, path, waiting = (np.zeros(n, np.int32) for _ in range(4))
+        return Walk(number, low, np.zeros(n, np.int64), path, waiting, np.zeros(5, np.int64), base)
 
-    def _iterate(self, order: npt.NDArray[np.int32]) -> Iterator[float]:
-        """Solve the components in their order."""
+    def _iterate(self, base: int) -> Iterator[float]:
+        """Solve the components in their order, from a place on."""
         solve_small = self.bound.kernel(intervals_kernels.solve_small)
-        ends = np.flatnonzero(order < 0)
+        n, place = self.states, base
+        ends = np.flatnonzero(self._graph.order[base:n] < 0)
         self._components += len(ends)
         self._largest = max(self._largest, int(np.diff(ends, prepend=-1).max()))
-        position = 0
-        while position < len(order):
-            position, end, _ = solve_small(
-                self._graph, order, position, SMALL, FINE, TOLERANCE, SMALL_SWEEPS, SWEPT
-            )
-            if end > position:
-                for _ in self._solve_component(order, position, end):
-                    yield position / len(order)
-                position = end
-            yield position / len(order)
+        while place < n:
+            place, end, _ = solve_small(self._graph, place, n, SMALL, FINE, TOLERANCE, SMALL_SWEEPS, SWEPT)
+            if end > place:
+                for _ in self._solve_component(place, end):
+                    yield (place - base) / (n - base)
+                place = end
+            yield (place - base) / (n - base)
 
-    def _solve_component(self, order: npt.NDArray[np.int32], first: int, last: int) -> Iterator[None]:
+    def _solve_component(self, first: int, last: int) -> Iterator[None]:
         """Sweep over a component until its bounds meet, in threads."""
-        component = _Component(self._graph, order, first, last, np.empty((self.states, 2)))
+        component = _Component(self._graph, first, last, np.empty((self.states, 2)))
         proved = False
         if not self._can_stay_inside(component):
             proved = yield from self._guess_and_prove(component)
         if not proved:
             yield from self._narrow(component)
-        self._mark(component, outside=True)
 
     def _guess_and_prove(self, component: _Component) -> Generator[None, None, bool]:
         """Let bounds settle, then prove slightly wider ones; return whether that worked."""
-        graph, order = component.graph, component.order
+        graph = component.graph
         settled = np.empty((self.states, 2))
         widen = self.bound.kernel(intervals_kernels.widen_block)
         take = self.bound.kernel(intervals_kernels.take_guess)
         component.reset(0.0)
         for width in (0.0, WIDTH):
-            self._threads.map(widen, [(graph, settled, width, order, *span) for span in component.spans])
-            self._mark(component)
+            self._threads.map(widen, [(graph, settled, width, *span) for span in component.spans])
+            self._copy(component)
             for _ in range(MOST_GUESSES):
                 change, excess = self._sweep(component, False, take, settled, width)
                 yield
@@ -213,7 +232,7 @@ class GraphSolver:
     def _narrow(self, component: _Component) -> Iterator[None]:
         """Raise lower bounds and lower upper bounds until they meet."""
         take = self.bound.kernel(intervals_kernels.take_block)
-        self._mark(component)
+        self._copy(component)
         gap, change, number = math.inf, math.inf, 0
         while gap > FINE and (gap > TOLERANCE or change > FINE):
             gap, change = self._sweep(component, True, take)
@@ -221,7 +240,7 @@ class GraphSolver:
             stalled = change <= STALLED or number == MOST_SWEEPS
             if gap > TOLERANCE and (stalled or (change < SLOW * gap and number & (number - 1) == 0)):
                 progress = self._look_for_endless_play(component, max(EQUAL, 16 * change))
-                self._mark(component)
+                self._copy(component)
                 if stalled and progress <= STALLED:
                     self._refuse(component)
             yield
@@ -235,17 +254,15 @@ class GraphSolver:
         self._sweeps += c.last - c.first > SMALL
         for wave in c.waves:
             arguments = c.graph, c.fresh
-            self._threads.map(sweep, [(*arguments, c.order, *span, narrow, i) for i, span in enumerate(wave)])
-            for one, other in self._threads.map(take, [(*arguments, *more, c.order, *span) for span in wave]):
+            self._threads.map(sweep, [(*arguments, *span, narrow) for span in wave])
+            for one, other in self._threads.map(take, [(*arguments, *more, *span) for span in wave]):
                 first, second = max(first, one), max(second, other)
         return first, second
 
-    def _mark(self, component: _Component, outside: bool = False) -> None:
-        """Give the nodes of a component the numbers of their blocks, or none."""
-        c = component
-        numbered = [(span, NONE if outside else i) for wave in c.waves for i, span in enumerate(wave)]
-        mark = self.bound.kernel(intervals_kernels.mark_block)
-        self._threads.map(mark, [(c.graph, c.fresh, c.order, *span, i) for span, i in numbered])
+    def _copy(self, component: _Component) -> None:
+        """Make the fresh bounds of a component those of the graph."""
+        c, copy = component, self.bound.kernel(intervals_kernels.copy_block)
+        self._threads.map(copy, [(c.graph, c.fresh, *span) for span in c.spans])
 
     # Endless play
 
@@ -255,13 +272,12 @@ class GraphSolver:
 
     def _inside(self, component: _Component, margin: float) -> tuple[npt.NDArray[np.int8], int]:
         """Return the largest set of vertices in which play can stay at equal bounds, and their number."""
-        self._mark(component)
         c, inside = component, np.zeros(2 * self.states, np.int8)
         enter = self.bound.kernel(endless_kernels.enter_all)
-        count = sum(self._threads.map(enter, [(inside, c.order, *span) for span in c.spans]))
+        count = sum(self._threads.map(enter, [(inside, *span) for span in c.spans]))
         # The largest such set is unique, so threads may see what others have removed or not.
         shrink = self.bound.kernel(endless_kernels.shrink)
-        jobs = [(c.graph, inside, c.order, *span, margin) for span in c.spans]
+        jobs = [(c.graph, inside, *span, margin) for span in c.spans]
         while out := sum(self._threads.map(shrink, jobs)):
             count -= out
         return inside, int(count)
@@ -271,44 +287,43 @@ class GraphSolver:
         (inside, _), exits = self._inside(component, margin), np.zeros(2 * self.states)
         find_exits = self.bound.kernel(endless_kernels.find_exits)
         lower = self.bound.kernel(endless_kernels.lower)
-        arguments = component.graph, inside, exits, component.order, component.first, component.last
+        arguments = component.graph, inside, exits, component.first, component.last
         while find_exits(*arguments, margin):
             pass
         return float(lower(*arguments))
 
-    def _find_forced(self, order: npt.NDArray[np.int32]) -> None:
-        """Find the nodes from which a player can force endless play."""
-        unforce = self.bound.kernel(endless_kernels.unforce)
-        spans = list(itertools.pairwise([*range(0, len(order), SWEPT), len(order)]))
+    def _find_forced(self, base: int) -> None:
+        """Find the places from which a player can force endless play."""
+        unforce, spans = self.bound.kernel(endless_kernels.unforce), _spans(base, self.states)
         for number in itertools.count():
             spans.sort(reverse=bool(number & 1))
-            if not sum(self._threads.map(unforce, [(self._graph, order, *s, number & 1) for s in spans])):
+            if not sum(self._threads.map(unforce, [(self._graph, *span, number & 1) for span in spans])):
                 return
 
     def _refuse(self, component: _Component) -> None:
-        nodes, bounds = component.nodes, component.graph.bounds
-        worst = int(nodes[int(np.ptp(bounds[nodes], axis=1).argmax())])
+        graph, bounds = component.graph, component.graph.bounds
+        worst = component.first + int(np.ptp(bounds[component.first : component.last], axis=1).argmax())
+        node = int(graph.order[worst])
         low, high = bounds[worst]
         raise DicentError(
             f"{self.game.name} cannot be solved: players can repeat moves forever, as through "
-            f"{self.game.state(component.graph.state[worst])}. Its value lies between {low:.6f} and "
+            f"{self.game.state(graph.state[max(node, -1 - node)])}. Its value lies between {low:.6f} and "
             f"{high:.6f}. Add a rule that ends such games"
         )
 
 
 @dataclass(frozen=True)
 class _Component:
-    """A component of the graph: the nodes at positions `first` to `last` of the order."""
+    """A component of the graph: the nodes at places `first` to `last`."""
 
     graph: Graph
-    order: npt.NDArray[np.int32]
     first: int
     last: int
     fresh: npt.NDArray[np.float64]  # [N, 2]  bounds that are being computed
 
     @cached_property
     def waves(self) -> list[list[tuple[int, int]]]:
-        """Waves of blocks, each a span of positions, from the last to the first."""
+        """Waves of blocks, each a span of places, from the last to the first."""
         if self.last - self.first <= ALONE:
             return [[(self.first, self.last)]]
         count = min(MOST_WAVES, 1 + (self.last - self.first) // WAVE)
@@ -321,15 +336,14 @@ class _Component:
         """All blocks of all waves."""
         return [span for wave in self.waves for span in wave]
 
-    @property
-    def nodes(self) -> npt.NDArray[np.int32]:
-        """The numbers of the nodes."""
-        listed = self.order[self.first : self.last]
-        return np.where(listed < 0, -1 - listed, listed)
-
     def reset(self, largest: float) -> None:
         """Forget the bounds."""
-        self.graph.bounds[self.nodes] = -largest, largest
+        self.graph.bounds[self.first : self.last] = -largest, largest
+
+
+def _spans(first: int, last: int) -> list[tuple[int, int]]:
+    """Cut places into spans that a call of a kernel works on."""
+    return list(itertools.pairwise([*range(first, last, SWEPT), last]))
 
 
 def _tell(progress: Report | None, now: SolveProgress) -> None:

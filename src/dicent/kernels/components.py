@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .jit import i64, jit
+from .jit import i64, inline, jit
 
 # Why a call has returned.
 DONE = 0
@@ -22,7 +22,6 @@ class Walk(NamedTuple):
     cursor: np.ndarray  # [n]  the next link to follow, of nodes on the path
     path: np.ndarray  # [n]
     waiting: np.ndarray  # [n]  nodes whose component is not complete
-    order: np.ndarray  # [n]  nodes by component; the last of a component as -1 - node
     counts: np.ndarray  # [5]  MET, PATH, WAITING, ORDERED, NEXT_ROOT
     base: int
 
@@ -44,7 +43,7 @@ def components(graph, walk, steps):
         i = walk.path[counts[PATH] - 1]
         at = walk.cursor[i]
         if at == graph.head[walk.base + i + 1]:
-            leave(walk, i)
+            leave(graph, walk, i)
             continue
         walk.cursor[i] = at + 1
         child = (i64(graph.links[at]) >> 1) - walk.base  # negative for ends, headers and solved nodes
@@ -70,7 +69,7 @@ def meet(graph, walk, i):
 
 
 @jit
-def leave(walk, i):
+def leave(graph, walk, i):
     """Go back from a node; if it was the first of its component, the component is complete."""
     counts = walk.counts
     counts[PATH] -= 1
@@ -81,9 +80,28 @@ def leave(walk, i):
             other = walk.waiting[counts[WAITING]]
             walk.low[other] = 0
             node = walk.base + other
-            walk.order[counts[ORDERED]] = node if other != i else -1 - node
+            place = walk.base + counts[ORDERED]
+            graph.order[place] = node if other != i else -1 - node
+            graph.place[node] = place
             counts[ORDERED] += 1
             if other == i:
                 return
     parent = walk.path[counts[PATH] - 1]
     walk.low[parent] = min(walk.low[parent], low)
+
+
+@inline
+def node_at(graph, place):
+    node = i64(graph.order[place])
+    return -1 - node if node < 0 else node
+
+
+@jit
+def link_places(graph, first, last):
+    """Let the links of the nodes at places `first` to `last` lead to places instead of nodes."""
+    for place in range(first, last):
+        node = node_at(graph, place)
+        for i in range(graph.head[node], graph.head[node + 1]):
+            link = i64(graph.links[i])
+            if link >= 0:
+                graph.links[i] = 2 * i64(graph.place[link >> 1]) + (link & 1)

@@ -6,32 +6,31 @@ round the cycle on itself. It must rest on something else (Eisentraut, Kelmendi,
 that MAX gets one of MAX's exits or endless play. So the best exit that MAX can reach inside, or 0 if that is
 more, bounds the value from above. Lower bounds are the same with the players swapped.
 
-A vertex is a node or its mirror image, where players and signs are swapped: 2 * node + 1. Lower bounds are
+A vertex is a place or its mirror image, where players and signs are swapped: 2 * place + 1. Lower bounds are
 the upper bounds of mirror images, so that one procedure serves both.
 """
 
-from .constants import NONE
+from .components import node_at
 from .graph import END, HEADER, REPEATED, SINGLE
-from .intervals import node_at
 from .jit import i64, inline, jit
 
 
 @inline
 def low_of(graph, vertex):
-    node = vertex >> 1
-    return -graph.bounds[node, 1] if vertex & 1 else graph.bounds[node, 0]
+    place = vertex >> 1
+    return -graph.bounds[place, 1] if vertex & 1 else graph.bounds[place, 0]
 
 
 @inline
 def high_of(graph, vertex):
-    node = vertex >> 1
-    return -graph.bounds[node, 0] if vertex & 1 else graph.bounds[node, 1]
+    place = vertex >> 1
+    return -graph.bounds[place, 0] if vertex & 1 else graph.bounds[place, 1]
 
 
 @inline
-def groups_of(graph, node):
+def groups_of(graph, place):
     """Return how many groups of links a node has, and where the first one begins."""
-    at = graph.head[node]
+    at = graph.head[node_at(graph, place)]
     if graph.links[at] == SINGLE:
         return 1, at + 1
     return (HEADER - i64(graph.links[at])) >> 2, at + 2
@@ -40,7 +39,7 @@ def groups_of(graph, node):
 @inline
 def stays(graph, inside, vertex, other, margin):
     """Return whether a link from one vertex to the other stays inside, at equal bounds."""
-    if graph.block[other >> 1] == NONE or inside[other] == 0:
+    if inside[other] == 0:
         return False
     return (
         abs(high_of(graph, other) - high_of(graph, vertex)) <= margin
@@ -49,22 +48,20 @@ def stays(graph, inside, vertex, other, margin):
 
 
 @jit
-def enter_all(inside, order, first, last):
+def enter_all(inside, first, last):
     """Put all vertices of a component inside; returns how many there are."""
-    for i in range(first, last):
-        node = node_at(order, i)
-        for vertex in (2 * node, 2 * node + 1):
+    for place in range(first, last):
+        for vertex in (2 * place, 2 * place + 1):
             inside[vertex] = 1
     return 2 * (last - first)
 
 
 @jit
-def shrink(graph, inside, order, first, last, margin):
+def shrink(graph, inside, first, last, margin):
     """Put outside every vertex that has a group without a link that stays; returns how many."""
     out = 0
-    for i in range(first, last):
-        node = node_at(order, i)
-        for vertex in (2 * node, 2 * node + 1):
+    for place in range(first, last):
+        for vertex in (2 * place, 2 * place + 1):
             if inside[vertex] and not can_stay(graph, inside, vertex, margin):
                 inside[vertex] = 0
                 out += 1
@@ -87,12 +84,11 @@ def can_stay(graph, inside, vertex, margin):
 
 
 @jit
-def find_exits(graph, inside, exits, order, first, last, margin):
+def find_exits(graph, inside, exits, first, last, margin):
     """Raise the best exit known of every vertex inside; returns how many have changed."""
     changed = 0
-    for i in range(first, last):
-        node = node_at(order, i)
-        for vertex in (2 * node, 2 * node + 1):
+    for place in range(first, last):
+        for vertex in (2 * place, 2 * place + 1):
             if inside[vertex]:
                 best = best_exit(graph, inside, exits, vertex, margin)
                 if best > exits[vertex]:
@@ -126,43 +122,42 @@ def best_exit(graph, inside, exits, vertex, margin):
 
 
 @jit
-def lower(graph, inside, exits, order, first, last):
+def lower(graph, inside, exits, first, last):
     """Lower the upper bounds of vertices inside to their best exits; returns the largest change."""
     change = 0.0
-    for i in range(first, last):
-        node = node_at(order, i)
-        low, high = graph.bounds[node, 0], graph.bounds[node, 1]
-        if inside[2 * node]:
-            high = min(high, exits[2 * node])
-        if inside[2 * node + 1]:
-            low = max(low, -exits[2 * node + 1])
-        its_change = max(low - graph.bounds[node, 0], graph.bounds[node, 1] - high)
+    for place in range(first, last):
+        low, high = graph.bounds[place, 0], graph.bounds[place, 1]
+        if inside[2 * place]:
+            high = min(high, exits[2 * place])
+        if inside[2 * place + 1]:
+            low = max(low, -exits[2 * place + 1])
+        its_change = max(low - graph.bounds[place, 0], graph.bounds[place, 1] - high)
         if its_change > 0.0:
-            graph.forced[node] |= REPEATED
+            graph.forced[place] |= REPEATED
         change = max(change, its_change)
-        graph.bounds[node, 0] = low
-        graph.bounds[node, 1] = high
+        graph.bounds[place, 0] = low
+        graph.bounds[place, 1] = high
     return change
 
 
 @jit
-def unforce(graph, order, first, last, backwards):
+def unforce(graph, first, last, backwards):
     """Clear the bits of nodes where a player cannot force endless play; returns how many were cleared."""
     cleared = 0
     for i in range(first, last):
-        node = node_at(order, last - 1 - (i - first) if backwards else i)
+        place = last - 1 - (i - first) if backwards else i
         for mirrored in range(2):
             bit = 1 << mirrored
-            if graph.forced[node] & bit and not can_force(graph, node, mirrored):
-                graph.forced[node] -= bit
+            if graph.forced[place] & bit and not can_force(graph, place, mirrored):
+                graph.forced[place] -= bit
                 cleared += 1
     return cleared
 
 
 @jit
-def can_force(graph, node, mirrored):
+def can_force(graph, place, mirrored):
     """Return whether MAX, or MIN if mirrored, can go on to a vertex from which he can force endless play."""
-    groups, at = groups_of(graph, node)
+    groups, at = groups_of(graph, place)
     for _ in range(groups):
         header = HEADER - i64(graph.links[at])
         player, n = (header & 3) - 1, header >> 2

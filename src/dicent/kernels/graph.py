@@ -15,7 +15,8 @@ from .hashing import equal, home_slot, next_slot
 from .jit import copy, i64, inline, jit
 
 # Links of a node: a header, then for each outcome a header and one link for each child. A link is
-# 2 * node + 1 if the sign changes, or END - i for the i-th value of finished games.
+# 2 * node + 1 if the sign changes, or END - i for the i-th value of finished games. Once components are
+# known, places stand for nodes.
 END = -2
 HEADER = -(1 << 20)  # and below: 4 * count + who plays, counted down from here
 SINGLE = HEADER - 2  # the header of a decision: one group, without probabilities
@@ -32,9 +33,10 @@ class Graph(NamedTuple):
     chances: np.ndarray  # [K, O]  the different probabilities of outcomes
     ends: np.ndarray  # [E]  the different values of finished games
     slots: np.ndarray  # [H]  nodes by the hash of their state (H a power of two)
-    bounds: np.ndarray  # [N, 2]  the lower and the upper bound of a value, adjacent in memory
-    block: np.ndarray  # [N]  the block of the component that is being solved; NONE outside of it
-    forced: np.ndarray  # [N]  bit 0 if MAX can force endless play, bit 1 if MIN can; REPEATED
+    place: np.ndarray  # [N]  where the values of a node are: components lie together, those led to first
+    order: np.ndarray  # [N]  the node at each place, as -1 - node at the end of a component
+    bounds: np.ndarray  # [N, 2]  by place: the lower and the upper bound of a value, adjacent in memory
+    forced: np.ndarray  # [N]  by place: bit 0 if MAX can force endless play, bit 1 if MIN can; REPEATED
     counts: np.ndarray  # [5]  NODES, LINKS, VECTORS, ENDS, EXPANDED
 
 

@@ -14,103 +14,91 @@ block sees its own new bounds and the old ones of the others, so the result does
 thread is faster.
 """
 
+from .components import node_at
 from .constants import NONE
 from .graph import END, HEADER, SINGLE
-from .jit import i64, inline, jit
+from .jit import i64, jit
 
 
 @jit
-def sweep(graph, order, first, last, backwards):
-    """Update the bounds of nodes `first` to `last`; returns the widest gap and the largest change."""
+def sweep(graph, first, last):
+    """Update the bounds of places `first` to `last`; returns the widest gap and the largest change."""
     gap = 0.0
     change = 0.0
-    for i in range(first, last):
-        node = node_at(order, last - 1 - (i - first) if backwards else i)
-        low, high = bounds(graph, node, graph.bounds, NONE)
-        change = max(change, low - graph.bounds[node, 0], graph.bounds[node, 1] - high)
-        graph.bounds[node, 0] = max(graph.bounds[node, 0], low)
-        graph.bounds[node, 1] = min(graph.bounds[node, 1], high)
-        gap = max(gap, graph.bounds[node, 1] - graph.bounds[node, 0])
+    for place in range(last - 1, first - 1, -1):
+        low, high = bounds(graph, place, graph.bounds, first, last)
+        change = max(change, low - graph.bounds[place, 0], graph.bounds[place, 1] - high)
+        graph.bounds[place, 0] = max(graph.bounds[place, 0], low)
+        graph.bounds[place, 1] = min(graph.bounds[place, 1], high)
+        gap = max(gap, graph.bounds[place, 1] - graph.bounds[place, 0])
     return gap, change
 
 
 @jit
-def mark_block(graph, fresh, order, first, last, mine):
-    """Make nodes `first` to `last` a block, or NONE, and copy their bounds."""
-    for i in range(first, last):
-        node = node_at(order, i)
-        graph.block[node] = mine
-        fresh[node, 0] = graph.bounds[node, 0]
-        fresh[node, 1] = graph.bounds[node, 1]
+def copy_block(graph, fresh, first, last):
+    """Copy the bounds of places `first` to `last` to `fresh` [N, 2]."""
+    for place in range(first, last):
+        fresh[place, 0] = graph.bounds[place, 0]
+        fresh[place, 1] = graph.bounds[place, 1]
 
 
 @jit
-def sweep_block(graph, fresh, order, first, last, narrow, mine):
+def sweep_block(graph, fresh, first, last, narrow):
     """Update a block's `fresh` bounds [N, 2] from themselves and the others' old bounds.
 
     With `narrow`, no bound moves back.
     """
-    for i in range(last - 1, first - 1, -1):
-        node = node_at(order, i)
-        low, high = bounds(graph, node, fresh, mine)
-        fresh[node, 0] = max(fresh[node, 0], low) if narrow else low
-        fresh[node, 1] = min(fresh[node, 1], high) if narrow else high
+    for place in range(last - 1, first - 1, -1):
+        low, high = bounds(graph, place, fresh, first, last)
+        fresh[place, 0] = max(fresh[place, 0], low) if narrow else low
+        fresh[place, 1] = min(fresh[place, 1], high) if narrow else high
 
 
 @jit
-def take_block(graph, fresh, order, first, last):
+def take_block(graph, fresh, first, last):
     """Make a block's fresh bounds the old ones; returns the widest gap and the largest change."""
     gap = 0.0
     change = 0.0
-    for i in range(first, last):
-        node = node_at(order, i)
-        low, high = fresh[node, 0], fresh[node, 1]
-        change = max(change, low - graph.bounds[node, 0], graph.bounds[node, 1] - high)
-        graph.bounds[node, 0] = low
-        graph.bounds[node, 1] = high
+    for place in range(first, last):
+        low, high = fresh[place, 0], fresh[place, 1]
+        change = max(change, low - graph.bounds[place, 0], graph.bounds[place, 1] - high)
+        graph.bounds[place, 0] = low
+        graph.bounds[place, 1] = high
         gap = max(gap, high - low)
     return gap, change
 
 
 @jit
-def widen_block(graph, settled, width, order, first, last):
-    """Note the bounds of nodes `first` to `last` in `settled` [N, 2], then move both outwards."""
-    for i in range(first, last):
-        node = node_at(order, i)
+def widen_block(graph, settled, width, first, last):
+    """Note the bounds of places `first` to `last` in `settled` [N, 2], then move both outwards."""
+    for place in range(first, last):
         for side in range(2):
-            settled[node, side] = graph.bounds[node, side]
-        graph.bounds[node, 0] -= width
-        graph.bounds[node, 1] += width
+            settled[place, side] = graph.bounds[place, side]
+        graph.bounds[place, 0] -= width
+        graph.bounds[place, 1] += width
 
 
 @jit
-def take_guess(graph, fresh, settled, width, order, first, last):
+def take_guess(graph, fresh, settled, width, first, last):
     """Make a block's fresh bounds the old ones.
 
     Returns the largest change, and by how much a bound is farther out than `width` from where it settled.
     """
     change = 0.0
     excess = 0.0
-    for i in range(first, last):
-        node = node_at(order, i)
-        low, high = fresh[node, 0], fresh[node, 1]
-        change = max(change, abs(low - graph.bounds[node, 0]), abs(high - graph.bounds[node, 1]))
-        excess = max(excess, settled[node, 0] - width - low, high - settled[node, 1] - width)
-        graph.bounds[node, 0] = low
-        graph.bounds[node, 1] = high
+    for place in range(first, last):
+        low, high = fresh[place, 0], fresh[place, 1]
+        change = max(change, abs(low - graph.bounds[place, 0]), abs(high - graph.bounds[place, 1]))
+        excess = max(excess, settled[place, 0] - width - low, high - settled[place, 1] - width)
+        graph.bounds[place, 0] = low
+        graph.bounds[place, 1] = high
     return change, excess
 
 
-@inline
-def node_at(order, i):
-    node = i64(order[i])
-    return -1 - node if node < 0 else node
-
-
 @jit
-def bounds(graph, node, fresh, mine):
-    """Return what the bounds of its children imply for a node; those of block `mine` are in `fresh`."""
-    at = graph.head[node]
+def bounds(graph, place, fresh, first, last):
+    """Return what the bounds of its children imply for a node; `fresh` has those of `first` to `last`."""
+    at = graph.head[node_at(graph, place)]
     groups = 1
     vector = NONE
     if graph.links[at] != SINGLE:
@@ -130,7 +118,7 @@ def bounds(graph, node, fresh, mine):
             child = link >> 1
             if link < 0:
                 a = b = graph.ends[END - link]
-            elif graph.block[child] == mine:
+            elif first <= child < last:
                 a, b = fresh[child, 0], fresh[child, 1]
             else:
                 a, b = graph.bounds[child, 0], graph.bounds[child, 1]
@@ -154,24 +142,24 @@ def bounds(graph, node, fresh, mine):
 
 
 @jit
-def solve_small(graph, order, position, size, fine, tolerance, most, steps):
-    """Solve components of up to `size` nodes from a position of the order on, to a gap of `fine` if possible.
+def solve_small(graph, position, most_places, size, fine, tolerance, most, steps):
+    """Solve components of up to `size` nodes from a place on, to a gap of `fine` if possible.
 
-    A component inherits the gaps of those that it leads to. Returns the position reached; the end of the
-    component there if it is larger, or its bounds do not meet in `most` sweeps (else the position again);
+    A component inherits the gaps of those that it leads to. Returns the place reached; the end of the
+    component there if it is larger, or its bounds do not meet in `most` sweeps (else the place again);
     and how many nodes were updated.
     """
     made = 0
-    while position < len(order) and made < steps:
+    while position < most_places and made < steps:
         end = position
-        while order[end] >= 0:
+        while graph.order[end] >= 0:
             end += 1
         end += 1
         if end - position > size:
             return position, end, made
         gap, change, tries = 2.0 * tolerance, 1.0, 0
         while gap > fine and tries < most and change > fine * 1e-3:
-            gap, change = sweep(graph, order, position, end, tries & 1)
+            gap, change = sweep(graph, position, end)
             tries += 1
             made += end - position
         if gap > tolerance:
