@@ -27,6 +27,7 @@ except ModuleNotFoundError:
 from dicent.evaluate.network import Network
 from dicent.evaluate.network_file import find_network
 from dicent.evaluate.terminal_value import TerminalValue
+from dicent.exact.solution import ValueKind
 from dicent.gpu.device import choose_device
 from dicent.kernels import self_play as self_play_kernels
 from dicent.learn import checkpoint, components
@@ -126,7 +127,8 @@ class Training:
         self.scheduler = make_scheduler(self.plays, self.threads.groups)
         self.learning: Future[Phase] | None = None
         self._learner_thread = ThreadPoolExecutor(1)
-        self.exact_positions = exact_positions(self.game) if config.run.measurements else []
+        kind: ValueKind = "score" if self.terminal.uses_score else "gain"
+        self.exact_positions = exact_positions(self.game, kind) if config.run.measurements else []
         self.board = Board(run.path) if config.run.tensorboard else None
         self.network_path = run.path
         # Of this session only:
