@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
@@ -82,7 +83,9 @@ def routes(library: Library) -> APIRouter:
     @router.get("/games/{id}/export", response_class=Response, responses=answers_as("text/plain"))
     def export(id: str, format: Annotated[str, Query(max_length=40)] = "record") -> PlainTextResponse:
         saved = library.get(id)
-        record = with_score(saved.record(), game_named(saved.game))
+        record = saved.record()
+        with contextlib.suppress(DicentError):  # a game that is not installed here has no score to add
+            record = with_score(record, game_named(saved.game))
         try:
             text = write_game(record, format)
         except DicentError as error:
