@@ -7,14 +7,14 @@ from rich.console import Console
 from rich.terminal_theme import DIMMED_MONOKAI
 
 import dicent
-from dicent.draw.terminal import board, describe_playouts
+from dicent.draw.terminal import board, describe_rollouts
 
 FOLDER = Path(__file__).parent / "images"
 
 
 def picture(name: str, game: str, position: str) -> None:
     state = dicent.make(game).parse(position)
-    note = describe_playouts(dicent.rollouts(state, 1_000_000, seed=1))
+    note = describe_rollouts(dicent.rollouts(state, 1_000_000, seed=1))
     console = Console(record=True, width=64, highlight=False, file=io.StringIO())
     console.print(board(state, note))
     console.save_svg(str(FOLDER / name), title=f'dicent show {game} "{position}"', theme=DIMMED_MONOKAI)
