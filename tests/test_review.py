@@ -182,7 +182,7 @@ def test_strengths_without_a_network_play_for_points_in_games_with_a_score() -> 
     for name in STRENGTHS:
         for game, points in (("hypergammon", True), ("dice-nim", False)):
             search = strength_player(name, dicent.make(game)).search
-            evaluator = getattr(search, "inner", search).evaluator
+            evaluator = (search.inner or search).evaluator
             assert evaluator is not None
             assert evaluator.in_points == points
 
