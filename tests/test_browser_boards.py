@@ -93,6 +93,44 @@ def test_the_only_turn_and_actions_off_the_board_are_buttons(browser: Browser, s
     browser.see(".label-text", "Red 43")
 
 
+def test_a_review_in_points_shows_losses_arrows_and_points(browser: Browser, server: Server) -> None:
+    id = server.begin("hypergammon", dice="hand", position="-AA---------------------a- 1 -", rival="human")
+    for at, step in enumerate(("21", "2/off", "11", "1/off")):  # Red could have won with both checkers
+        server.post(f"api/games/{id}/steps", {"at": at, "step": step})
+    browser.open(f"{server.url}#/review/{id}")
+    browser.see("h1", "Blue wins 1 point")
+    browser.click("button.primary", "Review this game")
+    browser.click(".mistakes button", "2/off 1/off")
+    browser.see(".caption", "Red played 2/off and lost 2.000 points. Better: 2/off 1/off (+1.000 points).")
+    browser.see(".arrow.better")
+    browser.see(".arrow.played")
+    browser.see(".equity-line", "Red +0.9")  # the mean of a search, below the best move
+    browser.see(".moves .loss.blunder", "−2.000")
+    browser.see(".player-line", "lost 2.000")
+    assert not browser.all(".win-bar")
+
+
+def test_analyses_and_hints_of_games_with_a_score_are_in_points(browser: Browser, server: Server) -> None:
+    position = "-AA---------------------a- 1 21"
+    browser.open(f"{server.url}#/analyse?game=hypergammon&position={position.replace(' ', '+')}")
+    browser.see(".moves-table th", "Points")
+    browser.see(".equity-line", "points")
+    browser.click(".moves-table tr:last-child .link", "2/off")
+    browser.see(".status", "Blue to roll")
+    browser.open(f"{server.url}#/play/{server.begin('hypergammon', position=position, rival='human')}")
+    browser.click("button", "Hint")
+    browser.see(".status-more", "Hint: 2/off 1/off (+1.000 points).")
+    browser.click(".toggle", "Evaluation")
+    browser.see(".equity-line", "Red +")
+    browser.click(".toggle", "Evaluation")
+
+
+def test_rolls_of_two_dice_are_drawn_as_dice(browser: Browser, server: Server) -> None:
+    browser.open(f"{server.url}#/analyse?game=hypergammon&position=-aaa-----------------A-AA-+1+32")
+    browser.see(".rolls li", "+")
+    wait_for(lambda: len(browser.all(".rolls li:first-child .face")) == 2, "two dice of the first roll")
+
+
 def test_boards_that_are_no_grid_are_set_up_as_text(browser: Browser, server: Server) -> None:
     browser.open(f"{server.url}#/analyse?game=ur")
     browser.see(".cell.tray")

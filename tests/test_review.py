@@ -176,6 +176,17 @@ def test_a_shipped_network_is_used() -> None:
     assert "random games" in reviewer_for(dicent.make("tic-tac-toe"), solved=0).name
 
 
+def test_strengths_without_a_network_play_for_points_in_games_with_a_score() -> None:
+    from dicent.play.strengths import STRENGTHS, strength_player
+
+    for name in STRENGTHS:
+        for game, points in (("hypergammon", True), ("dice-nim", False)):
+            search = strength_player(name, dicent.make(game)).search
+            evaluator = (search.inner or search).evaluator
+            assert evaluator is not None
+            assert evaluator.in_points == points
+
+
 def test_stronger_strengths_win() -> None:
     from dicent.play.strengths import strength_player
 

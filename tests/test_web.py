@@ -317,6 +317,21 @@ def test_review_is_made_and_saved(client: httpx.Client) -> None:
     assert client.post(f"/api/games/{begin(client)['id']}/review").status_code == 422
 
 
+def test_games_with_a_score_are_reviewed_in_points(client: httpx.Client) -> None:
+    # Red bears off its last checkers with any roll; Blue has borne off none.
+    game = begin(client, game="hypergammon", position="--A-------------------aaa- 1 -", **BY_HAND)
+    game = play(client, game, "21")
+    path = f"/api/games/{game['id']}"
+    hint = client.post(f"{path}/hint", json={"at": 1}).json()
+    assert (hint["win"], hint["equity"]) == (None, 2)
+    game = play(client, game, hint["action"])
+    assert (game["result"], game["position"]["score"]) == (1, 2)
+    client.post(f"{path}/review")
+    state = until(lambda: (s := client.get(f"{path}/review").json())["state"] == "done" and s)
+    assert (state["review"]["unit"], state["review"]["start_equity"]) == ("points", 2)
+    assert state["review"]["verdict"].startswith("MAX won 2 points.")
+
+
 def test_runs_and_tournaments_are_shown(client: httpx.Client, tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     (runs / "mine").mkdir(parents=True)

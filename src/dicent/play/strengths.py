@@ -1,7 +1,8 @@
 """Strengths: named opponents from beginner to full, for every game.
 
-They use the game's shipped network if there is one, else random games. Weak opponents search less deep and
-play a share of their moves at random, like people who overlook moves.
+They use the game's shipped network if there is one, else random games; these play for points in games with a
+score. Weak opponents search less deep and play a share of their moves at random, like people who overlook
+moves.
 """
 
 from __future__ import annotations
@@ -86,7 +87,8 @@ def strength_player(name: str, game: Game) -> Player:
         raise PlayerError(f"there is no strength {name!r}; {hint}strengths: {', '.join(_STRENGTHS)}")
     strength = _STRENGTHS[name]
     network = usable_shipped(game)
-    text = strength.without if network is None else strength.with_network.format(net=network)
+    without = strength.without + (",terminal=score" if game.has_score else "")
+    text = without if network is None else strength.with_network.format(net=network)
     player = parse_player(text)
     if strength.careless:
         return Player(Careless(player.search, strength.careless), player.budget, name)

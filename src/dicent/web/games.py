@@ -21,9 +21,10 @@ from dicent.library.library import Library, SavedGame
 from dicent.play.notation import parse_position
 from dicent.play.player import Player
 from dicent.play.strengths import STRENGTHS, strength_player
-from dicent.review.reviewer import Reviewer, reviewer_for
+from dicent.review.reviewer import Reviewer
 from dicent.web.positions import TURNS, apply_text, describe_position, game_named, shown_dice
 from dicent.web.problems import DECLARED, ProblemError, about
+from dicent.web.reviews import reviewer_of
 from dicent.web.schemas import (
     AtRequest,
     GameStepRequest,
@@ -280,7 +281,7 @@ def _player(name: str, game: str) -> Player:
 
 @lru_cache(maxsize=16)
 def _reviewer(game: str) -> Reviewer:
-    return reviewer_for(game_named(game), solved=0)
+    return reviewer_of(game_named(game), solved=0)
 
 
 def compile_default_game() -> None:

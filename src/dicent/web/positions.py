@@ -79,6 +79,7 @@ def describe_position(state: State, ply: int = 0) -> Position:
         to_play=TURNS[state.to_play] if state.result is None else None,
         roller=SIDES[point_of_view(state)] if state.is_chance else None,
         result=cast(Result | None, state.result),
+        score=state.score,
         ply=ply,
         view=None if view is None else _describe_board(view),
         actions=actions,

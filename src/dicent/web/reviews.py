@@ -13,8 +13,11 @@ from fastapi import APIRouter, Response
 from fastapi.responses import HTMLResponse
 
 from dicent.errors import DicentError, MissingError
+from dicent.evaluate.network_file import usable_shipped
+from dicent.game import Game
 from dicent.library.library import Library, SavedGame
-from dicent.review import Review, review_game, review_page, reviewer_for
+from dicent.review import Review, Reviewer, review_game, review_page, reviewer_for
+from dicent.review.reviewer import SOLVED
 from dicent.web.positions import game_named
 from dicent.web.problems import DECLARED, ProblemError, answers_as
 from dicent.web.schemas import ReviewState
@@ -22,6 +25,12 @@ from dicent.web.threads import SearchThreads
 
 log = logging.getLogger("dicent.web")
 MOST = 20  # reviews under way or waiting
+
+
+def reviewer_of(game: Game, solved: int = SOLVED) -> Reviewer:
+    """Return the reviewer of the pages. Random games count points in games with a score."""
+    points = game.has_score and usable_shipped(game) is None
+    return reviewer_for(game, solved=solved, terminal="score" if points else None)
 
 
 @dataclass
@@ -70,7 +79,7 @@ class Reviews:
 
         try:
             game = game_named(saved.game)
-            review = review_game(saved.record(), reviewer_for(game), game, progress)
+            review = review_game(saved.record(), reviewer_of(game), game, progress)
             self.library.save_review(saved, review.to_dict())
         except (MissingError, _StoppedError):  # the game was deleted, or the server stops
             pass

@@ -102,6 +102,7 @@ class Position(BaseModel):
     to_play: Turn | None
     roller: Side | None  # who moves after the roll, where chance is to play
     result: Result | None
+    score: float | None  # MAX's points at the end, in games with a score
     ply: int
     view: Board | None
     actions: list[Action]

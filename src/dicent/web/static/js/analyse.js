@@ -153,7 +153,7 @@ function gameNames(info, game) {
 
 /** @param {Position} position */
 function turnText(position) {
-  if (position.result !== null) return resultText(position.result);
+  if (position.result !== null) return resultText(position.result, null, position.score);
   if (position.to_play === "CHANCE") return `${COLOUR[position.roller ?? "CHANCE"]} to roll`;
   return `${COLOUR[position.to_play ?? ""]} to move${position.view?.dice.length ? `, ${position.view.dice.length > 1 ? "dice" : "die"} ${position.view.dice.join(" ")}` : ""}`;
 }
@@ -200,11 +200,13 @@ function Rolls({ here, analysis, chosen }) {
   const shown = chosen ?? analysis?.moves[0] ?? null;
   const byOutcome = here?.to_play === "CHANCE" ? analysis?.by_outcome : shown?.by_outcome;
   const inPoints = known(analysis?.equity);
+  const action = here?.to_play === "CHANCE" ? null : shown?.action; // the dice are those of the position after it
+  const { value: rolled } = useLoaded(async () => (here && action ? afterStep(here.game, here.position, action) : here), [here, action]);
   const first = (/** @type {number} */ value) => (analysis?.player !== "MIN" ? value : inPoints ? -value : 1 - value);
   const rolls = useMemo(() => (byOutcome ?? []).map((one) => ({
     ...one, value: first((inPoints ? one.equity : one.win) ?? NaN),
-    dice: here?.outcomes.find((outcome) => outcome.text === one.outcome)?.dice,
-  })), [byOutcome, analysis?.player, inPoints, here]);
+    dice: rolled?.outcomes.find((outcome) => outcome.text === one.outcome)?.dice,
+  })), [byOutcome, analysis?.player, inPoints, rolled]);
   if (!rolls.length) return null;
   const after = here?.to_play === "CHANCE" ? "" : ` after ${shown?.action}`;
   const expected = rolls.every((roll) => Number.isFinite(roll.value)) ? rolls.reduce((sum, roll) => sum + roll.p * roll.value, 0) : null;

@@ -17,6 +17,6 @@ export function announceStep(game) {
   if (told === key) return;
   told = key;
   const parts = [past.player === "CHANCE" ? `The die shows ${past.step}.` : `${COLOUR[past.player]} played ${past.step}.`];
-  if (game.ended) parts.push(`${resultText(game.result, game.ended)}.`);
+  if (game.ended) parts.push(`${resultText(game.result, game.ended, game.position.score)}.`);
   announce(parts.join(" "));
 }

@@ -54,7 +54,7 @@ export function WinCurve({ moments, start, at, onGo, mistakes, inPoints = false 
       <path class="area MAX" d=${area(low)} /><path class="area MIN" d=${area(high)} />
       ${[low, (low + high) / 2, high].map((tick, i) => html`<g key=${i}>
         <line class="grid ${i === 1 ? "middle" : ""}" x1=${LEFT} x2=${width - RIGHT} y1=${y(tick)} y2=${y(tick)} />
-        <text x=${LEFT - 7} y=${y(tick) + 4} text-anchor="end">${inPoints ? tick.toFixed(1) : percent(tick)}</text>
+        <text x=${LEFT - 7} y=${y(tick) + 4} text-anchor="end">${inPoints ? tick.toFixed(1).replace("-", "−") : percent(tick)}</text>
       </g>`)}
       <line class="here" x1=${x(at)} x2=${x(at)} y1=${top} y2=${height - bottom} />
       <path class="line" d=${line} />

@@ -2,9 +2,10 @@
 import { html, useEffect, useMemo, useRef } from "./ui.js";
 import { Roll } from "./die.js";
 import { Dot } from "./parts.js";
-import { COLOUR, points } from "./words.js";
+import { amount, COLOUR } from "./words.js";
 
 /** @typedef {import("./types.js").Past} Past */
+/** @typedef {import("./types.js").Review} Review */
 /** @typedef {{number: number, at: number, roll: import("./die.js").Rolled|null, rollAt: number, step: string|null, player: string}} Line */
 
 /** @param {Past[]} history @returns {Line[]} */
@@ -27,10 +28,10 @@ export function linesOf(history) {
 }
 
 /**
- * @param {{game: {history: Past[]}, at: number, onGo: (at: number) => void, moments?: import("./types.js").Moment[]|null}} props
+ * @param {{game: {history: Past[]}, at: number, onGo: (at: number) => void, review?: Review|null}} props
  * `at` is the number of steps before the position on the board.
  */
-export function MoveList({ game, at, onGo, moments = null }) {
+export function MoveList({ game, at, onGo, review = null }) {
   const lines = useMemo(() => linesOf(game.history), [game.history]);
   const list = useRef(/** @type {HTMLElement|null} */ (null));
   useEffect(() => {
@@ -46,19 +47,27 @@ export function MoveList({ game, at, onGo, moments = null }) {
   return html`<ol class="moves" ref=${list} tabindex="0" aria-label="Moves">
     ${lines.map((line) => {
       const here = at === line.at || (at === line.rollAt && line.rollAt > 0);
-      const loss = line.step !== null ? moments?.[line.at - 1]?.loss : null;
+      const lost = review && line.step !== null ? share(review, line.at - 1) : 0;
       return html`<li key=${line.number}>
         <button type="button" class="move" aria-current=${here ? "step" : undefined} onClick=${() => onGo(line.at)}>
           <span class="move-number">${line.number}</span><${Dot} side=${line.player} />
           <span class="hidden">${COLOUR[line.player] ?? ""}${line.roll ? ` die ${line.roll.text}` : ""}</span>
           ${line.roll ? html`<${Roll} roll=${line.roll} size="tiny" />` : html`<span class="face tiny none"></span>`}
           <span class="move-text">${line.step ?? "…"}</span>
-          ${loss !== null && loss !== undefined && loss >= 0.005 && html`<span class="loss ${grade(loss)}">${points(-loss)}</span>`}
+          ${review && lost >= WORTH_SHOWING && html`<span class="loss ${grade(lost)}">${amount(-(review.moments[line.at - 1].loss ?? 0), inPoints(review))}</span>`}
         </button>
       </li>`;
     })}
   </ol>`;
 }
+
+export const WORTH_SHOWING = 0.005; // the smallest loss of winning chances on the pages
+
+/** Return whether luck and losses are points of the game. @param {Review|null} review */
+export const inPoints = (review) => review?.unit === "points";
+
+/** Return the loss of a step in winning chances; a win is worth two points more than a loss. @param {Review} review @param {number} i */
+export const share = (review, i) => (review.moments[i]?.loss ?? 0) / (inPoints(review) ? 2 : 1);
 
 /** Grade a loss of winning chances. @param {number} loss */
 export const grade = (loss) => (loss >= 0.1 ? "blunder" : loss >= 0.03 ? "mistake" : "slip");

@@ -3,17 +3,17 @@ import { html, useEffect, useRef, useState } from "./ui.js";
 import { Board } from "./board.js";
 import { Die, Faces } from "./die.js";
 import { analyseLink } from "./links.js";
-import { firstWin, useAnalysis } from "./engine.js";
+import { firstEquity, firstWin, useAnalysis } from "./engine.js";
 import { isHuman, isOver, useGame, useLastAction } from "./game.js";
 import { useKept } from "./preferences.js";
 import { MoveList } from "./moves.js";
-import { Confirm, Dot, Message, NotHere, PlainPosition, Stepper, Toggle, useLoaded, WinBar } from "./parts.js";
+import { Confirm, Dot, EquityLine, Message, NotHere, PlainPosition, Stepper, Toggle, useLoaded, WinBar } from "./parts.js";
 import { arrowsOf, findAction, getPosition } from "./positions.js";
 import { announce, announceStep } from "./announce.js";
 import { Choices } from "./choices.js";
 import { useTray } from "./tray.js";
 import { useTurn } from "./turn.js";
-import { COLOUR, percent, playerName, resultText, sidesOf } from "./words.js";
+import { COLOUR, equity, percent, playerName, resultText, sidesOf } from "./words.js";
 
 /** @typedef {import("./types.js").Game} Game */
 /** @typedef {import("./types.js").Side} Side */
@@ -59,8 +59,9 @@ export function Play({ id }) {
     const answer = await act("hint");
     if (!answer?.action || !game) return;
     const action = findAction(game.position, answer.action);
-    const chance = Number.isFinite(answer.win) ? ` (wins ${percent(answer.win, 1)})` : "";
-    const text = `Hint: ${answer.action}${chance}.`;
+    const points = Number.isFinite(answer.equity) ? ` (${equity(answer.equity)} points)` : "";
+    const worth = Number.isFinite(answer.win) ? ` (wins ${percent(answer.win, 1)})` : points;
+    const text = `Hint: ${answer.action}${worth}.`;
     setHint({ at: steps, arrows: arrowsOf(action, "hint"), text });
     announce(text);
   }
@@ -74,6 +75,7 @@ export function Play({ id }) {
     act("roll");
   }
   const win = over && game.result !== null ? (game.result + 1) / 2 : firstWin(analysis.analysis);
+  const worth = over ? null : firstEquity(analysis.analysis);
   return html`<div class="page two">
     <div class="board-side">
       <${PlayerLine} game=${game} side=${above} busy=${busy} roller=${roller} />
@@ -84,13 +86,15 @@ export function Play({ id }) {
             label=${`Board, ${COLOUR[toPlay ?? ""] ? `${COLOUR[roller ?? toPlay ?? ""]} to play` : "the game is over"}`} />`
         : html`<${PlainPosition} text=${position.position} />`}
       <${PlayerLine} game=${game} side=${below} busy=${busy} roller=${roller} />
-      ${showWin && html`<${WinBar} win=${win} exact=${over || (analysis.analysis?.proved ?? false)} />`}
+      ${showWin && (worth !== null
+        ? html`<${EquityLine} points=${worth} exact=${analysis.analysis?.proved} />`
+        : html`<${WinBar} win=${win} exact=${over || (analysis.analysis?.proved ?? false)} />`)}
     </div>
     <div class="side">
       <section class="card turn" aria-label="Turn">
         <${TurnDie} game=${game} position=${position} live=${live} roller=${roller} onRoll=${toRoll ? press : null} />
         <div class="turn-words">
-          <p class="status">${live ? statusText(game, roller, busy) : over && at === steps ? resultText(game.result, game.ended) : `After step ${at}`}</p>
+          <p class="status">${live ? statusText(game, roller, busy) : over && at === steps ? resultText(game.result, game.ended, game.position.score) : `After step ${at}`}</p>
           <p class="status-more">${live && hint?.at === steps ? hint.text : over && at === steps ? "" : live ? (slow ? SLOW : helpText(game, roller, mine, rollForMe)) : "Earlier position"}</p>
         </div>
         ${game.dice === "hand" && !over && html`<${Faces} rolls=${rollsOf(game)} enabled=${live && toPlay === "CHANCE" && !busy} onChoose=${send} label="Number on the die" />`}
@@ -114,7 +118,7 @@ export function Play({ id }) {
         <${Stepper} at=${at} most=${steps} onGo=${(/** @type {number} */ to) => setSeen(to === steps ? null : to)} />
       </section>
       <div class="toggles">
-        <${Toggle} label="Winning chances" checked=${showWin} onChange=${setShowWin} />
+        <${Toggle} label="Evaluation" checked=${showWin} onChange=${setShowWin} />
         ${game.dice === "rolled" && humans.length > 0 && usesDice(game) && html`<${Toggle} label="Roll for me" checked=${rollForMe} onChange=${setRollForMe} />`}
       </div>
     </div>

@@ -4,9 +4,9 @@ import { get, post } from "./api.js";
 import { WinCurve } from "./charts.js";
 import { Roll } from "./die.js";
 import { exportGame } from "./export.js";
-import { grade, MoveList } from "./moves.js";
+import { grade, inPoints, MoveList, share, WORTH_SHOWING } from "./moves.js";
 import { Dot, Message, NotHere, useLoaded } from "./parts.js";
-import { Scene, WORTH_SHOWING } from "./scene.js";
+import { Scene } from "./scene.js";
 import { amount, COLOUR, inColours, playerName, resultText, when } from "./words.js";
 
 /** @typedef {import("./types.js").Game} Game */
@@ -49,13 +49,12 @@ export function ReviewPage({ id, query }) {
   }, [stand]);
   if (!game) return error ? html`<${NotHere} text=${error.message} />` : null;
   const review = stand?.review ?? null;
-  const inPoints = review?.unit === "points";
-  const chances = inPoints ? null : review; // the board and the list of moves speak of winning chances only
-  const start = inPoints ? review?.start_equity : review?.start_win?.MAX;
+  const points = inPoints(review);
+  const start = points ? review?.start_equity : review?.start_win?.MAX;
   return html`<div class="page two review">
-    <${Scene} game=${game} review=${chances} at=${at} onGo=${setAt} />
+    <${Scene} game=${game} review=${review} at=${at} onGo=${setAt} />
     <div class="side">
-      <div class="title-line"><h1>${resultText(game.result, game.ended)}</h1>
+      <div class="title-line"><h1>${resultText(game.result, game.ended, game.position.score)}</h1>
         <p class="soft">${game.game} · ${playerName(game.players.MAX)} against ${playerName(game.players.MIN)} · ${when(game.created)}</p></div>
       <${Message} text=${problem ?? (stand?.state === "failed" ? stand.error : null)} />
       ${review
@@ -67,13 +66,13 @@ export function ReviewPage({ id, query }) {
               : html`<p class="soft">${finished ? "A review shows the luck of each roll and the cost of each move." : "This game is not finished. A review covers the moves so far."}</p>
                   <div class="buttons"><button type="button" class="primary" disabled=${stand === null || !game.steps.length} onClick=${begin}>Review this game</button></div>`}
           </section>`}
-      ${review && html`<section class="card" aria-label=${inPoints ? "Points" : "Winning chances"}>
-        <h2>${COLOUR.MAX}'s ${inPoints ? "points" : "winning chances"}</h2>
-        <${WinCurve} moments=${review.moments} start=${start ?? null} at=${at} onGo=${setAt} inPoints=${inPoints} mistakes=${review.mistakes.filter((i) => share(review, i) >= 0.03)} />
+      ${review && html`<section class="card" aria-label=${points ? "Points" : "Winning chances"}>
+        <h2>${COLOUR.MAX}'s ${points ? "points" : "winning chances"}</h2>
+        <${WinCurve} moments=${review.moments} start=${start ?? null} at=${at} onGo=${setAt} inPoints=${points} mistakes=${review.mistakes.filter((i) => share(review, i) >= 0.03)} />
       </section>`}
       ${review && html`<${Mistakes} game=${game} review=${review} at=${at} onGo=${setAt} />`}
       <section class="card moves-card" aria-label="Moves"><h2>Moves</h2>
-        <${MoveList} game=${game} at=${at} onGo=${setAt} moments=${chances?.moments ?? null} /></section>
+        <${MoveList} game=${game} at=${at} onGo=${setAt} review=${review} /></section>
       <div class="buttons">
         <button type="button" class="quiet" onClick=${() => exportGame(id, "record").catch((e) => setProblem(e.message))}>Export</button>
         ${!finished && html`<a class="button quiet" href=${`#/play/${id}`}>Continue</a>`}
@@ -82,9 +81,6 @@ export function ReviewPage({ id, query }) {
   </div>`;
 }
 
-/** The loss of a move in winning chances; a win is worth two points more than a loss. @param {Review} review @param {number} i */
-const share = (review, i) => (review.moments[i].loss ?? 0) / (review.unit === "points" ? 2 : 1);
-
 /** @param {{review: Review, path: string}} props */
 const Verdict = ({ review, path }) => html`<section class="card verdict" aria-label="Summary">
   <p class="verdict-text">${inColours(review.verdict)}</p>
@@ -92,7 +88,7 @@ const Verdict = ({ review, path }) => html`<section class="card verdict" aria-la
     <thead><tr><th scope="col"><span class="hidden">Side</span></th><th scope="col" class="number">Luck</th><th scope="col" class="number">Lost by mistakes</th></tr></thead>
     <tbody>${/** @type {Side[]} */ (["MAX", "MIN"]).map((side) => html`<tr key=${side}>
       <th scope="row"><${Dot} side=${side} />${COLOUR[side]}</th>
-      <td class="number">${amount(review.luck[side], review.unit === "points")}</td><td class="number">${amount(-review.loss[side], review.unit === "points")}</td></tr>`)}</tbody>
+      <td class="number">${amount(review.luck[side], inPoints(review))}</td><td class="number">${amount(-review.loss[side], inPoints(review))}</td></tr>`)}</tbody>
   </table>
   <div class="buttons between"><span class="soft">Analysed by ${review.judge}</span>
     <a class="button quiet" href=${`${path}/review.html`} target="_blank" rel="noopener">Printable report</a></div>
@@ -106,16 +102,16 @@ function Mistakes({ game, review, at, onGo }) {
   const found = review.mistakes.filter((i) => share(review, i) >= WORTH_SHOWING);
   const shown = all ? found : found.slice(0, MOST);
   return html`<section class="card" aria-label="Mistakes"><h2>Mistakes, largest first</h2>
-    ${found.length === 0 && html`<p class="soft">No move lost ${review.unit === "points" ? "a hundredth of a point" : "half a percent"} or more.</p>`}
+    ${found.length === 0 && html`<p class="soft">No move lost ${inPoints(review) ? "a hundredth of a point" : "half a percent"} or more.</p>`}
     <ol class="mistakes">
       ${shown.map((i) => {
         const moment = review.moments[i];
         const before = game.history[i - 1];
         const roll = before?.player === "CHANCE" ? { text: before.step, dice: before.dice } : null;
         return html`<li key=${i}><button type="button" class="move" aria-current=${at === i ? "step" : undefined} onClick=${() => onGo(i)}>
-          <span class="loss ${grade(share(review, i))}">${amount(-(moment.loss ?? 0), review.unit === "points")}</span><${Dot} side=${moment.player} /><span class="hidden">${COLOUR[moment.player]}</span>
+          <span class="loss ${grade(share(review, i))} ${inPoints(review) ? "in-points" : ""}">${amount(-(moment.loss ?? 0), inPoints(review))}</span><${Dot} side=${moment.player} /><span class="hidden">${COLOUR[moment.player]}</span>
           ${roll ? html`<${Roll} roll=${roll} size="tiny" />` : html`<span class="face tiny none"></span>`}
-          <span class="move-text">${moment.step}</span><span class="soft">better</span><span class="move-text">${moment.best}</span>
+          <span class="mistake-moves"><span class="move-text">${moment.step}</span><span><span class="soft">better</span> <span class="move-text">${moment.best}</span></span></span>
           ${moment.proved && html`<abbr class="exact" title="Proved: the exact value">exact</abbr>`}
         </button></li>`;
       })}

@@ -3,35 +3,32 @@ import { html } from "./ui.js";
 import { Board } from "./board.js";
 import { useLastAction } from "./game.js";
 import { analyseLink } from "./links.js";
-import { Dot, PlainPosition, Stepper, useLoaded, WinBar } from "./parts.js";
+import { inPoints, share, WORTH_SHOWING } from "./moves.js";
+import { Dot, EquityLine, PlainPosition, Stepper, useLoaded, WinBar } from "./parts.js";
 import { arrowsOf, findAction, getPosition } from "./positions.js";
-import { COLOUR, percent, playerName, points, sidesOf } from "./words.js";
+import { amount, COLOUR, equity, percent, playerName, sidesOf } from "./words.js";
 
 /** @typedef {import("./types.js").Game} Game */
 /** @typedef {import("./types.js").Review} Review */
 /** @typedef {import("./types.js").Moment} Moment */
 /** @typedef {import("./types.js").Side} Side */
 
-export const WORTH_SHOWING = 0.005; // of winning chances
-
 /** The board at one step, with what was played and what was better. @param {{game: Game, review: Review|null, at: number, onGo: (at: number) => void, small?: boolean}} props */
 export function Scene({ game, review, at, onGo, small = false }) {
   const text = at === 0 ? game.start : game.history[at - 1].position;
   const { value } = useLoaded(() => getPosition(game.game, text), [game.game, text]);
   const last = useLastAction(game, at);
-  const moment = review?.moments[at] ?? null;
   const position = value;
   const here = position?.position === text ? position : null;
-  const arrows = here && moment ? comparison(here, moment) : [];
+  const arrows = here && review ? comparison(here, review, at) : [];
   const [above, below] = sidesOf(position?.view);
-  const win = review ? (at > 0 ? review.moments[at - 1]?.win.MAX : review.start_win?.MAX) : null;
   return html`<div class="board-side ${small ? "small" : ""}">
     <${SideLine} game=${game} side=${above} review=${review} />
     ${position?.view
       ? html`<${Board} view=${position.view} last=${last} arrows=${arrows} label=${`Board after ${at} steps`} />`
       : html`<${PlainPosition} text=${text} />`}
     <${SideLine} game=${game} side=${below} review=${review} />
-    ${review && html`<${WinBar} win=${win ?? null} />`}
+    ${review && html`<${Standing} review=${review} at=${at} />`}
     <div class="under-board steps">
       <${Stepper} at=${at} most=${game.steps.length} onGo=${onGo} />
       <a class="button quiet" href=${analyseLink(game.game, text)}>Analyse</a>
@@ -40,9 +37,24 @@ export function Scene({ game, review, at, onGo, small = false }) {
   </div>`;
 }
 
-/** @param {import("./types.js").Position} position @param {Moment} moment */
-function comparison(position, moment) {
-  if ((moment.loss ?? 0) < WORTH_SHOWING || !moment.best || moment.best === moment.step) return [];
+/** The points or winning chances at one step. @param {{review: Review, at: number}} props */
+function Standing({ review, at }) {
+  const moment = at > 0 ? review.moments[at - 1] : null;
+  if (inPoints(review)) return html`<${EquityLine} points=${(moment ? moment.equity : review.start_equity) ?? NaN} />`;
+  return html`<${WinBar} win=${(moment ? moment.win : review.start_win)?.MAX ?? null} />`;
+}
+
+/** Return the next step if a better one is worth showing. @param {Review|null} review @param {number} at @returns {Moment|null} */
+function mistakeAt(review, at) {
+  const next = review?.moments[at];
+  if (!review || !next?.best || next.best === next.step) return null;
+  return share(review, at) >= WORTH_SHOWING ? next : null;
+}
+
+/** @param {import("./types.js").Position} position @param {Review} review @param {number} at */
+function comparison(position, review, at) {
+  const moment = mistakeAt(review, at);
+  if (!moment?.best) return [];
   return [
     ...arrowsOf(findAction(position, moment.step), "played"),
     ...arrowsOf(findAction(position, moment.best), "better"),
@@ -51,24 +63,34 @@ function comparison(position, moment) {
 
 /** @param {Game} game @param {Review|null} review @param {number} at */
 function caption(game, review, at) {
-  const next = review?.moments[at];
-  if (next && (next.loss ?? 0) >= WORTH_SHOWING && next.best && next.best !== next.step) {
-    const share = next.player === "MIN" ? 1 - (next.best_win ?? NaN) : next.best_win ?? NaN; // best_win is the first side's
-    const best = Number.isFinite(share) ? ` (wins ${percent(share, 1)})` : "";
-    return `${COLOUR[next.player]} played ${next.step} and lost ${(100 * (next.loss ?? 0)).toFixed(1)} points. Better: ${next.best}${best}.`;
+  const next = mistakeAt(review, at);
+  if (next) {
+    const lost = size(next.loss ?? 0, inPoints(review));
+    return `${COLOUR[next.player]} played ${next.step} and lost ${lost} points. Better: ${next.best}${worthOfBest(next, inPoints(review))}.`;
   }
   const past = at > 0 ? game.history[at - 1] : null;
   if (!past) return "Start position.";
   const moment = review?.moments[at - 1];
   if (past.player === "CHANCE") {
     const luck = moment?.luck;
-    return `Rolled ${past.step}${luck !== null && luck !== undefined ? `: ${points(luck)} for ${COLOUR.MAX}` : ""}.`;
+    return `Rolled ${past.step}${luck !== null && luck !== undefined ? `: ${amount(luck, inPoints(review))} for ${COLOUR.MAX}` : ""}.`;
   }
   return `${COLOUR[past.player]} played ${past.step}.`;
+}
+
+/** Format a loss without a sign. @param {number} loss @param {boolean} points */
+const size = (loss, points) => amount(loss, points).replace("+", "");
+
+/** Return the worth of the best move for its player. @param {Moment} moment @param {boolean} points */
+function worthOfBest(moment, points) {
+  const first = (points ? moment.best_equity : moment.best_win) ?? NaN; // the first side's
+  if (!Number.isFinite(first)) return "";
+  const second = moment.player === "MIN";
+  return points ? ` (${equity(second ? -first : first)} points)` : ` (wins ${percent(second ? 1 - first : first, 1)})`;
 }
 
 /** @param {{game: Game, side: Side, review: Review|null}} props */
 const SideLine = ({ game, side, review }) => html`<div class="player-line">
   <${Dot} side=${side} /><strong>${COLOUR[side]}</strong><span class="soft">${playerName(game.players[side])}</span>
-  <span class="player-state">${review ? `luck ${points(review.luck[side])} · lost ${(100 * review.loss[side]).toFixed(1)}` : ""}</span>
+  <span class="player-state">${review ? `luck ${amount(review.luck[side], inPoints(review))} · lost ${size(review.loss[side], inPoints(review))}` : ""}</span>
 </div>`;

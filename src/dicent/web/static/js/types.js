@@ -16,7 +16,7 @@ export {};
 /** @typedef {{text: string, paths: Hop[][]}} Action */
 /** @typedef {{text: string, p: number, dice: string[]}} Outcome */
 /**
- * @typedef {{game: string, position: string, to_play: Side|"CHANCE"|null, result: number|null, ply: number,
+ * @typedef {{game: string, position: string, to_play: Side|"CHANCE"|null, result: number|null, score: number|null, ply: number,
  *   roller: Side|null, view: View|null, actions: Action[], outcomes: Outcome[]}} Position
  */
 /** @typedef {{step: string, player: Side|"CHANCE", position: string, dice: string[]}} Past */
@@ -46,7 +46,7 @@ export {};
  */
 /**
  * @typedef {{step: string, player: Side|"CHANCE", position: string, win: {MAX: number}, luck?: number|null,
- *   loss?: number|null, best?: string|null, best_win?: number|null, equity?: number|null, proved?: boolean}} Moment
+ *   loss?: number|null, best?: string|null, best_win?: number|null, equity?: number|null, best_equity?: number|null, proved?: boolean}} Moment
  */
 /**
  * @typedef {{judge: string, unit?: "win"|"points", start_win?: {MAX: number}, start_equity?: number|null, moments: Moment[], luck: Record<Side, number>, loss: Record<Side, number>,

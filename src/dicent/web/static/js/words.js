@@ -57,13 +57,15 @@ export const when = (time) => {
   return today ? `Today, ${clock}` : `${day}, ${clock}`;
 };
 
-/** @param {number|null} result @param {string|null} [ended] */
-export const resultText = (result, ended) => {
+/** @param {number|null} result @param {string|null} [ended] @param {number|null} [score] the first side's points */
+export const resultText = (result, ended, score) => {
   if (result === null) return "Not finished";
   if (result === 0) return "Draw";
   const winner = result > 0 ? COLOUR.MAX : COLOUR.MIN;
   const loser = result > 0 ? COLOUR.MIN : COLOUR.MAX;
-  return ended === "resigned" ? `${winner} wins, ${loser} resigned` : `${winner} wins`;
+  if (ended === "resigned") return `${winner} wins, ${loser} resigned`;
+  const won = Math.abs(score ?? 0);
+  return won ? `${winner} wins ${won} point${won === 1 ? "" : "s"}` : `${winner} wins`;
 };
 
 /** Capitalise the first letter. @param {string} text */
