@@ -10,7 +10,6 @@ from dicent.game import CHANCE, MAX, MIN, ONGOING, option
 
 NAME = "mazes"
 ROOMS = option("rooms", 8, help="rooms of each player")
-SCORED = option("scored", False, help="ends are worth 1 to 3 points")
 LAYERED = option("layered", False, help="each corridor leads to a new layer of rooms, so no room recurs")
 LAYERS = 40
 STATE_DTYPE = np.int32
@@ -74,7 +73,7 @@ def result(s):
 
 
 def score(s):
-    return float(s[PLACE] - 3) if SCORED else float(result(s))
+    return float(s[PLACE] - 3)
 
 
 def encode(s, planes):

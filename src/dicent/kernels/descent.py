@@ -85,7 +85,7 @@ def search(tree, searches, row, unbounded, whole, settings, scratch, steps):
             (unbounded and searches.fresh[row])
             or searches.length[row] == searches.path.shape[1]
             or searches.length[row] > searches.max_depth[row]
-            or not (whole or searches.fresh[row] or not is_spent(tree, searches, row))
+            or (not whole and not searches.fresh[row] and is_spent(tree, searches, row))
         ):
             end_iteration(tree, searches, row, completion)
             continue

@@ -90,6 +90,7 @@ def fit(config: Config, game: Game) -> tuple[Config, tuple[Choice, ...]]:
     per_game = size.plies * per_move
     states = per_game / size.branching  # expanded ones, which are learned
     per_update = config.learner.games_per_update or max(1, min(MOST_GAMES, _round(PHASE / states)))
+    replayed = max(LEAST_REPLAY, min(MOST_REPLAY, _round(REPLAYED * per_update * states)))
     chosen = [
         Choice("evaluations_per_move", per_move, f"{per_move / size.branching:.0f} expanded states; {size}"),
         Choice(
@@ -98,11 +99,7 @@ def fit(config: Config, game: Game) -> tuple[Config, tuple[Choice, ...]]:
             f"a game takes about {_round(per_game):,} evaluations, and learning waits for the first ones",
         ),
         Choice("games_per_update", per_update, f"a game yields about {_round(states):,} states to learn"),
-        Choice(
-            "replay_states",
-            max(LEAST_REPLAY, min(MOST_REPLAY, _round(REPLAYED * per_update * states))),
-            f"the states of about {REPLAYED * per_update} games",
-        ),
+        Choice("replay_states", replayed, f"the states of about {_round(replayed / states)} games"),
         Choice("max_plies", max(400, _round(4 * size.plies)), "no random game is near it"),
     ]
     chosen = [choice for choice in chosen if choice.name in open_ones]
