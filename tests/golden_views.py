@@ -1,6 +1,6 @@
 """Boards as they are drawn in the terminal and as SVG, one file each, that show any change as a diff.
 
-Run as `python tests/golden_views.py` to write them all anew.
+Run `python tests/golden_views.py` to rewrite all files.
 """
 
 import io

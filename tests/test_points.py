@@ -421,7 +421,7 @@ def test_tournaments_report_points(game: Game, tmp_path: Path) -> None:
     assert {row["player"]: row["points_per_game"] for row in rows}["takes"] == points.mean
     again = play_tournament(tmp_path / "t", players, game, 40, seed=1)
     assert again.encounters == result.encounters
-    # The first move is worth a lot, whoever has it.
+    # The first move is worth a lot, for either player.
     assert result.ratings.first_move > 0
 
 

@@ -60,7 +60,8 @@ def outcomes(s, p):
 def apply_outcome(s, o):
     to = mixed(s[MAZE], 1000 + s[PLACE], o)
     layer = int(s[PLACE]) // CORRIDORS
-    if o == 0 or layer == LAYERS:
+    last = mixed(s[MAZE], s[PLACE], 500) % 3 == 0  # a corridor with ends only can be proved
+    if o == 0 or last or layer == LAYERS:
         s[KIND], s[PLACE] = END, to % 7
     else:
         s[KIND], s[PLACE] = ROOM, (layer + 1 if LAYERED else 0) * 2 * ROOMS + to % (2 * ROOMS)
