@@ -127,6 +127,12 @@ def test_ur_with_more_pieces(pieces: int, win: float, states: int) -> None:
     assert solution.states == states
 
 
+@pytest.mark.parametrize(("target", "win"), [(10, 0.70942), (30, 0.56791)])
+def test_pig_to_small_targets(target: int, win: float) -> None:
+    """Independent value iteration; holding with no points is not allowed."""
+    assert dicent.solve(dicent.make("pig", target=target)).win == pytest.approx(win, abs=5e-6)
+
+
 def test_pig_to_a_hundred() -> None:
     """53.06 % (Neller and Presser 2004); the further digits are from an independent program."""
     solution = dicent.solve(dicent.make("pig"))

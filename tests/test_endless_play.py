@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dicent
-from dicent.exact.graph_solver import TOLERANCE, GraphSolver
+from dicent.exact.component import TOLERANCE
+from dicent.exact.graph_solver import GraphSolver
 from dicent.exact.solver import Solver
 
 from .exact import written_out
@@ -92,7 +93,7 @@ def test_values_are_those_of_best_play(
     """Components are solved in both ways, as small ones and as large ones."""
     game, _ = written_out(tmp_path_factory.mktemp("game"), text_of(table))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dicent.exact.graph_solver.SMALL", small)
+        patch.setattr("dicent.exact.stages.SMALL", small)
         solver = GraphSolver(game, 1000, compiled=False)
         for name, value in best_play(table).items():
             low, high = solver.bounds_of(game.parse(name))

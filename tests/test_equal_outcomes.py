@@ -8,7 +8,7 @@ import pytest
 
 import dicent
 from dicent import MAX, MIN
-from dicent.exact.graph_solver import TOLERANCE
+from dicent.exact.component import TOLERANCE
 from dicent.exact.solver import Solver
 from dicent.play.luck import luck_of
 

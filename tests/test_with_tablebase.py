@@ -27,6 +27,7 @@ from dicent.exact.accuracy import mean_of, share_of
 from dicent.exact.sample import endgame_sample, exact_sample
 from dicent.exact.tablebase import Tablebase, build_tablebase
 from dicent.nets.residual import ResidualNetwork
+from dicent.play.chooser import Positions, chooser_of
 
 from .endgames import random_endgames
 from .exact import Asked, check_order, check_usable
@@ -114,6 +115,64 @@ def test_reused_tree_continues_at_a_state_of_the_tablebase(evaluator: WithTableb
     assert second.proved
     assert len(second.by_outcome) == 6
     assert second.value == pytest.approx(dicent.solve(later).value, abs=1e-5)
+
+
+class Counted(dicent.Evaluator):
+    """Random values, of which every one is counted."""
+
+    def __init__(self) -> None:
+        self.states = self.batches = 0
+
+    def evaluate(self, game: dicent.Game, states: Any) -> Any:
+        self.states += len(states)
+        self.batches += 1
+        return RandomEvaluator(1).evaluate(game, states)
+
+
+def test_only_the_last_layer_is_evaluated_beside_a_tablebase(tables: Tablebase) -> None:
+    """A match evaluates no inner layer, and plays the moves of a search that evaluates them all."""
+    game = tables.game
+    states = [
+        game.parse(text) for text in ("5/1A3/1B2b/2ac1/5 1 1", "A4/2D2/5/3d1/2a2 2 4", "A4/1B3/4c/3bd/5 1 1")
+    ]
+    cells = np.array([state.cells for state in states])
+    given = Positions(cells, *np.zeros((3, len(cells)), np.int64))
+    counts, moves = {}, {}
+    for depth in (2, 5):
+        for name in ("every layer", "last layer", "no tablebase"):
+            inner = Counted()
+            search = Expectiminimax(inner if name == "no tablebase" else WithTablebase(inner, tables))
+            limit = Limit(depth=depth)
+            if name == "every layer":
+                found = [search.play(state, limit) for state in states]
+            else:
+                found = chooser_of(dicent.Player(search, limit), game, 1).choose(given).tolist()
+            counts[name, depth], moves[name, depth] = inner, found
+        assert moves["last layer", depth] == moves["every layer", depth]
+        assert counts["last layer", depth].states < 0.9 * counts["every layer", depth].states
+        assert counts["last layer", depth].states <= counts["no tablebase", depth].states
+        assert counts["last layer", depth].batches <= counts["no tablebase", depth].batches
+
+
+def test_a_player_text_names_the_tablebase(
+    tables: Tablebase, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    player = dicent.parse_player("expectiminimax:random=1,depth=3,tablebase")
+    monkeypatch.setenv("DICENT_HOME", str(tmp_path))
+    with pytest.raises(DicentError, match="build one with `dicent tablebase build ewn`"):
+        player.require(tables.game)
+    with pytest.raises(DicentError, match="dice-nim has no tablebase"):
+        dicent.play_match(player, "random", "dice-nim", 2)
+    (tmp_path / "tables").symlink_to(tables.path.parent)
+    player.require(tables.game)
+    state = tables.game.parse("5/1A3/5/2ac1/5 1 1")
+    analysis = player.search.analyse(state, player.budget)
+    assert analysis.proved
+    assert analysis.value == pytest.approx(tables.value_of(state), abs=1e-6)
+    with pytest.raises(DicentError, match=r"native code.*WithTablebase"):
+        dicent.parse_player("expectiminimax:random=1,prune,tablebase")
+    with pytest.raises(DicentError, match="of another kind"):
+        dicent.parse_player("greedy:rollout=2,terminal=score,tablebase")
 
 
 def test_determinized_searches_do_not_treat_means_as_proofs(evaluator: WithTablebase) -> None:

@@ -34,8 +34,8 @@ class AccuracyRow:
 
     group: str
     decisions: int
-    error: Estimate  # of the value: its distance from the exact one
-    worst: float
+    error: Estimate | None  # of the value: its distance from the exact one; None for a player without values
+    worst: float | None
     optimal: Estimate | None  # share of optimal decisions; None for a player that makes none
     regret: Estimate | None  # win probability, or points, lost in a decision
 
@@ -79,8 +79,7 @@ def accuracy(
 
 def values_aimed_at(players: Sequence[Evaluator | Search]) -> ValueKind:
     """Return what players aim at: "score" if their values are points, else "gain"."""
-    evaluators = [p if isinstance(p, Evaluator) else p.evaluator for p in players]
-    return "score" if any(e is not None and e.terminal.uses_score for e in evaluators) else "gain"
+    return "score" if any(player.in_points for player in players) else "gain"
 
 
 def _bare(evaluator: Evaluator, sample: Sequence[Decision]) -> tuple[list[float], list[int] | None]:
@@ -132,7 +131,9 @@ def _row(name: str, errors: np.ndarray, lost: np.ndarray | None, chosen: np.ndar
     if lost is not None:
         optimal = share_of(int((lost[chosen] < DIFFERENT).sum()), len(error))
         regret = mean_of(lost[chosen])
-    return AccuracyRow(name, len(error), mean_of(error), float(error.max()), optimal, regret)
+    known = not np.isnan(error).any()
+    worst = float(error.max()) if known else None
+    return AccuracyRow(name, len(error), mean_of(error) if known else None, worst, optimal, regret)
 
 
 def mean_of(numbers: np.ndarray) -> Estimate:

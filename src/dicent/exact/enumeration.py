@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from collections.abc import Iterator
 
 import numpy as np
 
 from dicent import machine
 from dicent.errors import DicentError
+from dicent.exact.threads import BLOCKS, Threads
 from dicent.game import Game, State
 from dicent.game.binding import Bound
 from dicent.kernels import enumerate as enumerate_kernels
@@ -19,31 +18,14 @@ from dicent.kernels.constants import NONE
 from dicent.kernels.enumerate import Found
 from dicent.kernels.graph import ENDS, EXPANDED, LINKS, MOST_NODES, NODES, VECTORS, Graph, Room
 
-R = TypeVar("R")
-
-BLOCKS = (
-    8  # of a round and of a large component, whatever the number of cores: the result must not depend on it
-)
-EXPANDED_AT_ONCE = 512  # nodes of a block in a call of a kernel, which sees neither the clock nor Ctrl-C
+FOLLOWED = 1 << 18  # links of a block in a call of a kernel, which sees neither the clock nor Ctrl-C
+MOST_EXPANDED = 1 << 12  # nodes of a block in a call
 PENDING = 1 << 14  # states that a block may find in a round, and those of one node
 REHASHED = 1 << 18  # nodes in a call
-WORKING = 34  # bytes for each node that solving needs at the most
+WORKING = 56  # bytes for each node that solving needs at the most, and GROUP more for each outcome
+GROUP = 4
+LOAD = 0.6  # how full the hash table may be
 SHARE = 0.9  # of the free memory that may be used
-
-
-class Threads:
-    """Threads that run kernels on parts of a job. The first call of a kernel compiles, in one thread."""
-
-    def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(min(BLOCKS, machine.cores()))
-        self._called: set[Callable[..., object]] = set()
-
-    def map(self, kernel: Callable[..., R], jobs: Sequence[tuple[object, ...]]) -> list[R]:
-        """Return the results of a kernel for the arguments of each job."""
-        if kernel not in self._called or len(jobs) == 1:
-            self._called.add(kernel)
-            return [kernel(*job) for job in jobs]
-        return list(self._pool.map(lambda job: kernel(*job), jobs))
 
 
 class Enumeration:
@@ -54,10 +36,12 @@ class Enumeration:
     ) -> None:
         self.game, self.bound, self.scores, self.largest = game, bound, scores, largest
         self.max_states = min(max_states, MOST_NODES)
+        self.working = WORKING + GROUP * max(1, game.num_outcomes)  # bytes for each node, to solve it
         self.widest = (2 + game.max_legal) * max(1, game.num_outcomes) + 2  # links of a node
+        self._at_once = max(1, min(MOST_EXPANDED, FOLLOWED // self.widest))  # nodes of a block in a call
         self.graph = self._new_graph(1 << 12, 1 << 14, 1 << 13)
         self._threads = threads
-        self._blocks = [(self._new_found(), self._new_room()) for _ in range(BLOCKS)]
+        self._blocks = [(self._new_found(), new_room(game)) for _ in range(BLOCKS)]
         self._free = machine.free_memory()
 
     @property
@@ -83,7 +67,7 @@ class Enumeration:
     def expand(self) -> Iterator[None]:
         """Find the links of all nodes that have none, round by round."""
         expand = self.bound.kernel(enumerate_kernels.expand_block)
-        size = EXPANDED_AT_ONCE
+        size = self._at_once
         while (first := int(self.graph.counts[EXPANDED])) < self.states:
             last = min(self.states, first + BLOCKS * size)
             cuts = np.linspace(first, last, BLOCKS + 1).astype(int).tolist()
@@ -101,7 +85,7 @@ class Enumeration:
             # A block whose memory was full is adopted as far as it came, and later ones are expanded again.
             whole = next((i for i in range(BLOCKS) if reached[i] < cuts[i + 1]), BLOCKS - 1)
             self._adopt(cuts[: whole + 1], reached[: whole + 1])
-            size = max(1, size // 2) if reached[whole] < cuts[whole + 1] else min(2 * size, EXPANDED_AT_ONCE)
+            size = max(1, size // 2) if reached[whole] < cuts[whole + 1] else min(2 * size, self._at_once)
             if self.states > self.max_states:
                 raise DicentError(
                     f"{self.game.name} is too large to be solved from here: more than {self.max_states:,} "
@@ -140,13 +124,13 @@ class Enumeration:
         for array, more in ((graph.chances, counts[VECTORS] + vectors), (graph.ends, counts[ENDS] + ends)):
             if more > len(array):
                 array.resize((_larger(int(more), len(array)), *array.shape[1:]), refcheck=False)
-        if 2 * wanted > len(graph.slots):
+        if wanted > LOAD * len(graph.slots):
             self._rehash(2 * len(graph.slots), wanted)
 
     def _grow_nodes(self, size: int) -> None:
         """Let the arrays with an entry for each node grow in place."""
         graph, old = self.graph, len(self.graph.state)
-        self._require((size - old) * (WORKING + sum(array[:1].nbytes for array in _by_node(graph))))
+        self._require((size - old) * (self.working + sum(array[:1].nbytes for array in _by_node(graph))))
         for array in _by_node(graph):
             extra = len(array) - old  # one more for `head`
             array.resize((size + extra, *array.shape[1:]), refcheck=False)
@@ -154,7 +138,7 @@ class Enumeration:
         graph.forced[old:] = 3
 
     def _rehash(self, slots: int, nodes: int) -> None:
-        while slots < 2 * nodes:
+        while nodes > LOAD * slots:
             slots *= 2
         self._require((slots - len(self.graph.slots)) * self.graph.slots.itemsize)
         self.graph = self.graph._replace(slots=np.full(slots, NONE, np.int32))
@@ -164,7 +148,7 @@ class Enumeration:
 
     def _require(self, more: int) -> None:
         """Raise an error if so many more bytes, and those that solving takes, are not free."""
-        needed = sum(array.nbytes for array in self.graph) + WORKING * len(self.graph.state) + more
+        needed = sum(array.nbytes for array in self.graph) + self.working * len(self.graph.state) + more
         require_memory(self.game, self.states, needed, self._free)
 
     def _new_graph(self, nodes: int, links: int, slots: int) -> Graph:
@@ -188,9 +172,10 @@ class Enumeration:
     def _new_found(self) -> Found:
         game, pending = self.game, PENDING + self.widest
         return Found(
-            sizes=np.zeros(EXPANDED_AT_ONCE + 1, np.int64),
+            sizes=np.zeros(self._at_once + 1, np.int64),
             links=np.zeros(16 * PENDING + self.widest, np.int32),
             state=np.zeros((pending, game.state_size), game.state_dtype),
+            hashes=np.zeros(pending, np.uint64),
             slots=np.full(1 << (2 * pending).bit_length(), NONE, np.int32),
             ends=np.zeros(pending),
             chances=np.zeros((1024, max(1, game.num_outcomes))),
@@ -198,10 +183,11 @@ class Enumeration:
             counts=np.zeros(4, np.int64),
         )
 
-    def _new_room(self) -> Room:
-        game = self.game
-        rolled, after, image, best = (game.empty_cells() for _ in range(4))
-        return Room(rolled, after, image, best, game.empty_actions(), np.zeros(max(1, game.num_outcomes)))
+
+def new_room(game: Game) -> Room:
+    """Return scratch memory of a thread."""
+    rolled, after, image, best = (game.empty_cells() for _ in range(4))
+    return Room(rolled, after, image, best, game.empty_actions(), np.zeros(max(1, game.num_outcomes)))
 
 
 def require_memory(game: Game, states: int, needed: int, free: int | None) -> None:
@@ -219,5 +205,5 @@ def _by_node(graph: Graph) -> tuple[np.ndarray, ...]:
 
 
 def _larger(wanted: int, there: int) -> int:
-    """Return a size that grows by steps of a half."""
-    return max(wanted, there + there // 2)
+    """Return a size that grows by steps of a quarter."""
+    return max(wanted, there + there // 4)

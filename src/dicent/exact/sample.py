@@ -12,6 +12,7 @@ from dicent.errors import DicentError
 from dicent.exact.progress import Report
 from dicent.exact.solution import ValueKind
 from dicent.exact.solver import MAX_STATES, Solver, start_states
+from dicent.exact.stored import StoredSolution
 from dicent.exact.tablebase import Tablebase
 from dicent.game import Cells, Game, State
 from dicent.game.extras import extra
@@ -44,7 +45,11 @@ class Decision:
     @property
     def worth(self) -> float:
         """The exact worth to the player to move: points, or a win probability."""
-        return worth(self.value, self.state.to_play, self.values)
+        return self.worth_of(self.value)
+
+    def worth_of(self, value: float) -> float:
+        """Return what a value for MAX is worth to the player to move."""
+        return worth(value, self.state.to_play, self.values)
 
     def lost_by(self, action: int) -> float:
         """Return the points or the win probability that an action loses."""
@@ -84,15 +89,17 @@ def whole_game_sample(
     max_states: int = MAX_STATES,
     progress: Report | None = None,
     values: ValueKind = "gain",
+    solution: StoredSolution | None = None,
 ) -> list[Decision]:
     """Return random decisions among all of a small game, `positions` of every group.
 
     Games that offer no endgames have one group, `all`. `values` is "gain", or "score" for points.
+    A stored solution saves solving the game.
     """
-    solver = Solver(game, max_states, values=values)
-    for start in start_states(game):
-        solver.value_of(start, progress)
-    cells, _ = solver.stored()
+    truth = _solved(game, max_states, progress, values) if solution is None else solution
+    if solution is not None:
+        solution.require(game, values)
+    cells, _ = truth.stored()
     endgames = endgames_of(game)
     named = ["all"] * len(cells) if endgames is None else endgames.group_of(cells)
     groups: dict[str, list[int]] = {}
@@ -103,8 +110,15 @@ def whole_game_sample(
         rng = np.random.default_rng([seed, *group.encode()])
         chosen = rng.permutation(groups[group])
         states = (_rolled(game.state(cells[i]), rng) for i in chosen)
-        sample += _decisions(states, positions, solver.value_of, group, values)
+        sample += _decisions(states, positions, truth.value_of, group, values)
     return sample
+
+
+def _solved(game: Game, max_states: int, progress: Report | None, values: ValueKind) -> Solver:
+    solver = Solver(game, max_states, values=values)
+    for start in start_states(game):
+        solver.value_of(start, progress)
+    return solver
 
 
 def exact_sample(
@@ -115,17 +129,19 @@ def exact_sample(
     tablebase: Tablebase | None = None,
     progress: Report | None = None,
     values: ValueKind = "gain",
+    solution: StoredSolution | None = None,
 ) -> list[Decision]:
     """Return a sample that suits a game: endgames if it is large, else of the whole game.
 
-    `values` is "gain", or "score" for points; endgames have gains only.
+    `values` is "gain", or "score" for points; endgames have gains only. A stored `solution` of the whole game
+    is used if there is one.
     """
     if positions < 1:
         raise DicentError(f"positions must be 1 or more (got {positions})")
     endgames = endgames_of(game)
-    if endgames is not None and endgames.large and values == "gain":
+    if solution is None and endgames is not None and endgames.large and values == "gain":
         return endgame_sample(game, positions, pieces, seed, tablebase)
-    return whole_game_sample(game, positions, seed, progress=progress, values=values)
+    return whole_game_sample(game, positions, seed, progress=progress, values=values, solution=solution)
 
 
 def _truth(game: Game, tablebase: Tablebase | None) -> Callable[[State], float]:

@@ -12,7 +12,7 @@ from dicent.kernels.constants import MAX
 from dicent.search.analysis import MoveInfo, OutcomeInfo, point_of_view, win_probability
 
 if TYPE_CHECKING:
-    from dicent.exact.graph_solver import GraphReport
+    from dicent.exact.graph_report import GraphReport
     from dicent.exact.solver import Solver
 
 ValueKind = Literal["score", "gain"]  # expected points, or the expected result from -1 to 1

@@ -12,7 +12,8 @@ import numpy.typing as npt
 from dicent import machine
 from dicent.errors import DicentError
 from dicent.exact.enumeration import require_memory
-from dicent.exact.graph_solver import GraphReport, GraphSolver
+from dicent.exact.graph_report import GraphReport
+from dicent.exact.graph_solver import GraphSolver
 from dicent.exact.progress import Report, SolveProgress
 from dicent.exact.solution import Solution, ValueKind, describe, describe_deals
 from dicent.game import Cells, Game, State

@@ -5,17 +5,20 @@ import numpy.typing as npt
 
 from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator, Marks, PolicyEvaluator, Values
-from dicent.exact.tablebase import Tablebase
+from dicent.exact.tablebase import Tablebase, open_tablebase
 from dicent.game import Cells, Game
 
 
 class WithTablebase(PolicyEvaluator):
     """Exact values of states in the tablebase; other values and all policies of `evaluator`.
 
-    Searches with completion treat exact values as proved.
+    Searches with completion treat exact values as proved. Without a `tablebase`, each game has the largest
+    one that is built for it.
     """
 
-    def __init__(self, evaluator: Evaluator, tablebase: Tablebase) -> None:
+    looks_up = True
+
+    def __init__(self, evaluator: Evaluator, tablebase: Tablebase | None = None) -> None:
         if evaluator.terminal.name != "gain" or evaluator.gain_map is not None:
             raise DicentError(
                 f"tables hold chances of winning, and the values of this evaluator are of another kind "
@@ -23,6 +26,20 @@ class WithTablebase(PolicyEvaluator):
             )
         self.evaluator = evaluator
         self.tablebase = tablebase
+        self._opened: dict[Game, Tablebase] = {}
+
+    def tablebase_of(self, game: Game) -> Tablebase | None:
+        """Return the tablebase for a game; None if the one that was given is for another game."""
+        if self.tablebase is not None:
+            return self.tablebase if self.tablebase.is_for(game) else None
+        if game not in self._opened:
+            self._opened[game] = open_tablebase(game)
+        return self._opened[game]
+
+    def exact_values(self, game: Game, states: Cells) -> Values:
+        """Return the values [B] in the tablebase; NaN for other states."""
+        tablebase = self.tablebase_of(game)
+        return super().exact_values(game, states) if tablebase is None else tablebase.values(states)
 
     def evaluate(self, game: Game, states: Cells) -> Values:
         """Return the values [B] of states [B, S]."""
@@ -30,9 +47,10 @@ class WithTablebase(PolicyEvaluator):
 
     def evaluate_marked(self, game: Game, states: Cells) -> tuple[Values, Marks | None]:
         """Return the values, and which of them are exact."""
-        if not self.tablebase.is_for(game):
+        tablebase = self.tablebase_of(game)
+        if tablebase is None:
             return self.evaluator.evaluate_marked(game, states)
-        values = self.tablebase.values(states)
+        values = tablebase.values(states)
         exact = ~np.isnan(values)
         if not exact.all():
             values[~exact] = self.evaluator.evaluate(game, states[~exact])
@@ -43,7 +61,5 @@ class WithTablebase(PolicyEvaluator):
         if not isinstance(self.evaluator, PolicyEvaluator):
             raise DicentError(f"{type(self.evaluator).__name__} has no policy")
         values, logits = self.evaluator.evaluate_with_policy(game, states)
-        if self.tablebase.is_for(game):
-            known = self.tablebase.values(states)
-            values = np.where(np.isnan(known), values, known)
-        return values, logits
+        known = self.exact_values(game, states)
+        return np.where(np.isnan(known), values, known), logits

@@ -7,11 +7,11 @@ that MAX gets one of MAX's exits or endless play. So the best exit that MAX can 
 more, bounds the value from above. Lower bounds are the same with the players swapped.
 
 A vertex is a place or its mirror image, where players and signs are swapped: 2 * place + 1. Lower bounds are
-the upper bounds of mirror images, so that one procedure serves both.
+the upper bounds of mirror images, so that one procedure serves both. `inside` and `exits` [2 * n] are indexed
+by vertex from `base` on, the first vertex of a component.
 """
 
-from .components import node_at
-from .graph import END, HEADER, REPEATED, SINGLE
+from .graph import END, HEADER, REPEATED, groups_of
 from .jit import i64, inline, jit
 
 
@@ -28,18 +28,9 @@ def high_of(graph, vertex):
 
 
 @inline
-def groups_of(graph, place):
-    """Return how many groups of links a node has, and where the first one begins."""
-    at = graph.head[node_at(graph, place)]
-    if graph.links[at] == SINGLE:
-        return 1, at + 1
-    return (HEADER - i64(graph.links[at])) >> 2, at + 2
-
-
-@inline
-def stays(graph, inside, vertex, other, margin):
+def stays(graph, inside, base, vertex, other, margin):
     """Return whether a link from one vertex to the other stays inside, at equal bounds."""
-    if inside[other] == 0:
+    if other < base or inside[other - base] == 0:
         return False
     return (
         abs(high_of(graph, other) - high_of(graph, vertex)) <= margin
@@ -48,35 +39,31 @@ def stays(graph, inside, vertex, other, margin):
 
 
 @jit
-def enter_all(inside, first, last):
-    """Put all vertices of a component inside; returns how many there are."""
-    for place in range(first, last):
-        for vertex in (2 * place, 2 * place + 1):
-            inside[vertex] = 1
-    return 2 * (last - first)
+def leave_together(graph, inside, base, first, last, backwards):
+    """Put outside every place where both players together cannot stay inside; returns how many.
 
-
-@jit
-def shrink(graph, inside, first, last, margin):
-    """Put outside every vertex that has a group without a link that stays; returns how many."""
+    inside  [n]  whether play can stay at the places from `base` on, as far as is known
+    """
     out = 0
-    for place in range(first, last):
-        for vertex in (2 * place, 2 * place + 1):
-            if inside[vertex] and not can_stay(graph, inside, vertex, margin):
-                inside[vertex] = 0
-                out += 1
+    for i in range(first, last):
+        place = last - 1 - (i - first) if backwards else i
+        if inside[place - base] and not can_stay_together(graph, inside, base, place):
+            inside[place - base] = 0
+            out += 1
     return out
 
 
 @jit
-def can_stay(graph, inside, vertex, margin):
-    groups, at = groups_of(graph, vertex >> 1)
+def can_stay_together(graph, inside, base, place):
+    groups, at, _ = groups_of(graph, place)
     for _ in range(groups):
         n = (HEADER - i64(graph.links[at])) >> 2
         found = False
         for j in range(at + 1, at + 1 + n):
-            link = i64(graph.links[j])
-            found = found or (link >= 0 and stays(graph, inside, vertex, link ^ (vertex & 1), margin))
+            child = i64(graph.links[j]) >> 1
+            if child >= base and inside[child - base]:
+                found = True
+                break
         if not found:
             return False
         at += 1 + n
@@ -84,24 +71,51 @@ def can_stay(graph, inside, vertex, margin):
 
 
 @jit
-def find_exits(graph, inside, exits, first, last, margin):
+def shrink(graph, inside, base, first, last, margin):
+    """Put outside every vertex that has a group without a link that stays; returns how many."""
+    out = 0
+    for place in range(first, last):
+        for vertex in (2 * place, 2 * place + 1):
+            if inside[vertex - base] and not can_stay(graph, inside, base, vertex, margin):
+                inside[vertex - base] = 0
+                out += 1
+    return out
+
+
+@jit
+def can_stay(graph, inside, base, vertex, margin):
+    groups, at, _ = groups_of(graph, vertex >> 1)
+    for _ in range(groups):
+        n = (HEADER - i64(graph.links[at])) >> 2
+        found = False
+        for j in range(at + 1, at + 1 + n):
+            link = i64(graph.links[j])
+            found = found or (link >= 0 and stays(graph, inside, base, vertex, link ^ (vertex & 1), margin))
+        if not found:
+            return False
+        at += 1 + n
+    return True
+
+
+@jit
+def find_exits(graph, inside, exits, base, first, last, margin):
     """Raise the best exit known of every vertex inside; returns how many have changed."""
     changed = 0
     for place in range(first, last):
         for vertex in (2 * place, 2 * place + 1):
-            if inside[vertex]:
-                best = best_exit(graph, inside, exits, vertex, margin)
-                if best > exits[vertex]:
-                    exits[vertex] = best
+            if inside[vertex - base]:
+                best = best_exit(graph, inside, exits, base, vertex, margin)
+                if best > exits[vertex - base]:
+                    exits[vertex - base] = best
                     changed += 1
     return changed
 
 
 @jit
-def best_exit(graph, inside, exits, vertex, margin):
+def best_exit(graph, inside, exits, base, vertex, margin):
     """Return the best that MAX can reach by leaving the set now, or later by the next vertex."""
     mirrored = vertex & 1
-    groups, at = groups_of(graph, vertex >> 1)
+    groups, at, _ = groups_of(graph, vertex >> 1)
     best = 0.0
     for _ in range(groups):
         header = HEADER - i64(graph.links[at])
@@ -113,8 +127,8 @@ def best_exit(graph, inside, exits, vertex, margin):
                 if of_max:
                     end = graph.ends[END - link]
                     best = max(best, -end if mirrored else end)
-            elif stays(graph, inside, vertex, link ^ mirrored, margin):
-                best = max(best, exits[link ^ mirrored])
+            elif stays(graph, inside, base, vertex, link ^ mirrored, margin):
+                best = max(best, exits[(link ^ mirrored) - base])
             elif of_max:
                 best = max(best, high_of(graph, link ^ mirrored))
         at += 1 + n
@@ -122,15 +136,16 @@ def best_exit(graph, inside, exits, vertex, margin):
 
 
 @jit
-def lower(graph, inside, exits, first, last):
+def lower(graph, inside, exits, base, first, last):
     """Lower the upper bounds of vertices inside to their best exits; returns the largest change."""
     change = 0.0
     for place in range(first, last):
         low, high = graph.bounds[place, 0], graph.bounds[place, 1]
-        if inside[2 * place]:
-            high = min(high, exits[2 * place])
-        if inside[2 * place + 1]:
-            low = max(low, -exits[2 * place + 1])
+        vertex = 2 * place - base
+        if inside[vertex]:
+            high = min(high, exits[vertex])
+        if inside[vertex + 1]:
+            low = max(low, -exits[vertex + 1])
         its_change = max(low - graph.bounds[place, 0], graph.bounds[place, 1] - high)
         if its_change > 0.0:
             graph.forced[place] |= REPEATED
@@ -157,7 +172,7 @@ def unforce(graph, first, last, backwards):
 @jit
 def can_force(graph, place, mirrored):
     """Return whether MAX, or MIN if mirrored, can go on to a vertex from which he can force endless play."""
-    groups, at = groups_of(graph, place)
+    groups, at, _ = groups_of(graph, place)
     for _ in range(groups):
         header = HEADER - i64(graph.links[at])
         player, n = (header & 3) - 1, header >> 2

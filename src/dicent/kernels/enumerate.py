@@ -27,7 +27,7 @@ from .graph import (
     node_of,
     vector_number,
 )
-from .hashing import equal, home_slot, next_slot
+from .hashing import equal, hash_state, next_slot, slot_of
 from .jit import copy, i64, inline, jit
 
 # A placeholder is PENDING - (4 * i + kind), for the i-th pending state, end or vector of probabilities.
@@ -41,6 +41,7 @@ class Found(NamedTuple):
     sizes: np.ndarray  # [C]  the links of each node
     links: np.ndarray  # [l]
     state: np.ndarray  # [P, S]
+    hashes: np.ndarray  # [P]
     slots: np.ndarray  # [h]  pending states by hash
     ends: np.ndarray  # [e]
     chances: np.ndarray  # [k, O]
@@ -128,13 +129,14 @@ def link_of(graph, found, s, scores, room):
     if result != ONGOING:
         return end_link(graph, found, end_value(s, result, scores))
     mirrored = canonical(s, room) < 0
-    slot = home_slot(room.best, 0, len(graph.slots))
+    hashed = hash_state(room.best, 0)
+    slot = slot_of(hashed, len(graph.slots))
     while graph.slots[slot] != NONE:
         node = i64(graph.slots[slot])
         if equal(graph.state[node], room.best):
             return 2 * node + mirrored
         slot = next_slot(slot, len(graph.slots))
-    slot = home_slot(room.best, 0, len(found.slots))
+    slot = slot_of(hashed, len(found.slots))
     while found.slots[slot] != NONE:
         i = i64(found.slots[slot])
         if equal(found.state[i], room.best):
@@ -143,6 +145,7 @@ def link_of(graph, found, s, scores, room):
     i = found.counts[NODES]
     found.counts[NODES] = i + 1
     found.slots[slot] = i
+    found.hashes[i] = hashed
     copy(found.state[i], room.best)
     return PENDING - (4 * i + STATE + mirrored)
 
@@ -177,7 +180,7 @@ def vector_link(graph, found, p):
 def adopt(graph, found):
     """Give all that is pending its number in the graph."""
     for i in range(found.counts[NODES]):
-        found.numbers[0, i] = node_of(graph, found.state[i])
+        found.numbers[0, i] = node_of(graph, found.state[i], found.hashes[i])
     for i in range(found.counts[ENDS]):
         found.numbers[1, i] = end_number(graph, found.ends[i])
     for i in range(found.counts[VECTORS]):

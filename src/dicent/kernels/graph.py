@@ -11,7 +11,7 @@ import numpy as np
 
 from . import rules
 from .constants import NONE, ONGOING
-from .hashing import equal, home_slot, next_slot
+from .hashing import equal, hash_state, home_slot, next_slot, slot_of
 from .jit import copy, i64, inline, jit
 
 # Links of a node: a header, then for each outcome a header and one link for each child. A link is
@@ -61,7 +61,7 @@ def add_root(graph, s, scores, room):
     if result != ONGOING:
         return END - end_number(graph, end_value(s, result, scores))
     sign = canonical(s, room)
-    return 2 * node_of(graph, room.best) + (sign < 0)
+    return 2 * node_of(graph, room.best, hash_state(room.best, 0)) + (sign < 0)
 
 
 @inline
@@ -71,9 +71,9 @@ def end_value(s, result, scores):
 
 
 @jit
-def node_of(graph, s):
-    """Return the node of a canonical state, a new one if there is none."""
-    slot = home_slot(s, 0, len(graph.slots))
+def node_of(graph, s, hashed):
+    """Return the node of a canonical state with its hash, a new one if there is none."""
+    slot = slot_of(hashed, len(graph.slots))
     while graph.slots[slot] != NONE:
         node = i64(graph.slots[slot])
         if equal(graph.state[node], s):
@@ -97,6 +97,21 @@ def canonical(s, room):
             copy(room.best, room.image)
             sign = its_sign
     return sign
+
+
+@inline
+def node_at(graph, place):
+    node = i64(graph.order[place])
+    return -1 - node if node < 0 else node
+
+
+@inline
+def groups_of(graph, place):
+    """Return how many groups of links a node has, where they begin, and its vector of probabilities."""
+    at = graph.head[node_at(graph, place)]
+    if graph.links[at] == SINGLE:
+        return 1, at + 1, i64(NONE)
+    return (HEADER - i64(graph.links[at])) >> 2, at + 2, (HEADER - i64(graph.links[at + 1])) >> 2
 
 
 @inline

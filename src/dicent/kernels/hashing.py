@@ -28,9 +28,15 @@ def equal(a, b):
 
 
 @inline
+def slot_of(hashed, num_slots):
+    """Return the home slot of a hash."""
+    return i64(u64(hashed) & u64(num_slots - 1))
+
+
+@inline
 def home_slot(s, salt, num_slots):
     """Return the slot at which the probing for state `s` starts."""
-    return i64(hash_state(s, salt) & u64(num_slots - 1))
+    return slot_of(hash_state(s, salt), num_slots)
 
 
 @inline

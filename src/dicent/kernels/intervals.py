@@ -14,10 +14,12 @@ block sees its own new bounds and the old ones of the others, so the result does
 thread is faster.
 """
 
-from .components import node_at
-from .constants import NONE
-from .graph import END, HEADER, SINGLE
+from .graph import END, HEADER, groups_of
 from .jit import i64, jit
+
+# Each operation is exact to a share of 2 ** -53. So a mean of g differences d by probabilities p is off by
+# less than this times |mean| + g * (the sum of p |d|).
+ROUNDING = 2.0**-51
 
 
 @jit
@@ -26,7 +28,7 @@ def sweep(graph, first, last):
     gap = 0.0
     change = 0.0
     for place in range(last - 1, first - 1, -1):
-        low, high = bounds(graph, place, graph.bounds, first, last)
+        low, high = bounds(graph, place, graph.bounds, 0, first, last)
         change = max(change, low - graph.bounds[place, 0], graph.bounds[place, 1] - high)
         graph.bounds[place, 0] = max(graph.bounds[place, 0], low)
         graph.bounds[place, 1] = min(graph.bounds[place, 1], high)
@@ -35,32 +37,25 @@ def sweep(graph, first, last):
 
 
 @jit
-def copy_block(graph, fresh, first, last):
-    """Copy the bounds of places `first` to `last` to `fresh` [N, 2]."""
-    for place in range(first, last):
-        fresh[place, 0] = graph.bounds[place, 0]
-        fresh[place, 1] = graph.bounds[place, 1]
+def sweep_block(graph, fresh, start, first, last, narrow):
+    """Update a block's `fresh` bounds [n, 2] from themselves and the others' old bounds.
 
-
-@jit
-def sweep_block(graph, fresh, first, last, narrow):
-    """Update a block's `fresh` bounds [N, 2] from themselves and the others' old bounds.
-
-    With `narrow`, no bound moves back.
+    `fresh` has the bounds of places from `start` on. With `narrow`, no bound moves back.
     """
     for place in range(last - 1, first - 1, -1):
-        low, high = bounds(graph, place, fresh, first, last)
-        fresh[place, 0] = max(fresh[place, 0], low) if narrow else low
-        fresh[place, 1] = min(fresh[place, 1], high) if narrow else high
+        i = place - start
+        low, high = bounds(graph, place, fresh, start, first, last)
+        fresh[i, 0] = max(fresh[i, 0], low) if narrow else low
+        fresh[i, 1] = min(fresh[i, 1], high) if narrow else high
 
 
 @jit
-def take_block(graph, fresh, first, last):
+def take_block(graph, fresh, start, first, last):
     """Make a block's fresh bounds the old ones; returns the widest gap and the largest change."""
     gap = 0.0
     change = 0.0
     for place in range(first, last):
-        low, high = fresh[place, 0], fresh[place, 1]
+        low, high = fresh[place - start, 0], fresh[place - start, 1]
         change = max(change, low - graph.bounds[place, 0], graph.bounds[place, 1] - high)
         graph.bounds[place, 0] = low
         graph.bounds[place, 1] = high
@@ -69,45 +64,16 @@ def take_block(graph, fresh, first, last):
 
 
 @jit
-def widen_block(graph, settled, width, first, last):
-    """Note the bounds of places `first` to `last` in `settled` [N, 2], then move both outwards."""
-    for place in range(first, last):
-        for side in range(2):
-            settled[place, side] = graph.bounds[place, side]
-        graph.bounds[place, 0] -= width
-        graph.bounds[place, 1] += width
+def bounds(graph, place, fresh, start, first, last):
+    """Return what the bounds of its children imply for a node.
 
-
-@jit
-def take_guess(graph, fresh, settled, width, first, last):
-    """Make a block's fresh bounds the old ones.
-
-    Returns the largest change, and by how much a bound is farther out than `width` from where it settled.
+    `fresh` has the bounds of places from `start` on, and counts for `first` to `last`. Rounding moves both
+    bounds outwards.
     """
-    change = 0.0
-    excess = 0.0
-    for place in range(first, last):
-        low, high = fresh[place, 0], fresh[place, 1]
-        change = max(change, abs(low - graph.bounds[place, 0]), abs(high - graph.bounds[place, 1]))
-        excess = max(excess, settled[place, 0] - width - low, high - settled[place, 1] - width)
-        graph.bounds[place, 0] = low
-        graph.bounds[place, 1] = high
-    return change, excess
-
-
-@jit
-def bounds(graph, place, fresh, first, last):
-    """Return what the bounds of its children imply for a node; `fresh` has those of `first` to `last`."""
-    at = graph.head[node_at(graph, place)]
-    groups = 1
-    vector = NONE
-    if graph.links[at] != SINGLE:
-        groups = (HEADER - i64(graph.links[at])) >> 2
-        vector = (HEADER - i64(graph.links[at + 1])) >> 2
-        at += 1
-    at += 1
+    groups, at, vector = groups_of(graph, place)
     low, high = 0.0, 0.0
     first_low, first_high = 0.0, 0.0
+    low_spread, high_spread = 0.0, 0.0
     for g in range(groups):
         header = HEADER - i64(graph.links[at])
         player, n = (header & 3) - 1, header >> 2
@@ -119,7 +85,7 @@ def bounds(graph, place, fresh, first, last):
             if link < 0:
                 a = b = graph.ends[END - link]
             elif first <= child < last:
-                a, b = fresh[child, 0], fresh[child, 1]
+                a, b = fresh[child - start, 0], fresh[child - start, 1]
             else:
                 a, b = graph.bounds[child, 0], graph.bounds[child, 1]
             if link & 1 and link >= 0:
@@ -138,16 +104,22 @@ def bounds(graph, place, fresh, first, last):
             p = graph.chances[vector, g]
             low += p * (its_low - first_low)
             high += p * (its_high - first_high)
+            low_spread += p * abs(its_low - first_low)
+            high_spread += p * abs(its_high - first_high)
+    if low_spread > 0.0:
+        low -= ROUNDING * (abs(low) + groups * low_spread)
+    if high_spread > 0.0:
+        high += ROUNDING * (abs(high) + groups * high_spread)
     return low, high
 
 
 @jit
-def solve_small(graph, position, most_places, size, fine, tolerance, most, steps):
-    """Solve components of up to `size` nodes from a place on, to a gap of `fine` if possible.
+def solve_small(graph, position, most_places, fine, tolerance, most, steps):
+    """Solve small components from a place on, to a gap of `fine` if possible.
 
     A component inherits the gaps of those that it leads to. Returns the place reached; the end of the
-    component there if it is larger, or its bounds do not meet in `most` sweeps (else the place again);
-    and how many nodes were updated.
+    component there if its bounds do not meet in `most` sweeps (else the place again); and how many nodes were
+    updated.
     """
     made = 0
     while position < most_places and made < steps:
@@ -155,8 +127,6 @@ def solve_small(graph, position, most_places, size, fine, tolerance, most, steps
         while graph.order[end] >= 0:
             end += 1
         end += 1
-        if end - position > size:
-            return position, end, made
         gap, change, tries = 2.0 * tolerance, 1.0, 0
         while gap > fine and tries < most and change > fine * 1e-3:
             gap, change = sweep(graph, position, end)
