@@ -121,6 +121,25 @@ def test_an_encoding_must_be_finite(edited: Edit) -> None:
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("out[n] = WHOLE + 2 * PIECES + int(s[DIE]) - 1", "out[n] = WHOLE", "1 times, and encode writes 0"),
+        ("out[n] = CELLS * MARKS + cell", "n -= 1", "0 times, and encode writes 1"),
+        ("n = 0\n    for side", "out[0] = 858\n    n = 1\n    for side", "numbers from 0 to 857"),
+        (
+            "    turned = SEEN_BY_MOVER and s[MOVER] == MIN\n    n = 0",
+            "    return len(out) + 1",
+            "at most 858",
+        ),
+    ],
+)
+def test_features_must_be_what_encode_sets(edited: Edit, old: str, new: str, problem: str) -> None:
+    message = breach(edited("ewn", (old, new)))
+    assert message.startswith("features:")
+    assert problem in message
+
+
+@pytest.mark.parametrize(
     ("function", "problem", "old", "new"),
     [
         ("outcomes", "sum to 0.9", CHANCES, "p[o] = 0.15"),

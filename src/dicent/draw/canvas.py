@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from rich.text import Text
 
 from dicent.draw.layout import is_upright, segments, spots
@@ -9,11 +11,23 @@ from dicent.game.view import Board, Place
 from dicent.kernels.constants import CHANCE, MAX, MIN
 
 STYLES = {MAX: "bold white on red", MIN: "bold white on blue", CHANCE: "bold"}
+LETTERS = {MAX: "R", MIN: "B"}  # before the numbers of pieces, where there are no colours
+LEGEND = "R is MAX, B is MIN"
 SIGNS = {MAX: "●", MIN: "○", CHANCE: "•"}  # of pieces without a label
 FILLS = {MAX: ("█", "red"), MIN: ("█", "blue"), CHANCE: ("▒", "yellow")}
 MARK = "bright_black"
 WIDE = 4
 FRAMES = {"cell": ("│", "│"), "bowl": ("(", ")"), "bar": ("║", "║"), "tray": ("│", "│")}
+
+
+def is_colourless() -> bool:
+    """Return whether NO_COLOR is set: then letters have to tell sides apart."""
+    return os.environ.get("NO_COLOR", "") != ""
+
+
+def label_of(owner: int, label: str) -> str:
+    """Return what is written on a piece: without colours a number has the letter of its side."""
+    return LETTERS.get(owner, "") + label if label.isdecimal() and is_colourless() else label
 
 
 class Canvas:
@@ -54,7 +68,7 @@ def canvas(board: Board) -> Text:
             _ground(page, place, i not in taken)
     for spot in spots(board):
         place = board.places[spot.stack.place]
-        label = spot.label or SIGNS[spot.stack.owner]
+        label = label_of(spot.stack.owner, spot.label) or SIGNS[spot.stack.owner]
         line = _line(place.y)
         if is_upright(place):
             line = min(_line(spot.y - spot.size / 2), _line(place.y + place.height) - 1)

@@ -5,7 +5,7 @@ from rich.markup import escape
 from rich.panel import Panel
 from rich.text import Text
 
-from dicent.draw.canvas import MARK, STYLES, canvas
+from dicent.draw.canvas import LEGEND, MARK, STYLES, canvas, is_colourless, label_of
 from dicent.game.game import NAMES, State
 from dicent.game.rollouts import Rollouts
 from dicent.game.view import View
@@ -19,7 +19,8 @@ def picture(state: State) -> Text:
     view = state.game.view(state)
     if view is None:
         return Text(str(state), "bold")
-    return _grid(view) if isinstance(view, View) else canvas(view)
+    text = _grid(view) if isinstance(view, View) else canvas(view)
+    return text.append(f"\n{LEGEND}") if is_colourless() else text
 
 
 def _grid(view: View) -> Text:
@@ -36,7 +37,8 @@ def _grid(view: View) -> Text:
         for c in range(view.columns):
             text.append("│", MARK)
             if piece := pieces.get((r, c)):
-                text.append(f" {piece.label} ", STYLES[piece.owner])
+                label = label_of(piece.owner, piece.label)
+                text.append(f"{label:^3}" if len(label) != 2 else f"{label} ", STYLES[piece.owner])
             else:
                 text.append(" • " if (r, c) in view.marked else "   ", MARK)
         text.append("│\n", MARK)

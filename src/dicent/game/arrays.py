@@ -6,6 +6,7 @@ from dicent.game.binding import Bound
 from dicent.game.rollouts import MAX_STEPS
 from dicent.kernels.searches import Searches
 from dicent.kernels.self_play import Games
+from dicent.kernels.sparse import MOST_UNITS
 from dicent.kernels.tree import Scratch, Tree, rehash
 
 
@@ -13,6 +14,8 @@ def new_scratch(bound: Bound) -> Scratch:
     """Make the scratch memory of one thread."""
     game = bound.game
     outcomes = max(1, game.num_outcomes)
+    planes = np.zeros(game.input_shape, np.float32)
+    features = planes.size + len(planes) + 4  # of cells and planes, and padding
     return Scratch(
         state=game.empty_cells(),
         actions=game.empty_actions(),
@@ -22,6 +25,11 @@ def new_scratch(bound: Bound) -> Scratch:
         rolled_p=np.empty(outcomes, np.float64),
         rng=np.empty((3, 2), np.uint64),
         max_steps=MAX_STEPS,
+        planes=planes,
+        bits=planes.view(np.int32).reshape(len(planes), -1),
+        features=np.zeros(features, np.int64),
+        strengths=np.zeros(features, np.float32),
+        units=np.zeros((2, MOST_UNITS), np.float32),
     )
 
 

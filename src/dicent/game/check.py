@@ -18,6 +18,7 @@ from dicent.game.binding import bind
 from dicent.game.checked_rules import CheckedRules, RuleOutputs
 from dicent.game.game import NAMES, Cells, Game, State, describe, describe_fault
 from dicent.game.game_statistics import GameStatistics, statistics_of
+from dicent.game.how_to_play import how_to_play
 from dicent.game.registry import make, ways_to_show
 from dicent.game.rollouts import MAX_STEPS, rollouts
 from dicent.game.view import find_fault, find_path_fault
@@ -66,11 +67,15 @@ def check_game(
         known = _explore(rules, games, positions)
         statistics = statistics_of(game, known, seed)
         report(CHECKS[1])
+        _check_how_to_play(game)
         _check_text(game, known)
         report(CHECKS[2])
         _check_planes(game)
         _check_encoding(rules, known)
         _check_twins(rules, known)
+        if rules.module.LISTS_FEATURES:
+            for outputs in known.values():
+                rules.check_features(outputs.cells, outputs.planes)
         report(CHECKS[3])
         for outputs in list(known.values())[:: max(1, len(known) // SYMMETRIC)]:
             _check_symmetries(rules, outputs)
@@ -154,6 +159,7 @@ def _check_text(game: Game, known: dict[bytes, RuleOutputs]) -> None:
                 raise ContractError(
                     f"{function}: {', '.join(written)} are not all different, at position {text}"
                 )
+        _check_words(game, state)
         _check_view(game, state)
 
 
@@ -166,6 +172,25 @@ def _text(function: str, state: State, write: Callable[[], str]) -> str:
     if not text or text != text.strip() or not text.isprintable():
         raise ContractError(f"{function}: {text!r} is not one line without spaces around it")
     return text
+
+
+def _check_how_to_play(game: Game) -> None:
+    try:
+        how_to_play(game)
+    except GameError as error:
+        raise ContractError(str(error)) from error
+
+
+def _check_words(game: Game, state: State) -> None:
+    """Check that what the game says about a position is one line, or nothing."""
+    for function, text_of in (("note", game.note), ("ending", game.ending)):
+        try:
+            text = text_of(state)
+        except GameError as error:
+            problem = describe_fault(function, error.__cause__)
+            raise ContractError(f"{function}: {problem}, at position {state}") from error
+        if text != text.strip() or not text.isprintable():
+            raise ContractError(f"{function}: {text!r} is not one line, at position {state}")
 
 
 def _check_view(game: Game, state: State) -> None:
@@ -349,7 +374,8 @@ def _all_outputs(game: Game, states: Cells, compiled: bool) -> list[tuple[str, A
     """Return the output of every function for every state, beside the function's name."""
     n, k = len(states), game.num_symmetries
     size, actions, chances = game.state_size, game.max_legal, max(1, game.num_outcomes)
-    dtype = game.state_dtype
+    dtype, planes = game.state_dtype, np.zeros(game.input_shape)
+    features = planes.size + len(planes) if game.rules.module.LISTS_FEATURES else 0
     answers: list[tuple[str, Array]] = [
         ("to_play", np.zeros(n, np.int64)),
         ("result", np.zeros(n, np.int64)),
@@ -362,6 +388,8 @@ def _all_outputs(game: Game, states: Cells, compiled: bool) -> list[tuple[str, A
         ("symmetry", np.zeros((n, k), np.int64)),
         ("symmetry", np.zeros((n, k, size), dtype)),
         ("symmetry_action", np.zeros((n, k, actions), np.int64)),
+        ("features", np.zeros(n, np.int64)),
+        ("features", np.zeros((n, features), np.int64)),
     ]
     bind(game, compiled).kernel(rule_outputs_kernels.rule_outputs)(states, *(array for _, array in answers))
     return answers

@@ -187,6 +187,36 @@ class CheckedRules:
         if not any((side == mark).all() for mark in possible):
             self.fail("encode", cells, "must fill the last plane with 1 where MAX moves and 0 where MIN does")
 
+    def check_features(self, cells: Cells, encoding: bytes) -> None:
+        """Check that the features are the cells and planes that `encode` sets to 1, and all others are 0."""
+        planes = np.frombuffer(encoding, np.float32).reshape(self.game.input_shape)
+
+        def answer(copy: Cells) -> list[int]:
+            out = np.zeros(planes.size + len(planes), np.int64)
+            n = int(self.module.features(copy, out))
+            if not 0 <= n <= len(out):
+                self.fail("features", cells, f"returned {n}; at most {len(out)} are possible")
+            return [int(feature) for feature in out[:n]]
+
+        listed = np.zeros((len(planes), planes[0].size), np.float32)
+        for feature in self.ask("features", cells, answer):
+            if not 0 <= feature < planes.size + len(planes):
+                most = planes.size + len(planes) - 1
+                self.fail("features", cells, f"listed {feature}; features are numbers from 0 to {most}")
+            if feature < planes.size:
+                listed.flat[feature] += 1
+            else:
+                listed[feature - planes.size] += 1
+        differing = np.flatnonzero(listed != planes.reshape(listed.shape))
+        if len(differing):
+            at = int(differing[0])
+            place = ", ".join(str(int(i)) for i in np.unravel_index(at, planes.shape))
+            self.fail(
+                "features",
+                cells,
+                f"listed planes[{place}] {listed.flat[at]:g} times, and encode writes {planes.flat[at]:g}",
+            )
+
     def image(self, cells: Cells, k: int) -> tuple[int, Cells]:
         """Return the sign and the image under symmetry `k`."""
 

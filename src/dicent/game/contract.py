@@ -52,6 +52,7 @@ OPTIONAL = {
     "symmetry": ("s", "k", "out"),
     "symmetry_action": ("s", "k", "a"),
     "scatter": ("s", "rng"),
+    "features": ("s", "out"),
 }
 NATIVE = REQUIRED | ABOUT_CHANCE | OPTIONAL
 
@@ -63,6 +64,8 @@ TEXT = {
     "format_outcome": ("s", "o"),
     "view": ("s",),
     "action_paths": ("s", "a"),
+    "note": ("s",),
+    "ending": ("s",),
 }
 
 # Constants: name and default; None marks the ones that a game must state itself.
@@ -83,6 +86,7 @@ CONSTANTS: dict[str, object] = {
     "SEEN_BY_MOVER": False,
     "EQUAL_OUTCOMES": False,
     "PRESETS": {},
+    "HOW_TO_PLAY": "",  # the rules in words: see dicent.game.how_to_play
     "EXTRAS": "",  # the module that offers more than rules: see dicent.game.extras
     "KERNELS": (),  # modules of native code that the game brings along
 }
@@ -246,6 +250,7 @@ def _complete(module: ModuleType, path: Path) -> None:
     _check_sizes(module, path)
     module.__dict__["MAX_LEGAL"] = module.MAX_LEGAL or module.NUM_ACTIONS
     module.__dict__["SCATTERS"] = hasattr(module, "scatter")
+    module.__dict__["LISTS_FEATURES"] = hasattr(module, "features")
     required = REQUIRED | (ABOUT_CHANCE if module.NUM_OUTCOMES else {})
     for name, parameters in (NATIVE | TEXT).items():
         function = getattr(module, name, None)
@@ -301,6 +306,8 @@ def _check_sizes(module: ModuleType, path: Path) -> None:
         raise GameError(f"{path}: STATE_DTYPE must be np.int8, np.int16, np.int32 or np.int64")
     if not isinstance(module.PRESETS, dict):
         raise GameError(f"{path}: PRESETS must be a dict of name: options")
+    if not isinstance(module.HOW_TO_PLAY, str):
+        raise GameError(f"{path}: HOW_TO_PLAY is {module.HOW_TO_PLAY!r}, not a text")
     if not isinstance(module.EXTRAS, str):
         raise GameError(
             f"{path}: EXTRAS is {module.EXTRAS!r}, not the name of a module, as in 'my_game.extras'"

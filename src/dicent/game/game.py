@@ -7,14 +7,15 @@ works on arrays of states in the kernels (`dicent.game.binding`).
 import secrets
 from collections.abc import Callable
 from functools import cached_property
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from dicent.errors import GameError, IllegalActionError, IllegalOutcomeError, PositionError
-from dicent.game.contract import Option, Rules, Value, load_rules
+from dicent.game.contract import Option, Rules, Value
+from dicent.game.package import package_files
+from dicent.game.refusal import refuse_action, refuse_outcome
 from dicent.game.view import Board, View, as_board
 from dicent.game.view import Path as ActionPath
 from dicent.kernels.constants import CHANCE, DEAL, MAX, MIN, ONGOING
@@ -177,7 +178,7 @@ class Game:
         for action in state.legal_actions:
             if self._action_text(state, action) == text.strip():
                 return action
-        raise IllegalActionError(f"{text!r} is no legal action at {state}. {state.describe_legal()}")
+        raise IllegalActionError(refuse_action(state, text))
 
     def format_outcome(self, state: "State", outcome: int) -> str:
         """Return the text of an outcome."""
@@ -189,7 +190,7 @@ class Game:
         for outcome, _ in state.outcomes:
             if self._outcome_text(state, outcome) == text.strip():
                 return outcome
-        raise IllegalOutcomeError(f"{text!r} is no outcome at {state}. {state.describe_outcomes()}")
+        raise IllegalOutcomeError(refuse_outcome(state, text))
 
     def view(self, state: "State") -> View | Board | None:
         """Return what the game shows, a grid or a board, or None if it shows nothing."""
@@ -203,6 +204,17 @@ class Game:
     def action_paths(self, state: "State", action: int) -> tuple[ActionPath, ...] | None:
         """Return the ways to play an action by hops between places, or None if the game does not say."""
         return self.call("action_paths", state.cells, action) if self._has("action_paths") else None
+
+    def note(self, state: "State") -> str:
+        """Return what players should know here, as in "4 is gone: 3 or 5 may move", or nothing."""
+        return self._words("note", state) if state.result is None else ""
+
+    def ending(self, state: "State") -> str:
+        """Return how a finished game ended, as in "MIN reached a5"; nothing before the end."""
+        return self._words("ending", state) if state.result is not None else ""
+
+    def _words(self, function: str, state: "State") -> str:
+        return str(self.call(function, state.cells)) if self._has(function) else ""
 
     def _has(self, function: str) -> bool:
         """Return whether the rules have an optional function."""
@@ -238,12 +250,10 @@ class Game:
         return f"dicent.make({self.name!r})"
 
     def __reduce__(self) -> tuple[Callable[..., "Game"], tuple[object, ...]]:
-        return _reload, (self.name, self.rules.path, self.rules.options)
+        from dicent.game.registry import reload  # imports this module
 
-
-def _reload(name: str, path: Path, options: dict[str, Value]) -> Game:
-    """Load a game again from its file, to unpickle it."""
-    return Game(name, load_rules(path, options))
+        rules, files = self.rules, package_files(self.rules.path)
+        return reload, (self.name, rules.path, rules.source, rules.options, files)
 
 
 class State:

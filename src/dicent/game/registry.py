@@ -8,6 +8,7 @@ Games of other packages are found through their entry points in the group `dicen
 """
 
 import difflib
+import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
@@ -16,8 +17,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from dicent.errors import GameError
+from dicent.files import cache_folder, write_atomically
 from dicent.game.contract import Rules, Value, load_rules, write_value
 from dicent.game.game import Game
+from dicent.game.package import Files, install
 
 DEFAULT_GAME = "ewn"
 BUILT_IN = (DEFAULT_GAME, "dice-nim", "pig", "ur", "backgammon", "tic-tac-toe", "connect-four")
@@ -50,6 +53,12 @@ def make(name: str, **options: Value) -> Game:
 def make_installed(name: str, where: str | Path) -> Game:
     """Make a game that a data file names; `where` says which file, for the error."""
     require_installed(name, where)
+    return make(name) if ".py" in name else _installed(name)
+
+
+@lru_cache(maxsize=64)
+def _installed(name: str) -> Game:
+    """Return an installed game, made once for all records of a file."""
     return make(name)
 
 
@@ -114,6 +123,26 @@ def load(path: str | Path, **options: Value) -> Game:
     if ".py:" in str(path) and not Path(path).exists():
         return make(str(path), **options)
     return _build(str(path), Path(path), options)
+
+
+def reload(name: str, path: Path, source: str, options: Mapping[str, object], files: Files) -> Game:
+    """Load a game again, to unpickle it, also on a machine without its file, or the files of its package."""
+    install(files)
+    if not _holds(path, source):
+        if is_known(name):
+            return make(name)
+        folder = cache_folder() / "games" / hashlib.sha256(source.encode()).hexdigest()
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / path.name
+        write_atomically(path, source.encode())
+    return Game(name, load_rules(path, options))
+
+
+def _holds(path: Path, source: str) -> bool:
+    try:
+        return path.read_text(encoding="utf-8") == source
+    except (OSError, UnicodeDecodeError):
+        return False
 
 
 def ways_to_show(game: Game) -> Iterator[Game]:

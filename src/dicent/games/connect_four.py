@@ -7,6 +7,18 @@ ROWS = option("rows", 6, (3, 4, 5, 6, 7, 8), "height of the board")
 COLUMNS = option("columns", 7, (3, 4, 5, 6, 7, 8, 9), "width of the board")
 LINE = option("line", 4, (3, 4, 5), "how many in a row win")
 
+HOW_TO_PLAY = f"""
+MAX and MIN take turns. MAX begins. A turn drops a piece into a column that is not full. The piece falls to
+the lowest empty cell.
+
+> start
+
+The board has {COLUMNS} columns and {ROWS} rows. {LINE} pieces of a side in a line win, across, upwards or
+diagonally.
+
+If the board is full and nobody has such a line, the game is a draw.
+"""
+
 CELLS = ROWS * COLUMNS
 MOVER, WINNER, STATE_SIZE = CELLS, CELLS + 1, CELLS + 2  # cells from the top left: MAX, MIN or 0
 NUM_ACTIONS = COLUMNS  # the column to drop into
@@ -140,3 +152,9 @@ def view(s):
         if s[cell]
     ]
     return View(ROWS, COLUMNS, tuple(pieces), column_names=tuple(str(c + 1) for c in range(COLUMNS)))
+
+
+def ending(s):
+    if s[WINNER] == 0:
+        return "the board is full"
+    return f"{'MAX' if s[WINNER] == MAX else 'MIN'} has {LINE} in a row"

@@ -16,6 +16,21 @@ if not 2 <= TARGET <= 10_000:
 if not 2 <= SIDES <= 100:
     raise ValueError(f"sides={SIDES} is not between 2 and 100")
 
+HOW_TO_PLAY = f"""
+Each player collects points. The first to reach {TARGET} points wins. MAX begins.
+
+## A turn
+
+You roll a die as often as you like. Each number adds to the total of your turn. Then you may stop:
+
+- Hold adds the total to your score, and your turn ends.
+- Roll rolls again. A 1 ends your turn, and the total is lost. Your score stays.
+
+> {TARGET // 3} {TARGET // 5} {2 + TARGET // 8} 1 -
+MAX has {TARGET // 3} points and has rolled {2 + TARGET // 8} more in this turn, drawn in grey. MAX may hold
+or roll.
+"""
+
 STATE_DTYPE = np.int16
 STATE_SIZE = 5
 # The state: both scores, the turn's total, whose turn it is, and whether the die is in the air.
@@ -170,3 +185,7 @@ def view(s):
         labels.append(Place(0, 2 * i, 10, 0.9, "label", text=text))
     filled = tuple(stack for stack in stacks if stack.count)
     return Board((*places, *labels), filled, caption=f"{TARGET} points win")
+
+
+def ending(s):
+    return f"{'MAX' if s[FIRST] >= TARGET else 'MIN'} reached {TARGET} points"

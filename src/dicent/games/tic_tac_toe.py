@@ -5,6 +5,14 @@ import numpy as np
 from dicent.game import MAX, MIN, ONGOING, Piece, View
 
 NAME = "tic-tac-toe"
+HOW_TO_PLAY = """
+MAX and MIN take turns. MAX begins. A turn puts a piece on an empty square.
+
+> XX./OO./... 1 :: c3
+Three pieces in a row, a column or a diagonal win. Here MAX wins with c3.
+
+If the board is full and nobody has three in a row, the game is a draw.
+"""
 STATE_SIZE = 10  # nine cells from the top left, each MAX, MIN or 0; then the mover
 MOVER = 9
 NUM_ACTIONS = 9  # the cell to fill
@@ -116,3 +124,7 @@ def view(s):
         if s[cell]
     ]
     return View(3, 3, tuple(pieces), row_names=tuple("321"), column_names=tuple("abc"))
+
+
+def ending(s):
+    return {MAX: "MAX has three in a row", MIN: "MIN has three in a row", 0: "the board is full"}[result(s)]

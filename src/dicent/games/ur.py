@@ -19,6 +19,39 @@ RULES = option(
 PIECES = option("pieces", 7, (1, 2, 3, 4, 5, 6, 7), "pieces of each player")
 PRESETS = {"ur-blitz": {"rules": "blitz", "pieces": 5}, "ur-masters": {"rules": "masters"}}
 
+LONG_WAY = (
+    """a4 to a1, down to b1, along the middle to b7, down to c7 and c8, up over b8 to a8, and back to a7"""
+)
+SHORT_WAY = """a4 to a1, down to b1, along the middle to b8, up to a8, and back to a7"""
+HOW_TO_PLAY = f"""
+MAX and MIN race with {PIECES} pieces each. MAX begins.
+
+> start
+MAX's pieces enter on a4: {SHORT_WAY if RULES == "finkel" else LONG_WAY}. From there they go home. MIN's way
+is its mirror image and starts on c4. The middle row belongs to both.
+
+## A turn
+
+Roll the four dice. Each shows 0 or 1, so you may move 0 to 4 steps. Move one piece by the whole number: a
+waiting piece enters the board, or a piece on the board goes ahead. To go home a piece needs the exact
+number. If no piece can move, or the roll is 0, you pass.
+
+## Captures
+
+Two pieces of one side cannot share a cell. A piece that lands on an opposing piece sends it back to its
+waiting pieces.
+{"On the rosette in the middle row a piece is safe." if RULES == "finkel" else "No cell is safe."}
+
+## Rosettes
+
+The five marked cells are rosettes. A piece that lands on one gives you another roll.
+{"A capture gives you another roll, too." if RULES == "blitz" else ""}
+
+## The end
+
+The player who first brings all pieces home wins.
+"""
+
 # The board has three rows of eight cells, four of which are missing; MAX starts in the top row.
 ROWS, COLUMNS = 3, 8
 MISSING = ((0, 4), (0, 5), (2, 4), (2, 5))
@@ -291,3 +324,17 @@ def _places():
 
 WAITING, HOME = NUM_CELLS, NUM_CELLS + 2  # places of MAX, then of MIN
 PLACES = _places()
+
+
+def note(s):
+    if s[DIE] == TO_ROLL:
+        return ""
+    first = np.zeros(NUM_ACTIONS, np.int64)
+    legal_actions(s, first)
+    if first[0] != PASS:
+        return ""
+    return "The roll is 0: no piece moves" if s[DIE] == 0 else f"No piece can move by {s[DIE]}"
+
+
+def ending(s):
+    return f"{'MAX' if result(s) == MAX else 'MIN'} brought all pieces home"

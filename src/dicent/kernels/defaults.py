@@ -1,4 +1,4 @@
-"""Default rules of a game: no chance, no score, no symmetry but the identity, no scatter."""
+"""Default rules of a game: no chance, no score, no symmetry but the identity, no scatter, no features."""
 
 from .jit import copy, inline
 
@@ -32,3 +32,8 @@ def symmetry_action(s, k, a):
 @inline
 def scatter(s, rng):
     pass
+
+
+@inline
+def features(s, out):
+    return 0

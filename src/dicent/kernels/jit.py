@@ -8,6 +8,8 @@ if COMPILED:
     import numba
     import numpy as np
     from numba.core.caching import FunctionCache
+    from numba.core.codegen import JITCodeLibrary
+    from numba.core.compiler import Compiler
 
     # nogil: threads of one process run kernels side by side.
     # _nrt: kernels get all their memory from the caller, so that no reference counts are needed.
@@ -57,9 +59,56 @@ if COMPILED:
             dispatcher._cache = TolerantCache(function)
         return dispatcher
 
+    class InlinedCode(JITCodeLibrary):
+        """The code of a function that is copied into its callers, and optimised there.
+
+        Numba would also optimise it alone and make machine code of it, which no caller uses: a third of the
+        time to compile.
+        """
+
+        def _optimize_final_module(self):
+            """Do nothing."""
+
+        def _finalize_final_module(self):
+            """Make no machine code."""
+            self._finalize_dynamic_globals()
+            self._finalized = True
+
+        def get_pointer_to_function(self, name):
+            """Link everything; there is no machine code to point to."""
+            self._ensure_finalized()
+            return 0
+
+        @property
+        def codegen(self):
+            """Return this library: `set_env` is all that Numba asks of it."""
+            return self
+
+        def set_env(self, name, environment):
+            """Do nothing: there is no machine code with an environment."""
+
+        def serialize_using_object_code(self):
+            """Return what the disk cache stores: the code before it becomes machine code."""
+            return self.serialize_using_bitcode()
+
+    class InlineCompiler(Compiler):
+        """Numba's compiler, except that it makes `InlinedCode`."""
+
+        def compile_extra(self, func):
+            """Compile a Python function."""
+            self.state.library = InlinedCode(self.state.targetctx.codegen(), func.__qualname__)
+            self.state.library.enable_object_caching()
+            return super().compile_extra(func)
+
     def inline(function):
-        """Compile a short function and copy its code to every caller."""
-        return jit(function, forceinline=True)
+        """Compile a short function and copy its code to every caller, without an entry for Python."""
+        return jit(
+            function,
+            forceinline=True,
+            no_cpython_wrapper=True,
+            no_cfunc_wrapper=True,
+            pipeline_class=InlineCompiler,
+        )
 
 else:
     OPTIONS = {}

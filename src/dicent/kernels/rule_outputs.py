@@ -7,7 +7,9 @@ from .jit import copy, jit
 
 
 @jit
-def rule_outputs(states, player, result, score, width, legal, p, children, planes, sign, image, mapped):
+def rule_outputs(
+    states, player, result, score, width, legal, p, children, planes, sign, image, mapped, listed, features
+):
     """Write the outputs of the rules at each of N states.
 
     states    [N, S]        the states
@@ -22,12 +24,15 @@ def rule_outputs(states, player, result, score, width, legal, p, children, plane
     sign      [N, K]        the sign of each symmetry
     image     [N, K, S]     the image under each symmetry
     mapped    [N, K, A]     the image of each legal action under each symmetry
+    listed    [N]           the number of features
+    features  [N, F]        features
     """
     for i in range(len(states)):
         s = states[i]
         player[i] = rules.to_play(s)
         result[i] = rules.result(s)
         rules.encode(s, planes[i])
+        listed[i] = rules.features(s, features[i])
         chance = player[i] == CHANCE
         if result[i] != ONGOING:
             score[i] = rules.score(s)

@@ -21,6 +21,7 @@ WHOLE_PLANES = False  # encode writes whole numbers from 0 to 255 only
 SEEN_BY_MOVER = False  # encode writes states from the mover's side; the last plane is 1 for MAX
 EQUAL_OUTCOMES = False  # chance always has NUM_OUTCOMES outcomes, all of the same probability
 SCATTERS = False  # there is a function scatter
+LISTS_FEATURES = False  # there is a function features
 
 
 def initial(s, rng):
@@ -86,4 +87,12 @@ def symmetry_action(s, k, a):
 
 def scatter(s, rng):
     """Make `s`, all zeros, a random unfinished position, whether or not play can reach it."""
+    raise RuntimeError("no game is bound")
+
+
+def features(s, out):
+    """Write the numbers of the cells and planes that `encode` sets to 1 into `out`; return how many.
+
+    Cell (c, h, w) of planes [C, H, W] has number (c * H + h) * W + w, and whole plane c has C * H * W + c.
+    """
     raise RuntimeError("no game is bound")

@@ -8,7 +8,7 @@ the far corner wins, and so does capturing the last opposing piece. Invented by 
 import numpy as np
 
 from dicent.game import CHANCE, MAX, MIN, ONGOING, draw, option
-from dicent.games.ewn import text
+from dicent.games.ewn import how_to_play, text
 from dicent.games.ewn import view as picture
 
 NAME = "ewn"
@@ -44,6 +44,7 @@ BOARD = text.Board(SIZE, PIECES, SETUP, HOLE_CELL)
 PAPER = RULES == "paper"
 DEALT, MIRRORED = SETUP == "random", SETUP == "mirrored"
 ALTERNATE, SEQUENTIAL = SETUP == "alternate", SETUP == "sequential"
+HOW_TO_PLAY = how_to_play.how_to_play(BOARD, PAPER)
 SEEN_BY_MOVER, SHOW_MOVES = PLANES == "mover", PLANES != "pieces"
 PLACED = MIRRORED or ALTERNATE or SEQUENTIAL  # do players place their pieces?
 
@@ -59,6 +60,7 @@ NUM_OUTCOMES = PIECES
 MARKS = 3 * PIECES  # planes of pieces and faces come before, moves after these two
 MOVES = MARKS + 2
 INPUT_SHAPE = (MOVES + (2 * PIECES if SHOW_MOVES else 0) + SEEN_BY_MOVER, SIZE, SIZE)
+WHOLE = INPUT_SHAPE[0] * CELLS  # features of whole planes come after those of cells
 # The usual maximum: 40 on the 5x5 board, and the placements.
 MAX_PLIES = 8 * SIZE + (PIECES if MIRRORED else 2 * PIECES if PLACED else 0)
 NUM_SYMMETRIES = 16
@@ -309,6 +311,48 @@ def show_moves(s, turned, planes):
                         planes[MARKS, ROW[cell], COLUMN[cell]] = 1.0
 
 
+def features(s, out):
+    """List what `encode` sets to 1, for sparse networks."""
+    turned = SEEN_BY_MOVER and s[MOVER] == MIN
+    n = 0
+    for side in range(2):
+        for piece in range(PIECES):
+            cell = seen(int(s[PIECES * side + piece]), turned)
+            if cell != OFF:
+                out[n] = CELLS * (PIECES * (side ^ turned) + piece) + cell
+                n += 1
+    if s[DIE] > 0:
+        out[n] = WHOLE + 2 * PIECES + int(s[DIE]) - 1
+        n += 1
+    if s[MOVER] == MAX:
+        out[n] = WHOLE + (INPUT_SHAPE[0] - 1 if SEEN_BY_MOVER else MARKS)
+        n += 1
+    if s[DIE] == PLACING:
+        out[n] = WHOLE + MARKS + 1
+        n += 1
+    elif SHOW_MOVES:
+        n = list_moves(s, turned, out, n)
+    return n
+
+
+def list_moves(s, turned, out, n):
+    """Append what `show_moves` sets to 1 to the `n` features in `out`; return their number."""
+    for side in range(2):
+        present = pieces_present(s, side)
+        rolled = int(s[DIE]) - 1 if (s[MOVER] == MIN) == side else OFF
+        for face in range(PIECES):
+            for i in range(2):
+                piece = MOVED[present, face, i]
+                if piece != OFF:
+                    cell = seen(int(s[PIECES * side + piece]), turned)
+                    out[n] = CELLS * (MOVES + PIECES * (side ^ turned) + face) + cell
+                    n += 1
+                    if SEEN_BY_MOVER and face == rolled:
+                        out[n] = CELLS * MARKS + cell
+                        n += 1
+    return n
+
+
 def symmetry(s, k, out):
     """Reflect in the main diagonal, swap colours with half a turn, renumber each side."""
     if s[DIE] == PLACING and not keeps_placing(s, k):
@@ -384,6 +428,18 @@ def format_outcome(s, o):
 
 def view(s):
     return picture.view_of(BOARD, s)
+
+
+def note(s):
+    if s[DIE] <= 0:
+        return ""
+    side = 0 if s[MOVER] == MAX else 1
+    movable = MOVED[pieces_present(s, side), int(s[DIE]) - 1]
+    return how_to_play.note(s, BOARD, tuple(int(piece) for piece in movable if piece != OFF))
+
+
+def ending(s):
+    return how_to_play.ending(s, BOARD)
 
 
 START = np.zeros(STATE_SIZE)

@@ -24,6 +24,14 @@ def stones_of(state: State) -> Stones:
     }
 
 
+def steps_left(state: State) -> int:
+    """Return the steps along rows and columns that all stones have left; every move makes them fewer."""
+    places = ((side, divmod(SQUARES.index(square), SIZE)) for (side, _), square in stones_of(state).items())
+    return sum(
+        2 * (SIZE - 1) - row - column if side == MAX else row + column for side, (row, column) in places
+    )
+
+
 def position_text(stones: Stones, mover: int, die: int | None) -> str:
     """Return our text of a position; without a die the roll is still due."""
     letters = {

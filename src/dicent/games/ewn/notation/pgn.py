@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Iterator
 
 from dicent.errors import DicentError, RecordError
 from dicent.game import Game
-from dicent.game.registry import make
+from dicent.game.registry import make_installed
 from dicent.games.ewn.notation.fen import format_fen, parse_fen
 from dicent.games.ewn.notation.plies import Replayed, plies_of
 from dicent.games.ewn.variant import is_usual
@@ -28,11 +29,11 @@ WIDTH = 80
 
 def is_pgn(text: str) -> bool:
     """Return whether a text looks like PGN."""
-    return TAG.search(text) is not None
+    return any(TAG.match(line.lstrip()) for line in text.splitlines())
 
 
-def read_pgn(text: str) -> list[Record]:
-    """Return the games of a text; each begins with its tags."""
+def read_pgn(text: str) -> Iterator[Record]:
+    """Yield the games of a text; each begins with its tags."""
     games: list[tuple[dict[str, str], str]] = []
     tags: dict[str, str] = {}
     end = 0
@@ -44,7 +45,8 @@ def read_pgn(text: str) -> list[Record]:
         tags[found[1].lower()] = re.sub(r"\\(.)", r"\1", found[2])
         end = found.end()
     games.append((tags, text[end:]))
-    return [_read(tags, moves, number) for number, (tags, moves) in enumerate(games)]
+    for number, (tags, moves) in enumerate(games):
+        yield _read(tags, moves, number)
 
 
 def _read(tags: dict[str, str], text: str, number: int) -> Record:
@@ -74,10 +76,10 @@ def _game(tags: dict[str, str]) -> Game:
     """Return the game that the tag Variant names, or the usual one."""
     variant = tags.get("variant", "ewn")
     try:
-        game = make(variant) if variant.startswith("ewn") and ".py" not in variant else make("ewn")
+        game = make_installed(variant if variant.startswith("ewn") else "ewn", WHAT)
     except DicentError:
-        game = make("ewn")
-    return game if is_usual(game) else make("ewn")
+        game = make_installed("ewn", WHAT)
+    return game if is_usual(game) else make_installed("ewn", WHAT)
 
 
 def write_pgn(record: Record, date: str = "????.??.??", site: str = "?", event: str = "?") -> str:

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 
 from dicent.errors import RecordError
-from dicent.game.registry import make
+from dicent.game.registry import make_installed
 from dicent.games.ewn.notation.plies import Replayed, plies_of
 from dicent.games.ewn.squares import SQUARES, Stones, mover_of, position_text, stones_of
 from dicent.kernels.constants import MAX, MIN
@@ -40,11 +41,12 @@ def is_wtn(text: str) -> bool:
     return HEADER.search(text) is not None or SETUP.search(_plain(text)) is not None
 
 
-def read_wtn(text: str) -> list[Record]:
-    """Return the games of a text."""
+def read_wtn(text: str) -> Iterator[Record]:
+    """Yield the games of a text."""
     starts = [found.start() for found in HEADER.finditer(text)] or [0]
     parts = [text[a:b] for a, b in zip(starts, [*starts[1:], len(text)], strict=True)]
-    return [_read(part, number) for number, part in enumerate(parts)]
+    for number, part in enumerate(parts):
+        yield _read(part, number)
 
 
 def _read(text: str, number: int) -> Record:
@@ -59,7 +61,7 @@ def _read(text: str, number: int) -> Record:
     names, first = _names(fields)
     if plies:
         first = plies[0][3]
-    game = make("ewn")
+    game = make_installed("ewn", WHAT)
     replayed = Replayed(game, position_text(stones, sides[first], None), what)
     for found in plies:
         ply, die, colour, stone, goal = found.groups()

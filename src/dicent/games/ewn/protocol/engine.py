@@ -12,21 +12,32 @@ import dicent
 from dicent.engine.lines import read_lines
 from dicent.engine.players import default_player, find_player
 from dicent.errors import DicentError
+from dicent.game import State
 from dicent.game.registry import make
 from dicent.games.ewn.protocol.opponent import COLOURS, LETTERS, read_get, style_of, write_move
-from dicent.games.ewn.squares import stones_of
+from dicent.games.ewn.squares import steps_left, stones_of
+from dicent.play.clock import Clock, play_by_clock
+from dicent.play.player import Player
+from dicent.search.warm_up import warm_up
 
-MOVES = 30  # of a side that its time is shared out among; games are shorter
+SHORTEST = Clock(0.001)  # after the end of the time
 
 
 class IniGetEngine:
-    """Answers lines. `protocol` decides how set-ups are written; moves follow the request."""
+    """Answers lines. `protocol` decides how set-ups are written; moves follow the request.
 
-    def __init__(self, player: str | None = None, protocol: str = LETTERS) -> None:
+    `clock` is the time of each game until `time_setting` says another one. Every game restarts the clock.
+    """
+
+    def __init__(
+        self, player: str | None = None, protocol: str = LETTERS, clock: Clock | None = None
+    ) -> None:
         self.game = make("ewn")
         self.player = find_player(player or default_player(), self.game, any_text=True)
         self.style = style_of(protocol)
-        self.limit = self.player.budget
+        self.clock = clock  # of a game; None: the player's own limit is the only one
+        self.left: Clock | None = clock  # of the running game; None if the time is over
+        self.steps = 0  # that all stones had left at the last move; they become fewer in a game
 
     def answer(self, line: str) -> str | None:
         """Return the answer to a line, or None for the line that ends the conversation."""
@@ -52,14 +63,13 @@ class IniGetEngine:
             return f"error: {error}"
 
     def _set_time(self, words: list[str]) -> str:
-        """Share the seconds of a game out among moves; the limit of the player still holds."""
+        """Set the seconds of a game, or of its rest; the limit that the player was given still holds."""
         try:
             [seconds] = [float(word) for word in words]
-            time = seconds / MOVES
-            own = self.player.budget
-            self.limit = replace(own, time=time if own.time is None else min(time, own.time))
         except ValueError:
             raise DicentError("time_setting takes a number of seconds") from None
+        self.clock = self.left = SHORTEST if seconds == 0 else Clock(seconds)
+        warm_up(self.player.search, self.game.initial_state())  # before the time counts
         return "ok"
 
     def _set_board(self, words: list[str]) -> str:
@@ -71,7 +81,7 @@ class IniGetEngine:
         """Return six squares for stones 1 to 6, dealt at random."""
         if len(words) != 1 or words[0].upper() not in COLOURS:
             raise DicentError("ini takes R or B")
-        side = COLOURS[words[0].upper()]
+        side, self.left = COLOURS[words[0].upper()], self.clock
         stones = stones_of(self.game.initial_state())
         return " ".join(self.style[stones[side, number]] for number in range(1, 7))
 
@@ -80,12 +90,28 @@ class IniGetEngine:
         if not state.legal_actions:
             raise DicentError(f"nobody is to move here. {state.describe_legal()}")
         search = self.player.search.with_seeds(secrets.randbits(62), secrets.randbits(62))
-        return write_move(self.game.format_action(state, search.play(state, self.limit)), style)
+        action = self._choose(replace(self.player, search=search), state)
+        return write_move(self.game.format_action(state, action), style)
+
+    def _choose(self, player: Player, state: State) -> int:
+        """Return the action of the player, and stop its clock."""
+        if self.clock is None:
+            return player.search.play(state, player.budget)
+        steps = steps_left(state)
+        if steps > self.steps:  # stones never go back: a new game
+            self.left = self.clock
+        self.steps, now = steps, player.search.clock
+        begin = now()
+        action = play_by_clock(player, state, self.left or SHORTEST)
+        self.left = None if self.left is None else self.left.after(now() - begin)
+        return action
 
 
-def serve_ini_get(source: BinaryIO, target: BinaryIO, player: str | None, protocol: str) -> None:
+def serve_ini_get(
+    source: BinaryIO, target: BinaryIO, player: str | None, clock: Clock | None, protocol: str
+) -> None:
     """Answer the lines of `source` until it ends or asks for the end."""
-    engine = IniGetEngine(player, protocol)
+    engine = IniGetEngine(player, protocol, clock)
 
     def take(line: bytes) -> bool:
         if not line.strip():

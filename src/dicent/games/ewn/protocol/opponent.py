@@ -53,6 +53,11 @@ def write_get(state: State, style: dict[str, str]) -> str:
     return f"get {NAMES[mover_of(state)]} {die_of(state)} {' '.join(words)}"
 
 
+def write_time(seconds: float) -> str:
+    """Return the line that says how many seconds are left for the game; whole ones, for C's `atoi`."""
+    return f"time_setting {max(1, int(seconds))}"
+
+
 def read_get(words: list[str], game: Game) -> tuple[State, dict[str, str]]:
     """Return the position that the words after `get` describe, and how they write squares."""
     if len(words) != 2 + 2 * STONES:

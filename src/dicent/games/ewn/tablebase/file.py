@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from dicent import machine
 from dicent.errors import TablebaseFileError
+from dicent.files import open_file, parse_json
 
 MAGIC = b"dicent endgame table\n"
 FORMAT = 1
@@ -48,6 +49,9 @@ class Contents:
         return f"{self.game}, {board}, up to {self.pieces} pieces"
 
 
+KINDS = [str, int, int, str, int, int, str]  # of the fields, and of the checksum
+
+
 def checksum(contents: Contents, data: Bytes) -> str:
     """Return a hash of the values and their description; threads hash blocks in parallel."""
 
@@ -68,17 +72,20 @@ def header(contents: Contents, data: Bytes) -> bytes:
 def read_header(path: Path) -> tuple[Contents, str]:
     """Return the contents that a file declares, and its checksum."""
     try:
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             start = file.read(HEADER)
     except OSError as error:
         raise TablebaseFileError(f"{path} cannot be read: {error}") from error
     if not start.startswith(MAGIC):
         raise TablebaseFileError(f"{path} is not a tablebase")
     try:
-        said = json.loads(start[len(MAGIC) :])
+        said = parse_json(start[len(MAGIC) :])
         found, summed = said.pop("format"), said.pop("checksum")
         if found == FORMAT:
-            return Contents(**said), summed
+            contents = Contents(**said)
+            if [*map(type, (*vars(contents).values(), summed))] != KINDS:
+                raise TypeError("a field has another type")
+            return contents, summed
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise TablebaseFileError(f"{path} is damaged: its header cannot be read. {BUILD}") from error
     age = "an older" if isinstance(found, int) and found < FORMAT else "a newer"

@@ -1,0 +1,92 @@
+"""The rules in words, the note beside the die, and how a game ended."""
+
+from dicent.game import MAX, MIN, Cells
+from dicent.games.ewn.text import Board
+
+SETUPS = {
+    "random": "Both sides are dealt at random.",
+    "mirrored": "First MAX places the pieces, 1 first. Each of MIN's pieces goes to the mirrored cell.",
+    "alternate": "First both players place their pieces, in turns and in any order.",
+    "sequential": "First MAX places the pieces, 1 first. Then MIN does.",
+}
+PICTURED = 5, 6  # the size and the pieces of the boards in the pictures
+STEPS = """
+> A1C2/1B3/5/3de/2abc 1 2 :: b4c4, b4b3, b4c3
+MAX rolled a 2. Piece 2 has three steps.
+"""
+CAPTURE = """
+> A4/1B3/1c1d1/4e/3ba 1 2 :: b4b3
+MAX's piece 2 can capture MIN's piece 3.
+"""
+MISSING = """
+> A4/2C1e/1E3/4f/3ba 1 4 :: c4d4, c4c3, c4d3, b3c3, b3b2, b3c2
+MAX rolled a 4, but 4 is gone. Piece 3 or piece 5 moves.
+"""
+GOAL = """
+> 5/5/5/1b1A1/5 1 1 :: d2e1
+MAX moves into the corner and wins.
+"""
+HOLE = """
+## The hole
+
+The marked cell in the centre is a hole. A piece that enters it is removed. A player whose last piece enters
+it loses.
+"""
+
+
+def how_to_play(board: Board, paper: bool) -> str:
+    """Return the rules in words."""
+    pictures = (board.size, board.pieces) == PICTURED
+    begins = " MAX begins." if board.setup in SETUPS else ""
+    steps, capture, missing, goal = (STEPS, CAPTURE, MISSING, GOAL) if pictures else ("", "", "", "")
+    choice = (
+        "the piece with the nearest number that is left; you choose if two are equally near"
+        if paper
+        else "the piece with the next lower or the next higher number that is left; you choose which"
+    )
+    return f"""
+MAX and MIN race for the opposite corner. Each has {board.pieces} numbered pieces. A die decides which one
+moves. MAX starts at the top left, MIN at the bottom right.{begins}
+
+> start
+{SETUPS.get(board.setup, "Every game starts here.")} The goals are the two marked corners.
+
+## A turn
+
+Roll the die. The piece with this number moves one step towards the opposite corner: straight in two
+directions, or diagonally. You must move. Pieces never go back.
+{steps}
+## Captures
+
+A piece that moves to an occupied cell captures what stands there, even a piece of its own side. A captured
+piece leaves the game.
+{capture}
+## If the number rolled is gone
+
+If the piece with the number rolled was captured, you move {choice}.
+{missing}
+With fewer pieces left, each of them moves more often.
+{HOLE if board.hole < board.cells else ""}
+## The end
+
+You win if one of your pieces reaches the opposite corner, or if you capture the last opposing piece. There
+is no draw.
+{goal}"""
+
+
+def note(s: Cells, board: Board, pieces: tuple[int, ...]) -> str:
+    """Return why pieces may move in place of the one rolled, or nothing; `pieces` are those that may."""
+    die = int(s[board.die])
+    if die <= 0 or die - 1 in pieces:
+        return ""
+    return f"{die} is gone: {' or '.join(str(piece + 1) for piece in pieces)} may move"
+
+
+def ending(s: Cells, board: Board) -> str:
+    """Return how the game ended."""
+    winner = int(s[board.winner])
+    names = {MAX: "MAX", MIN: "MIN"}
+    goal = board.cells - 1 if winner == MAX else 0
+    if goal in board.sides(s)[0 if winner == MAX else 1]:
+        return f"{names[winner]} reached {board.square(goal)}"
+    return f"{names[-winner]} has no piece left"
