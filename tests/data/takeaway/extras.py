@@ -12,6 +12,7 @@ from dicent.exact.sample import Endgames
 from dicent.exact.tablebase import BuildSettings, Tablebase, TablebaseFile, TablebaseProvider
 from dicent.game import MAX, Cells, Game, State
 from dicent.game.binding import bind
+from dicent.play.clock import Clock
 from dicent.play.history import Played
 from dicent.play.notation import Notation
 from dicent.play.opponent import HistorySearch, Opponent
@@ -49,7 +50,7 @@ def ask(exchange: Exchange) -> Ask:
     return lambda state: exchange(f"left {str(state).split()[0]}")
 
 
-def serve(source: BinaryIO, target: BinaryIO, player: str | None) -> None:
+def serve(source: BinaryIO, target: BinaryIO, player: str | None, clock: Clock | None) -> None:
     for line in source:
         left = int(line.split()[1])
         target.write(f"{left % 3 or 1}\n".encode())

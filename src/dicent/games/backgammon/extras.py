@@ -5,13 +5,38 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dicent.game import Game
+from dicent.games.backgammon.variant import is_backgammon, is_standard
 
 if TYPE_CHECKING:
     from dicent.bench.benchmark import RolloutBenchmark
+    from dicent.play.notation import Notation
+    from dicent.play.opponent import Opponent
+    from dicent.play.protocol import Protocol
+
+
+def notations(game: Game) -> tuple[Notation, ...]:
+    """Return match files, XGID, and the IDs of GNU Backgammon."""
+    from dicent.games.backgammon.notation import NOTATIONS
+
+    return NOTATIONS if is_backgammon(game) else ()
+
+
+def protocols(game: Game) -> tuple[Protocol, ...]:
+    """Return the Universal Backgammon Interface."""
+    from dicent.games.backgammon.protocol import PROTOCOLS
+
+    return PROTOCOLS if is_backgammon(game) else ()
+
+
+def opponents(game: Game) -> tuple[Opponent, ...]:
+    """Return GNU Backgammon, pubeval and bgsage."""
+    from dicent.games.backgammon.programs import OPPONENTS
+
+    return OPPONENTS if is_backgammon(game) else ()
 
 
 def rollout_benchmark(game: Game) -> RolloutBenchmark | None:
     """Return the opening 31, to measure random games."""
     from dicent.games.backgammon.bench import ROLLOUTS
 
-    return ROLLOUTS if game.options["variant"] == "standard" else None
+    return ROLLOUTS if is_standard(game) else None

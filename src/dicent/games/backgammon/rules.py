@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from dicent.game import CHANCE, MAX, MIN, ONGOING, option
-from dicent.games.backgammon import text
+from dicent.games.backgammon import how_to_play, text
 from dicent.games.backgammon import view as picture
 
 NAME = "backgammon"
@@ -81,6 +81,8 @@ WEIGHTS = BASE ** np.arange(4)
 LEVELS = 3 if HYPER else 4
 INPUT_SHAPE = (2 * LEVELS + 2, 1, POINTS)
 REST, FACES = 2 * LEVELS, 4
+
+HOW_TO_PLAY = how_to_play.how_to_play(HYPER, CHECKERS, START == "opening")
 
 
 def initial(s, rng):
@@ -397,3 +399,11 @@ def view(s):
 
 def action_paths(s, a):
     return picture.paths_of(*moves_of(s, a), int(s[MOVER]), s[:POINTS])
+
+
+def note(s):
+    return "Checkers on the bar enter first" if s[HIGH] and s[ON_BAR + (s[MOVER] == MIN)] else ""
+
+
+def ending(s):
+    return how_to_play.ending(result(s), abs(score(s)))

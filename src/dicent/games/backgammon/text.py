@@ -5,6 +5,8 @@ A position is written as `-b----E-C---eE---c-e----B- 1 52`: the board as in an X
 the dice, or - before a roll. Turns are written as players do: `8/5 6/5`, `bar/22 13/7*`, `6/off(2)`.
 """
 
+from collections.abc import Sequence
+
 from dicent.game import CHANCE, MAX, MIN
 
 EXAMPLE = "-b----E-C---eE---c-e----B- 1 52"
@@ -13,7 +15,7 @@ POINTS = ("bar", *map(str, range(24, 0, -1)), "off")  # from the farthest on
 DICE = {f"{high}{low}": (high, low) for high in range(1, 7) for low in range(1, high + 1)}
 
 
-def format_position(counts, bars, mover, dice):
+def format_position(counts: Sequence[int], bars: Sequence[int], mover: int, dice: tuple[int, int]) -> str:
     """Write a position; `counts` of points 1 to 24 are positive for MAX, `bars` are MAX's and MIN's."""
     squares = [-bars[1], *counts, bars[0]]
     board = "".join(_letter(int(count)) for count in squares)

@@ -1,0 +1,155 @@
+"""Match files (.mat), as Jellyfish, GNU Backgammon and servers write them.
+
+     Game 1
+     Anna : 0                            Bo : 0
+      1) 31: 8/5 6/5                     52: 13/8 24/22
+      2) 66: 24/18(2) 13/7(2)            64: 24/14
+
+The player on the left is our MAX. Dicent plays without the cube: reading skips doubles and takes, and a
+game that was dropped or resigned is unfinished in our records.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from dicent.errors import DicentError, RecordError
+from dicent.game.registry import make, make_installed
+from dicent.games.backgammon.boards import dice_of, mover_of
+from dicent.games.backgammon.turns import find_turn, format_moves
+from dicent.games.backgammon.variant import is_backgammon
+from dicent.kernels.constants import CHANCE, MAX, MIN
+from dicent.play.record import Record
+
+HEAD = re.compile(r"^ *Game +(\d+) *$", re.MULTILINE)
+LENGTH = re.compile(r"^ *(\d+) +points? +match\b", re.MULTILINE | re.IGNORECASE)
+VARIATION = re.compile(r'^; *\[Variation +"(\w+)"', re.MULTILINE | re.IGNORECASE)
+NAMES = re.compile(r"^(.+?) ?: *\d+ +(.+?) ?: *\d+$")
+ROW = re.compile(r"^\d{1,4}\)(.*)$")
+ROLL = re.compile(r"([1-6])([1-6]):(.*)")
+CUBE = {"doubles", "takes", "drops", "beavers", "redoubles"}
+ENDS = {"wins", "resigns", "resigned", "drops"}  # the rest of a game is about its result
+SILENT = {"cannot", "move", "...", "=>", "(no", "play)", "dance"}  # words without a meaning of their own
+GAMES = {"backgammon": "backgammon", "hypergammon": "hypergammon"}
+COLUMN = 34  # of the player on the right
+WHAT = "the match file"
+
+
+@dataclass
+class _Entry:
+    """A roll with its moves, or an action with the cube (dice 0, 0)."""
+
+    dice: tuple[int, int] = (0, 0)
+    moves: list[str] = field(default_factory=list)
+
+
+def is_mat(text: str) -> bool:
+    """Return whether a text looks like a match file."""
+    return HEAD.search(text) is not None and (LENGTH.search(text) is not None or _has_rows(text))
+
+
+def _has_rows(text: str) -> bool:
+    return any(ROW.match(line.strip()) and ROLL.search(line) for line in text.splitlines())
+
+
+def read_mat(text: str) -> list[Record]:
+    """Return the games of a match file."""
+    variation = VARIATION.search(text)
+    name = GAMES.get(variation[1].lower()) if variation else "backgammon"
+    if name is None:
+        assert variation is not None
+        raise RecordError(f"{WHAT} has games of {variation[1]}; Dicent knows {' and '.join(GAMES)}")
+    heads = list(HEAD.finditer(text))
+    ends = [head.start() for head in heads[1:]] + [len(text)]
+    games = [text[head.end() : end] for head, end in zip(heads, ends, strict=True)]
+    return [_read(name, game, number) for number, game in enumerate(games)]
+
+
+def _read(name: str, text: str, number: int) -> Record:
+    what = f"{WHAT}, game {number + 1}"
+    players, rows = ("?", "?"), []
+    for line in (line.strip() for line in text.splitlines()):
+        row, found = ROW.match(line), NAMES.match(line)
+        if row is not None:
+            rows.append(_entries(row[1], f"{what}, {line[:12]!r}"))
+        elif found is not None and not rows:
+            players = found[1].strip(), found[2].strip()
+    game = make(name)
+    state = start = game.initial_state(0)
+    # The player on the right begins if the first row has one entry and is not the last one.
+    mover = MIN if len(rows) > 1 and len(rows[0]) == 1 else MAX
+    steps: list[str] = []
+    for i, row_entries in enumerate(rows):
+        for entry in row_entries:
+            if entry.dice != (0, 0):
+                try:
+                    rolled = f"{max(entry.dice)}{min(entry.dice)}"
+                    if mover_of(state.cells) == CHANCE:
+                        rolled = f"{'MAX' if mover == MAX else 'MIN'}:{rolled}"
+                    elif mover_of(state.cells) != mover:
+                        raise RecordError("a player moves twice in a row")
+                    state = state.apply_outcome(game.parse_outcome(state, rolled))
+                    action = find_turn(state, entry.moves)
+                    steps += [rolled, game.format_action(state, action)]
+                    state = state.apply(action)
+                except DicentError as error:
+                    raise RecordError(f"{what}, row {i + 1}: {error}") from error
+            mover = -mover
+    return Record(
+        game.name, players, str(start), tuple(steps), state.result, number=number, score=state.score
+    )
+
+
+def _entries(text: str, what: str) -> list[_Entry]:
+    """Return what a row says of both players."""
+    entries: list[_Entry] = []
+    for word in text.replace(":", ": ").split():
+        plain = word.lower()
+        rolled = ROLL.fullmatch(word)
+        if rolled is not None:
+            entries.append(_Entry((int(rolled[1]), int(rolled[2]))))
+        elif plain in ENDS:
+            break
+        elif plain in CUBE:
+            entries.append(_Entry())
+        elif "/" in word and entries:
+            entries[-1].moves.append(word)
+        elif plain not in SILENT and not (plain.isdigit() and entries and entries[-1].dice == (0, 0)):
+            raise RecordError(f"{what}: {word[:40]!r} is no move, as in 31: 8/5 6/5")
+    return entries
+
+
+def write_mat(record: Record) -> str:
+    """Return a game as a match file of one money game."""
+    game = make_installed(record.game, "the record")
+    if not is_backgammon(game):
+        raise RecordError(f"{WHAT} is for backgammon, not for {game.name}")
+    left, right = (" ".join(name.split()) for name in record.players)
+    lines = ['; [CubeLimit "1"]', "", " 0 point match", "", " Game 1"]
+    if game.options["variant"] == "hyper":
+        lines.insert(0, '; [Variation "HyperGammon"]')
+    lines.append(f" {f'{left} : 0':<{COLUMN - 1}}{right} : 0")
+    columns: list[tuple[int, str]] = []
+    states = list(record.states(game))
+    if str(states[0]) != str(game.initial_state(0)):
+        raise RecordError(f"{WHAT} begins with the start of the game; this record begins at {states[0]}")
+    for before, text in zip(states, record.steps, strict=False):
+        if not before.is_chance:
+            moves = format_moves(before, game.parse_action(before, text))
+            dice = dice_of(before.cells)
+            columns.append((before.to_play, f"{dice[0]}{dice[1]}: {' '.join(moves)}".strip()))
+    rows: list[dict[int, str]] = []
+    for mover, written in columns:
+        if mover == MAX or not rows:
+            rows.append({})
+        rows[-1][mover] = written
+    lines += [
+        f"{f'{i + 1:3d}) {row.get(MAX, chr(32))}':<{COLUMN - 1}} {row.get(MIN, '')}".rstrip()
+        for i, row in enumerate(rows)
+    ]
+    if record.result is not None:
+        points = abs(int(states[-1].score or 1))
+        won = f"Wins {points} point{'s' if points > 1 else ''}"
+        lines.append(" " * (6 if record.result == MAX else COLUMN) + won)
+    return "\n".join(lines) + "\n"
