@@ -13,12 +13,15 @@ import sys
 from pathlib import Path
 
 import torch
+from safetensors.torch import load_file
 
 import dicent
-from dicent.evaluate.network_file import SHIPPED, network_bytes, write_atomically
+from dicent.evaluate.network_file import SHIPPED, find_network, network_bytes, read_header, write_atomically
+from dicent.evaluate.sparse import SparseEvaluator
 from dicent.learn import old_names
 from dicent.learn.config import config_from
 from dicent.nets.residual import ResidualNetwork
+from dicent.nets.sparse import SparseNetwork
 
 
 def without_padding(padded):
@@ -34,6 +37,14 @@ def without_padding(padded):
         weights[name] = tensor[tuple(slice(0, n) for n in shape)].clone()
     plain.load_state_dict(weights)
     return plain
+
+
+def sparse_bytes(file, description):
+    """Return the content of a sparse network's file in half precision."""
+    settings = read_header(file)["settings"]
+    module = SparseNetwork(**settings).half()
+    module.load_state_dict(load_file(file))
+    return network_bytes(module, description)
 
 
 def check(padded, plain, game):
@@ -135,17 +146,24 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("name")
     parser.add_argument("networks", type=Path, nargs="+", help="networks of one run; the last is shipped")
-    parser.add_argument("--machine", required=True)
+    parser.add_argument("--machine", default="")
     parser.add_argument("--player", default="{}", help="player of the matches, {} for the network's name")
     parser.add_argument("--games", type=int, default=4000)
+    parser.add_argument("--no-card", action="store_true", help="leave the card to be written by hand")
     given = parser.parse_args()
     network = dicent.load_network(given.networks[-1])
-    plain = without_padding(network.module)
-    check(network.module, plain, network.shown(dicent.make(network.description.game)))
+    if isinstance(network, SparseEvaluator):
+        content = sparse_bytes(find_network(given.networks[-1]), network.description)
+    else:
+        plain = without_padding(network.module)
+        check(network.module, plain, network.shown(dicent.make(network.description.game)))
+        content = network_bytes(plain.half(), network.description)
     SHIPPED.mkdir(exist_ok=True)
     file = SHIPPED / f"{given.name}.safetensors"
-    write_atomically(file, network_bytes(plain.half(), network.description))
+    write_atomically(file, content)
     print(f"{file}: {file.stat().st_size / 1e6:.1f} MB", flush=True)
+    if given.no_card:
+        return
     player = given.player.format(given.name)
     text = card(given.name, given.networks, given.machine, player, given.games)
     (SHIPPED / f"{given.name}.md").write_text(text, encoding="utf-8")

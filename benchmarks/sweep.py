@@ -5,6 +5,7 @@
 A variation is a name, a colon and settings that differ from the defaults. A line of JSON for each goes to
 OUT/sweep.jsonl, with its scores against random and uct:1000 (three plies ahead, and one), and its accuracy on
 exact endgames (one ply ahead: best moves and regret in win probability; bare: error of the win probability).
+`--games 0` leaves the measurements out.
 """
 
 import argparse
@@ -37,7 +38,6 @@ def one(out: Path, text: str, minutes: float, games: int) -> None:
     import dicent
     from dicent.learn.config import config as make_config
     from dicent.learn.train import train
-    from dicent.play.player import Player
 
     name, settings = parse(text)
     preset = str(settings.pop("preset", "laptop"))
@@ -56,21 +56,32 @@ def one(out: Path, text: str, minutes: float, games: int) -> None:
         "self_play_seconds": round(status.self_play_seconds, 1),
         "learning_seconds": round(status.learning_seconds, 1),
     }
+    if games:
+        row |= measured(network, config.game, games)
+    with open(out / "sweep.jsonl", "a") as file:
+        file.write(json.dumps(row) + "\n")
+
+
+def measured(network: object, text: str, games: int) -> dict[str, object]:
+    """Return scores of a network, and its accuracy on exact endgames."""
+    import dicent
+    from dicent.play.player import Player
+
+    row: dict[str, object] = {}
     players = {
         "one ply": Player(dicent.Greedy(network)),
         "three plies": Player(dicent.Expectiminimax(network), dicent.Limit(depth=3)),
     }
     for (how, player), opponent in itertools.product(players.items(), ("random", "uct:1000")):
-        result = dicent.play_match(player, opponent, config.game, games, seed=1)
+        result = dicent.play_match(player, opponent, text, games, seed=1)
         row[f"{how} v {opponent}"] = [round(result.score, 4), *(round(end, 4) for end in result.interval)]
-    game = dicent.make(config.game)
+    game = dicent.make(text)
     sample = exact_sample(game, positions=100)
     ruled = dicent.accuracy(dicent.Greedy(network), sample, dicent.Limit(depth=1))[-1]
     row["endgames"] = {"decisions": ruled.decisions, "best": round(ruled.optimal.mean, 4)}
     row["endgames"] |= {"regret": round(ruled.regret.mean, 4)}
     row["endgames"]["error"] = round(dicent.accuracy(network, sample)[-1].error.mean, 4)
-    with open(out / "sweep.jsonl", "a") as file:
-        file.write(json.dumps(row) + "\n")
+    return row
 
 
 def main() -> None:
@@ -105,7 +116,8 @@ def main() -> None:
     rows = [json.loads(line) for line in (given.out / "sweep.jsonl").read_text().splitlines()]
     for row in rows:
         scores = "  ".join(f"{key} {value[0]:.1%}" for key, value in row.items() if " v " in key)
-        scores += f"  best moves {row['endgames']['best']:.1%}"
+        if "endgames" in row:
+            scores += f"  best moves {row['endgames']['best']:.1%}"
         print(f"{row['name']:16} {row['games']:7} games {row['evaluations']:10} evaluations  {scores}")
 
 

@@ -1,6 +1,8 @@
 """Network files: foreign and damaged ones are refused."""
 
 import json
+import math
+import re
 from pathlib import Path
 
 import pytest
@@ -68,3 +70,59 @@ def described(weights: dict[str, torch.Tensor] | None = None, **changes: object)
     }
     saved = module.state_dict() if weights is None else weights
     return bytes(safetensors.torch.save(saved, {"dicent": json.dumps(header | changes)}))
+
+
+@pytest.mark.parametrize("weight", [math.nan, math.inf, -math.inf, 1e300])
+def test_weights_that_are_not_finite_are_refused(tmp_path: Path, weight: float) -> None:
+    weights = {name: tensor.double() for name, tensor in network().state_dict().items()}
+    weights["first.bias"][3] = weight
+    path = tmp_path / "net.safetensors"
+    path.write_bytes(described(weights))
+    with pytest.raises(NetworkFileError, match=r"infinite or not numbers, in first\.bias"):
+        load_network(path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"game": 7}, "game in its header must be a text"),
+        ({"settings": []}, "settings in its header must be an object"),
+        ({"training": None}, "training in its header must be an object"),
+        (
+            {"settings": {"input_shape": NIM.input_shape, "layers": 10**7}},
+            "layers of a network must be",
+        ),
+        ({"settings": {"input_shape": [2, 3, 10**9]}}, "input_shape of a network must be from 0"),
+        (
+            {"settings": {"input_shape": [2, 1000, 1000], "hidden": 1 << 20}},
+            "do not fit",
+        ),
+        ({"settings": {"input_shape": NIM.input_shape, "hidden": "many"}}, "hidden of a network must be"),
+        (
+            {"network": "residual", "settings": {"input_shape": [2, 3, 4], "blocks": 10**7}},
+            "blocks of a network must be from 0 to 1,000",
+        ),
+        ({"gain_map": 3}, "gain_map must be two lists"),
+        ({"gain_map": [[0.0], [None]]}, "a list of finite numbers was expected"),
+        ({"gain_map": [[0.0, 1.0], [0.0]]}, "as many gains as values"),
+        ({"gain_map": [[1.0, 0.0], [0.0, 0.5]]}, "ascending values"),
+        ({"gain_map": [[10**400], [0]]}, "too large"),
+        ({"terminal": {"name": "depth", "horizon": 10**12, "weight": 0.0}}, "horizon"),
+        ({"terminal": {"name": "own", "horizon": 3, "weight": 0.0, "table": [[1.0]]}}, "three lists"),
+    ],
+)
+def test_hostile_headers_are_refused_in_words(
+    tmp_path: Path, changes: dict[str, object], message: str
+) -> None:
+    path = tmp_path / "net.safetensors"
+    path.write_bytes(described(**changes))
+    with pytest.raises(NetworkFileError, match=re.escape(message)):
+        load_network(path)
+
+
+def test_a_header_that_is_nested_too_deeply_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "net.safetensors"
+    deep = json.dumps({"format": 1})[:-1] + ', "training": ' + "[" * 50_000 + "]" * 50_000 + "}"
+    path.write_bytes(safetensors.torch.save({"a": torch.zeros(2)}, {"dicent": deep}))
+    with pytest.raises(NetworkFileError, match="nested too deeply"):
+        load_network(path)

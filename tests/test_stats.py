@@ -195,30 +195,79 @@ def test_luck_that_explains_everything_leaves_the_skill() -> None:
     rng = np.random.default_rng(1)
     luck = rng.normal(0, 0.3, 1000)
     assert without_luck(0.6 + luck, luck) == pytest.approx(0.6, abs=0.01)
-    low, high = mean_interval(without_luck(0.6 + luck, luck))
+    low, high = mean_interval(without_luck(0.6 + luck, luck), 0.6 + luck)
     assert low < 0.6 < high
-    assert high - low < 0.002
+    assert high - low < 0.0005
 
 
-@pytest.mark.parametrize("scale", [0.0, 0.3, 1.0, 5.0])
-def test_adjusted_intervals_cover_the_truth_for_any_scale_of_luck(scale: float) -> None:
-    """The judge's scale may be wrong: the coefficient is fitted without bias."""
+DICE = np.array([-1.53, -0.82, -0.2, 0.2, 0.82, 1.53])  # what the faces are worth, with variance 1
+
+
+def simulated_pairs(
+    n: int, rng: np.random.Generator, skill: float, error: float, scale: float = 1.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Simulate pairs of games, each a race of 20 rolls; return A's shares of them and its luck.
+
+    A judge with that `error` and `scale` evaluates the rolls. The two games share dice, and moves differ.
+    """
+    results, luck = np.zeros(n), np.zeros(n)
+    rolls = rng.integers(6, size=(20, n))
+    for side in (1, -1):  # of A
+        lead = np.zeros(n)
+        for t, faces in enumerate(rolls):
+            lead += side * skill / 20 + rng.normal(0, 0.12, n)
+            after = lead + DICE[:, None]
+            values = np.sign(after)
+            if t < 19:
+                values = np.tanh(1.25 * after / math.sqrt(19 - t)) + error * np.sin(5 * after + t)
+            luck += side * scale * (values[faces, np.arange(n)] - values.mean(axis=0)) / 4
+            lead = after[faces, np.arange(n)]
+        results += side * np.sign(lead)
+    return (results + 2) / 4, luck
+
+
+@pytest.mark.parametrize(
+    ("skill", "error", "scale"),
+    [
+        (0.0, 0.0, 1.0),  # equal players and a good judge
+        (2.5, 0.0, 1.0),
+        (7.0, 0.0, 1.0),  # A wins 19 of 20 games
+        (1.0, 0.3, 1.0),  # a judge that explains some of the luck
+        (1.0, 2.0, 1.0),  # a useless one
+        (1.0, 0.2, 5.0),  # judges with a wrong scale: the coefficient is fitted without bias
+        (1.0, 0.2, 0.3),
+    ],
+)
+def test_intervals_of_20_to_100_pairs_cover_the_truth(skill: float, error: float, scale: float) -> None:
     rng = np.random.default_rng(1)
-    covered, means = 0, []
-    for _ in range(600):
-        luck = rng.choice((-0.2, 0.2), 60)
-        shares = (rng.random(60) < 0.6 + luck).astype(float)
-        adjusted = without_luck(shares, scale * luck + rng.normal(0, 0.05, 60))
-        low, high = mean_interval(adjusted)
-        covered += low <= 0.6 <= high
-        means.append(adjusted.mean())
-    assert 0.925 <= covered / 600 <= 0.98
-    assert np.mean(means) == pytest.approx(0.6, abs=4 * np.std(means) / math.sqrt(600))
+    shares, luck = simulated_pairs(120_000, rng, skill, error, scale)
+    truth = shares.mean()
+    for n in (20, 40, 100):
+        parts = [slice(i, i + n) for i in range(0, 800 * n, n)]
+        adjusted = [without_luck(shares[part], luck[part]) for part in parts]
+        raw = [pair_interval(shares[part].tolist()) for part in parts]
+        without = [mean_interval(a, shares[part]) for a, part in zip(adjusted, parts, strict=True)]
+        for intervals in (raw, without):
+            covered = np.mean([low <= truth <= high for low, high in intervals])
+            assert covered >= 0.925  # the standard deviation is 0.008
+        assert np.mean(adjusted) == pytest.approx(truth, abs=0.004)
+        if error == 0.0:
+            assert np.mean(np.diff(without)) < 0.7 * np.mean(np.diff(raw))
+
+
+def test_adjusted_interval_of_a_short_match_follows_the_spread_of_its_pairs() -> None:
+    """20 pairs that vary by 25 points before the adjustment and by 3 points after it."""
+    rng = np.random.default_rng(1)
+    luck = rng.choice((-0.25, 0.25), 20)
+    adjusted = 0.6 + rng.choice((-0.03, 0.03), 20)
+    low, high = mean_interval(adjusted, adjusted + luck)
+    assert 0.013 < (high - low) / 2 < 0.018
 
 
 def test_ten_wins_without_luck_prove_little() -> None:
-    low, high = mean_interval(np.ones(5))
-    assert low < 0.9
+    for unadjusted in (None, np.ones(5)):
+        low, high = mean_interval(np.ones(5), unadjusted)
+        assert low < 0.9
     assert high == 1.0
     assert mean_interval(np.empty(0)) == (0.0, 1.0)
 

@@ -33,6 +33,9 @@ def search_rows(rounds: int, scale: float) -> Iterator[Row]:
     yield from _descent_rows(rounds, scale)
     yield from _expectiminimax_rows(rounds, scale)
     if importlib.util.find_spec("torch") is not None:
+        from dicent.bench.networks import network_rows
+
+        yield from network_rows(rounds, scale)
         yield from _network_rows(rounds, scale)
         yield Row("warm start to first analysis, torch too", start(f"import torch; {FIRST}"), "s", "")
 

@@ -8,7 +8,8 @@ import numpy.typing as npt
 from dicent.errors import DicentError
 from dicent.evaluate.terminal_value import GAIN, GainMap, TerminalValue
 from dicent.game import Cells, Game
-from dicent.kernels.values import OUTSIDE
+from dicent.game.binding import Bound, bind
+from dicent.kernels.values import OUTSIDE, Native
 
 Values = npt.NDArray[np.float64]
 Marks = npt.NDArray[np.bool_]
@@ -18,11 +19,12 @@ Logits = npt.NDArray[np.float32]
 class Evaluator(ABC):
     """Values of states for MAX, in batches."""
 
-    # Kind, seed and number of games, for evaluators that kernels run themselves.
-    native: tuple[int, int, int] = (OUTSIDE, 0, 0)
+    native: Native = Native(OUTSIDE)  # for evaluators that kernels run themselves
     # The values of finished games that go with these values: every search with this evaluator uses it.
     terminal: TerminalValue = GAIN
     gain_map: GainMap | None = None  # from its values to expected results, where values are not gains
+
+    looks_up = False  # it has `exact_values`
 
     @property
     def in_points(self) -> bool:
@@ -47,6 +49,10 @@ class Evaluator(ABC):
             return self.gain_map.at(values)
         return np.full(len(values), np.nan) if self.in_points else values
 
+    def bind(self, game: Game, compiled: bool | None = None) -> Bound:
+        """Return the kernels of a game for searches with this evaluator."""
+        return bind(game, compiled)
+
     @abstractmethod
     def evaluate(self, game: Game, states: Cells) -> Values:
         """Return the values [B] of states [B, S], none of them finished."""
@@ -59,6 +65,10 @@ class Evaluator(ABC):
     def marks(self) -> bool:
         """Whether `evaluate_marked` may mark values as exact."""
         return type(self).evaluate_marked is not Evaluator.evaluate_marked
+
+    def exact_values(self, game: Game, states: Cells) -> Values:
+        """Return the values that are exact, found without evaluating a state; NaN for other states."""
+        return np.full(len(states), np.nan)
 
     @property
     def offers_policy(self) -> bool:

@@ -7,9 +7,8 @@ from dicent.evaluate.base import Evaluator, Values
 from dicent.evaluate.terminal_value import GAIN, TerminalValue
 from dicent.game import Cells, Game
 from dicent.game.arrays import new_scratch
-from dicent.game.binding import bind
 from dicent.kernels import values as values_kernels
-from dicent.kernels.values import CONSTANT, RANDOM, ROLLOUT, SCORED_ROLLOUT
+from dicent.kernels.values import CONSTANT, RANDOM, ROLLOUT, SCORED_ROLLOUT, Native
 
 
 class NativeEvaluator(Evaluator):
@@ -28,9 +27,9 @@ class NativeEvaluator(Evaluator):
         """Return the values [B] of states [B, S]."""
         self.terminal.require(game)
         values = np.empty(len(states), np.float64)
-        bound = bind(game)
+        bound = self.bind(game)
         bound.kernel(values_kernels.leaf_values)(
-            np.ascontiguousarray(states), values, *self.native, self.in_points, new_scratch(bound)
+            np.ascontiguousarray(states), values, self.native, self.in_points, new_scratch(bound)
         )
         return values
 
@@ -38,7 +37,7 @@ class NativeEvaluator(Evaluator):
 class ConstantEvaluator(NativeEvaluator):
     """The value 0 for every state: for measuring a search by itself."""
 
-    native = (CONSTANT, 0, 0)
+    native = Native(CONSTANT)
 
 
 class RandomEvaluator(NativeEvaluator):
@@ -46,7 +45,7 @@ class RandomEvaluator(NativeEvaluator):
 
     def __init__(self, seed: int = 0, terminal: str = "gain") -> None:
         super().__init__(terminal)
-        self.native = (RANDOM, seed % 2**63, 0)
+        self.native = Native(RANDOM, seed % 2**63)
 
 
 class Rollout(NativeEvaluator):
@@ -59,4 +58,4 @@ class Rollout(NativeEvaluator):
         super().__init__(terminal)
         if games < 1:
             raise DicentError(f"Rollout needs at least one game (got games={games})")
-        self.native = (SCORED_ROLLOUT if self.in_points else ROLLOUT, seed % 2**63, games)
+        self.native = Native(SCORED_ROLLOUT if self.in_points else ROLLOUT, seed % 2**63, games)

@@ -67,6 +67,11 @@ class Network(PolicyEvaluator):
         self._on_gpu: dict[Game, GpuNetwork] = {}
         self._lock = threading.Lock()
 
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
+        from dicent.evaluate.network_file import packed, unpacked  # imports this module
+
+        return unpacked, (packed(self), self.device, self.compiled, self.description)
+
     @property
     def device(self) -> str:
         """The name of the device that evaluates: cpu or cuda."""
@@ -136,7 +141,7 @@ class Network(PolicyEvaluator):
             answers = [self._forward_part(game, part) for part in parts]
         else:
             if self._pool is None or self._pool_size != shares:
-                self._pool, self._pool_size = ThreadPoolExecutor(shares), shares
+                self._pool, self._pool_size = single_threads(shares), shares
             answers = list(self._pool.map(lambda part: self._forward_part(game, part), parts))
         if len(answers) == 1:
             return answers[0]
@@ -166,6 +171,13 @@ class Network(PolicyEvaluator):
                 self.gpu.move_in(self.module)
                 self._on_gpu[game] = GpuNetwork(self.module, game, self.gpu, self.compiled)
             return self._on_gpu[game]
+
+
+def single_threads(count: int) -> ThreadPoolExecutor:
+    """Return threads in which torch uses one core each; its setting holds for the thread that makes it."""
+    import torch
+
+    return ThreadPoolExecutor(count, initializer=torch.set_num_threads, initargs=(1,))
 
 
 def _usable(device: str | Device) -> Device | None:

@@ -5,18 +5,23 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import json
+import math
+import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from safetensors import SafetensorError, safe_open
 
 from dicent.errors import DicentError, MissingTorchError, NetworkFileError
 from dicent.evaluate.network import Network
+from dicent.evaluate.sparse import KIND as SPARSE
+from dicent.evaluate.sparse import SparseEvaluator
 from dicent.evaluate.terminal_value import GAIN, GainMap, TerminalValue
-from dicent.files import write_atomically
+from dicent.files import inside, open_file, parse_json, write_atomically
 from dicent.game import Game
 from dicent.game.extras import extra
 
@@ -29,6 +34,8 @@ FORMAT = 1
 KEY = "dicent"  # of the description in the file's header
 FILE = "network.safetensors"  # a network's name inside a run folder
 SHIPPED = Path(__file__).parent.parent / "networks"  # networks that come with the package
+MOST_BYTES = 1 << 22  # of a description
+FIELDS = {"network": str, "settings": dict, "game": str, "terminal": dict, "training": dict}
 NETWORKS = "a .safetensors file, the folder of a run, or a network that comes with Dicent"
 
 
@@ -72,24 +79,62 @@ def network_bytes(module: torch.nn.Module, description: Description) -> bytes:
 
 def load_network(
     path: str | Path, device: str | Device = "cpu", threads: int = 1, compiled: bool = False
-) -> Network:
-    """Load the network in a file, or the latest of a run folder; other arguments as in `Network`."""
+) -> Network | SparseEvaluator:
+    """Load the network in a file, or the latest of a run folder; other arguments as in `Network`.
+
+    A sparse network needs no torch and always runs on the CPU.
+    """
     file = find_network(path)
     header = read_header(file)
     description = _description(file, header)
+    network = (
+        _load_sparse(file, header)
+        if header.get("network") == SPARSE
+        else _load_module(file, header, device, threads, compiled)
+    )
+    network.description = description
+    network.terminal, network.gain_map = description.terminal, description.gain_map
+    return network
 
-    from dicent.nets import build  # needs torch, which a damaged file must not
+
+def packed(network: Network) -> bytes:
+    """Return a network as the content of a file, to send it to another machine."""
+    game = "" if network.description is None else network.description.game
+    return network_bytes(network.module, Description(game, network.terminal, network.gain_map))
+
+
+def unpacked(
+    content: bytes, device: str, compiled: bool, description: Description | None
+) -> Network | SparseEvaluator:
+    """Return the network that `packed` has packed; `description` is that of the file that it comes from."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, FILE)
+        file.write_bytes(content)
+        network = load_network(file, device, compiled=compiled)
+    network.description = description
+    return network
+
+
+def _load_sparse(file: Path, header: dict[str, Any]) -> SparseEvaluator:
+    with _explained(file), safe_open(file, "numpy") as opened:
+        names = opened.keys()
+        weights = {name: opened.get_tensor(name) for name in names}
+        _check_finite(file, weights)
+        return SparseEvaluator(header["settings"], weights)
+
+
+def _load_module(
+    file: Path, header: dict[str, Any], device: str | Device, threads: int, compiled: bool
+) -> Network:
+    from dicent.nets import build_like  # needs torch, which a damaged file must not
 
     with _explained(file):
         with safe_open(file, "pt") as opened:
             names = opened.keys()  # `opened` is not a mapping and cannot be iterated itself
             weights = {name: opened.get_tensor(name).float() for name in names}
-        module = build(header["network"], header["settings"])
-        module.load_state_dict(weights)
-    network = Network(module, device, threads=threads, compiled=compiled)
-    network.description = description
-    network.terminal, network.gain_map = description.terminal, description.gain_map
-    return network
+        _check_finite(file, weights)
+        module = build_like(header["network"], header["settings"], weights)
+    return Network(module, device, threads=threads, compiled=compiled)
 
 
 def describe_network(path: str | Path) -> Description:
@@ -100,11 +145,36 @@ def describe_network(path: str | Path) -> Description:
 
 def read_header(file: Path) -> dict[str, Any]:
     """Return the header of a network file."""
-    with _explained(file), safe_open(file, "numpy") as opened:
-        header: dict[str, Any] = json.loads((opened.metadata() or {})[KEY])
-        if header["format"] != FORMAT:
-            raise NetworkFileError(f"{file} has format {header['format']}; this version reads {FORMAT}")
-        return header
+    with _explained(file), open_file(file), safe_open(file, "numpy") as opened:
+        metadata = opened.metadata() or {}
+        if KEY not in metadata:
+            raise NetworkFileError(f"{file} is not a network file of Dicent: its header describes no network")
+        return _checked_header(file, parse_json(metadata[KEY], MOST_BYTES))
+
+
+def _checked_header(file: Path, header: Any) -> dict[str, Any]:
+    """Return the description in a header if it has the fields that it must have."""
+    if not isinstance(header, dict):
+        raise NetworkFileError(f"{file} is damaged: its description is not an object, as in {{...}}")
+    if header.get("format") != FORMAT:
+        raise NetworkFileError(f"{file} has format {header.get('format')!r}; this version reads {FORMAT}")
+    for name, kind in FIELDS.items():
+        if not isinstance(header.get(name), kind):
+            what = "a text" if kind is str else "an object"
+            raise NetworkFileError(
+                f"{file} is damaged: {name} in its header must be {what} (got {str(header.get(name))[:60]!r})"
+            )
+    return header
+
+
+def _check_finite(file: Path, weights: Mapping[str, Any]) -> None:
+    """Raise an error for weights that make every value NaN."""
+    for name, tensor in weights.items():
+        if not np.isfinite(np.asarray(tensor)).all():
+            raise NetworkFileError(
+                f"{file} has weights that are infinite or not numbers, in {name}: its training has failed, "
+                "or the file is damaged"
+            )
 
 
 @contextlib.contextmanager
@@ -116,15 +186,15 @@ def _explained(file: Path) -> Iterator[None]:
         raise
     except OSError as error:
         raise NetworkFileError(f"{file} cannot be read: {error}") from error
-    except (SafetensorError, DicentError, LookupError, TypeError, ValueError, RuntimeError) as error:
+    except (SafetensorError, ArithmeticError, LookupError, TypeError, ValueError, RuntimeError) as error:
         raise NetworkFileError(f"{file} is not a network file of Dicent, or damaged: {error}") from error
 
 
 def settings_in(content: bytes) -> dict[str, Any]:
     """Return the settings of the network in a file with this content."""
     length = int.from_bytes(content[:8], "little")
-    header = json.loads(content[8 : 8 + length])["__metadata__"][KEY]
-    settings: dict[str, Any] = json.loads(header)["settings"]
+    header = parse_json(content[8 : 8 + length])["__metadata__"][KEY]
+    settings: dict[str, Any] = parse_json(header, MOST_BYTES)["settings"]
     return settings
 
 
@@ -139,7 +209,7 @@ def find_network(path: str | Path) -> Path:
     if not found:
         problem = "holds no network" if path.is_dir() else "does not exist"
         raise NetworkFileError(f"{path} {problem}: a network is {NETWORKS}")
-    return found[-1]
+    return inside(path, found[-1])
 
 
 def shipped_names() -> list[str]:
@@ -156,13 +226,18 @@ def shipped(game: Game) -> str | None:
 def usable_shipped(game: Game) -> str | None:
     """Return the shipped network for a game; None, with a warning, if torch is not installed."""
     name = shipped(game)
-    if name is None or has_torch():
+    if name is None or is_sparse(name) or has_torch():
         return name
     warnings.warn(
         f"random games take the place of the network {name}, so play is weaker: {MissingTorchError()}",
         stacklevel=2,
     )
     return None
+
+
+def is_sparse(path: str | Path) -> bool:
+    """Return whether a network is sparse: native code evaluates it, without torch."""
+    return read_header(find_network(path)).get("network") == SPARSE
 
 
 def has_torch() -> bool:
@@ -175,14 +250,35 @@ def has_torch() -> bool:
 
 def _description(file: Path, header: dict[str, Any]) -> Description:
     with _explained(file):
-        saved = header["terminal"]
-        function = _by_table(saved["table"]) if "table" in saved else None
-        terminal = TerminalValue(saved["name"], saved["horizon"], saved["weight"], function)
-        points = header["gain_map"]
-        gain_map = None if points is None else GainMap(tuple(points[0]), tuple(points[1]))
+        terminal = _terminal(header["terminal"])
+        points = header.get("gain_map")
+        if not (points is None or (isinstance(points, list) and len(points) == 2)):
+            raise DicentError("gain_map must be two lists, values and gains")
+        gain_map = None if points is None else GainMap(_numbers(points[0]), _numbers(points[1]))
         return Description(header["game"], terminal, gain_map, header["training"])
 
 
-def _by_table(table: list[list[float]]) -> Callable[[int, int], float]:
+def _terminal(saved: dict[str, Any]) -> TerminalValue:
+    match saved:
+        case {"name": str(name), "horizon": int(horizon), "weight": int(weight) | float(weight)}:
+            pass
+        case _:
+            raise DicentError("terminal must have a name, a horizon in plies and a weight")
+    if "table" not in saved:
+        return TerminalValue(name, horizon, weight)
+    rows = saved["table"]
+    if not (isinstance(rows, list) and len(rows) == 3 and all(map(_numbers, rows))):
+        raise DicentError("the table of a terminal value must be three lists: for losses, draws and wins")
+    return TerminalValue(name, horizon, weight, _by_table([_numbers(row) for row in rows]))
+
+
+def _numbers(found: object) -> tuple[float, ...]:
+    """Return the numbers of a list in a header."""
+    if not isinstance(found, list) or not all(type(n) in (int, float) and math.isfinite(n) for n in found):
+        raise DicentError(f"a list of finite numbers was expected (got {str(found)[:60]!r})")
+    return tuple(map(float, found))
+
+
+def _by_table(table: list[tuple[float, ...]]) -> Callable[[int, int], float]:
     """Return the terminal value that was the user's function when the network was saved."""
-    return lambda result, ply: float(table[result + 1][min(ply, len(table[0]) - 1)])
+    return lambda result, ply: table[result + 1][min(ply, len(table[result + 1]) - 1)]

@@ -12,6 +12,7 @@ from dicent.errors import DicentError
 from dicent.game import Game, State
 
 Values = npt.NDArray[np.float64]
+LONGEST = 100_000  # plies of a horizon
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,8 @@ class TerminalValue:
             raise DicentError(
                 f"the terminal value {self.name} needs a horizon of at least 1 ply (got {self.horizon})"
             )
+        if self.horizon > LONGEST:
+            raise DicentError(f"the horizon of a terminal value is at most {LONGEST:,} (got {self.horizon})")
         if not 0 <= self.weight < float("inf"):
             raise DicentError(f"the weight of a terminal value must be 0 or more (got {self.weight})")
 
@@ -146,6 +149,13 @@ class GainMap:
 
     values: tuple[float, ...]
     gains: tuple[float, ...]  # from -1 to 1
+
+    def __post_init__(self) -> None:
+        values, gains = np.asarray(self.values, np.float64), np.asarray(self.gains, np.float64)
+        if values.ndim != 1 or values.shape != gains.shape or not len(values):
+            raise DicentError("a gain map needs as many gains as values, and at least one")
+        if not (np.isfinite(values).all() and (np.diff(values) >= 0).all() and (np.abs(gains) < 1.001).all()):
+            raise DicentError("a gain map needs ascending values, with gains from -1 to 1")
 
     def __call__(self, value: float) -> float:
         """Return the expected result behind a value."""

@@ -68,7 +68,7 @@ def search(tree, searches, row, unbounded, whole, settings, scratch, steps):
             searches.fresh[row] = 1
             searches.grew[row] = 1
             searches.evaluations[row] += new
-            if new > 0 and settings.evaluator == OUTSIDE:
+            if new > 0 and settings.evaluator.kind == OUTSIDE:
                 searches.waiting[row] = new
                 searches.status[row] = WAITING
                 return

@@ -3,8 +3,8 @@
 Every ply counts, including rolls of chance. Layer k holds the different states k plies below the root. To
 search one ply deeper, the search expands the last layer, evaluates the new layer in few large batches, and
 backs up values layer by layer. Equal states share a node within a layer only, since a state that is reached
-earlier is searched deeper. An unfinished depth changes no value. With a limit of turns, a line of play ends
-where the next turn would begin.
+earlier is searched deeper. An unfinished depth changes no value, except by `break_off` when the time is over.
+With a limit of turns, a line of play ends where the next turn would begin.
 
 Inner layers need no values of their own. If the depth is the only limit and no caller reads the tree before
 the end, only the last layer is evaluated.
@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from . import rules
-from .backup import backup
+from .backup import backup, best_edge, better
 from .constants import CHANCE, MAX, NONE
 from .jit import i64, inline, jit
 from .searches import DONE, NO_ROOM, SEARCHING, WAITING
@@ -34,6 +34,8 @@ from .tree import (
 )
 from .values import OUTSIDE
 
+TOGETHER = 64  # nodes that are backed up in one step
+
 
 class Layers(NamedTuple):
     """The layers of M trees, and the progress of the expansion of the last one."""
@@ -41,6 +43,9 @@ class Layers(NamedTuple):
     start: np.ndarray  # [M, D + 2]  first node of each layer
     depth: np.ndarray  # [M]  the depth whose values are backed up
     cursor: np.ndarray  # [M]  next node to expand
+    order: np.ndarray  # [M, A]  the nodes of layer 1, best first, to be expanded in that order; A may be 0
+    backing: np.ndarray  # [M]  nodes from here on are backed up for the next depth; NONE: none is
+    partial: np.ndarray  # [M]  1 if the values of some actions are one ply deeper
     valued: np.ndarray  # [M]  the first layer whose states are evaluated
     largest: int  # the largest batch that a search may wait for
 
@@ -63,8 +68,9 @@ def search(tree, searches, layers, row, settings, scratch, steps):
             if searches.waiting[row] > 0:
                 searches.status[row] = WAITING
                 return
-            deepen(tree, searches, layers, row, depth, settings.completion)
-            if is_finished(tree, searches, layers, row, settings):
+            if deepen(tree, searches, layers, row, depth, settings.completion) and is_finished(
+                tree, searches, layers, row, settings
+            ):
                 searches.status[row] = DONE
                 return
             continue
@@ -79,7 +85,9 @@ def search(tree, searches, layers, row, settings, scratch, steps):
 
         # 3. Expand the next node; its children join the batch.
         node = layers.cursor[row]
-        if not (tree.resolved[node] or is_beyond(tree, node, searches.max_turns[row])):
+        if depth == 1 and layers.order.shape[1] > 0:
+            node = layers.order[row, node - layers.start[row, 1]]
+        if not is_leaf(tree, node, searches.max_turns[row]):
             if searches.waiting[row] + rules.MAX_LEGAL + rules.NUM_OUTCOMES > layers.largest:
                 searches.status[row] = WAITING
                 return
@@ -90,20 +98,121 @@ def search(tree, searches, layers, row, settings, scratch, steps):
                 return
             searches.nodes[row] += tree.nodes[0] - before
             searches.evaluations[row] += new
-            if settings.evaluator == OUTSIDE:
+            if settings.evaluator.kind == OUTSIDE:
                 searches.waiting[row] += new
         layers.cursor[row] += 1
 
 
 @jit
 def deepen(tree, searches, layers, row, depth, completion):
-    """Back up all layers from the last but one to the root."""
-    for node in range(layers.start[row, depth + 1] - 1, -1, -1):
+    """Back up some nodes, from the last layer but one towards the root; return whether that was the last."""
+    last = layers.backing[row] if layers.backing[row] != NONE else layers.start[row, depth + 1]
+    first = last - TOGETHER
+    if first < layers.start[row, min(2, depth + 1)]:  # the root and its actions change together
+        first = 0
+    for node in range(last - 1, first - 1, -1):
         if tree.first_edge[node] != NONE:
             backup(tree, node, completion)
+    layers.backing[row] = first
+    if first > 0:
+        return False
+    layers.backing[row] = NONE
     layers.depth[row] = depth + 1
     layers.start[row, depth + 2] = tree.nodes[0]
     searches.depth[row] = depth + 1
+    if depth == 0 and layers.order.shape[1] > 0:
+        sort_actions(tree, layers, row, completion)
+    return True
+
+
+@jit
+def sort_actions(tree, layers, row, completion):
+    """List the nodes of layer 1, those of the best actions first."""
+    first, n = i64(tree.first_edge[0]), 0
+    sign = tree.kind[0]
+    for node in range(layers.start[row, 1], layers.start[row, 2]):
+        for edge in range(first, first + tree.num_edges[0]):
+            if tree.child[edge] == node:
+                break
+        layers.order[row, n] = edge
+        k = n
+        while k > 0 and better(tree, edge, layers.order[row, k - 1], sign, completion, 0) > 0:
+            layers.order[row, k] = layers.order[row, k - 1]
+            k -= 1
+        layers.order[row, k] = edge
+        n += 1
+    for k in range(n):
+        layers.order[row, k] = tree.child[layers.order[row, k]]
+
+
+@jit
+def break_off(tree, searches, layers, row, settings):
+    """End a search within a depth, and use what that depth has found where it is sound.
+
+    An action is complete if every state below it at the new depth is evaluated. If the best action of the
+    last finished depth is complete, the complete actions get their deeper values, and the best of them is
+    played. All others were worse at the last depth, and their old values are compared with no new one. If the
+    best action is not complete, no value changes. Outcomes of a roll count only if all are complete.
+    """
+    depth, completion = layers.depth[row], settings.completion
+    end = layers.start[row, depth + 1]
+    mark_late(tree, searches, layers, row)
+    if tree.on_path[0] and (
+        tree.kind[0] == CHANCE or tree.on_path[tree.child[best_edge(tree, 0, completion)]]
+    ):
+        return
+    for node in range(end - 1, 0, -1):
+        if tree.first_edge[node] != NONE and not tree.on_path[node]:
+            backup(tree, node, completion)
+    if tree.on_path[0]:
+        layers.partial[row] = 1
+        play_complete(tree, completion)
+    else:
+        backup(tree, 0, completion)
+        layers.depth[row] = depth + 1
+        layers.start[row, depth + 2] = tree.nodes[0]
+        searches.depth[row] = depth + 1
+
+
+@jit
+def mark_late(tree, searches, layers, row):
+    """Mark the nodes in `on_path` that are not complete."""
+    last = layers.start[row, layers.depth[row] + 1]
+    for node in range(last, tree.nodes[0]):
+        tree.on_path[node] = 0
+    for i in range(searches.waiting[row]):
+        tree.on_path[searches.leaves[row, i]] = 1
+    for node in range(last - 1, -1, -1):
+        tree.on_path[node] = is_late(tree, layers, row, node, searches.max_turns[row])
+
+
+@inline
+def is_late(tree, layers, row, node, max_turns):
+    """Return 1 if a state below `node` is not evaluated at the new depth, else 0."""
+    if tree.first_edge[node] == NONE:
+        unexpanded = node >= layers.start[row, layers.depth[row]] and not is_leaf(tree, node, max_turns)
+        return 1 if unexpanded else 0
+    for edge in range(tree.first_edge[node], tree.first_edge[node] + tree.num_edges[node]):
+        if tree.on_path[tree.child[edge]]:
+            return 1
+    return 0
+
+
+@inline
+def play_complete(tree, completion):
+    """Give the root the value of its best complete action."""
+    best = NONE
+    sign = tree.kind[0]
+    for edge in range(tree.first_edge[0], tree.first_edge[0] + tree.num_edges[0]):
+        if not tree.on_path[tree.child[edge]] and (
+            best == NONE or better(tree, edge, best, sign, completion, 0) > 0
+        ):
+            best = edge
+    child = tree.child[best]
+    tree.value[0] = tree.value[child]
+    if completion and tree.completion[child] == sign:  # a proved win needs no other action
+        tree.completion[0] = sign
+        tree.resolved[0] = 1
 
 
 @jit
@@ -158,6 +267,12 @@ def turn_after(tree, node):
 def is_beyond(tree, node, max_turns):
     """Return whether an action at `node` would begin one turn too many."""
     return max_turns > 0 and tree.kind[node] != CHANCE and turn_after(tree, node) // 3 > max_turns
+
+
+@inline
+def is_leaf(tree, node, max_turns):
+    """Return whether a node is never expanded: its value is exact, or it is beyond the last turn."""
+    return tree.resolved[node] or is_beyond(tree, node, max_turns)
 
 
 @jit

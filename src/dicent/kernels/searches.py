@@ -92,12 +92,18 @@ def gather(trees, searches, first, last, offsets, states):
 
 @jit
 def absorb(trees, searches, first, last, offsets, values):
-    """Give the waiting leaves their values from the batch, and resume the searches."""
+    """Give the waiting leaves their values from the batch, and resume the searches.
+
+    Leaves beyond the end of the batch keep waiting.
+    """
     for row in range(first, last):
-        for i in range(searches.waiting[row]):
+        n = min(searches.waiting[row], len(values) - offsets[row])
+        for i in range(n):
             trees.value[row, searches.leaves[row, i]] = values[offsets[row] + i]
-        searches.waiting[row] = 0
-        if searches.status[row] == WAITING:
+        for i in range(n, searches.waiting[row]):
+            searches.leaves[row, i - n] = searches.leaves[row, i]
+        searches.waiting[row] -= n
+        if searches.status[row] == WAITING and searches.waiting[row] == 0:
             searches.status[row] = SEARCHING
 
 
@@ -105,8 +111,21 @@ def absorb(trees, searches, first, last, offsets, values):
 def mark(trees, searches, first, last, offsets, values, exact, settings):
     """Resolve the waiting leaves whose values in the batch are exact; call `absorb` afterwards."""
     for row in range(first, last):
-        for i in range(searches.waiting[row]):
+        for i in range(min(searches.waiting[row], len(values) - offsets[row])):
             if exact[offsets[row] + i]:
                 node = searches.leaves[row, i]
                 trees.resolved[row, node] = 1
                 trees.completion[row, node] = sure_side(values[offsets[row] + i], settings)
+
+
+@jit
+def drop(trees, searches, row):
+    """Undo the expansion at the end of the path, whose leaves still wait for values."""
+    node = searches.path[row, searches.length[row] - 1]
+    trees.first_edge[row, node] = NONE
+    for i in range(searches.waiting[row]):
+        trees.value[row, searches.leaves[row, i]] = np.nan
+    searches.evaluations[row] -= searches.waiting[row]
+    searches.waiting[row] = 0
+    searches.fresh[row] = 0
+    searches.status[row] = SEARCHING

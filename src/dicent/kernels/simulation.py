@@ -28,6 +28,9 @@ class Statistics(NamedTuple):
     through: np.ndarray  # [M, N]  the number of simulations through a node
     edge: np.ndarray  # [M, D]  the edges of the path
     noise: np.ndarray  # [M, A]  weights for exploration at the root
+    above: np.ndarray  # [M, N]  the node above a node
+    edge_above: np.ndarray  # [M, N]  the edge between the two
+    pending: np.ndarray  # [M, E]  simulations through an edge that wait for a value
 
 
 @inline
@@ -38,6 +41,9 @@ def statistics_of(all_statistics, row):
         all_statistics.through[row],
         all_statistics.edge[row],
         all_statistics.noise[row],
+        all_statistics.above[row],
+        all_statistics.edge_above[row],
+        all_statistics.pending[row],
     )
 
 

@@ -17,7 +17,7 @@ from . import rules
 from .constants import CHANCE, MAX, NONE, ONGOING
 from .hashing import equal, home_slot
 from .jit import copy, inline, jit
-from .values import leaf_value
+from .values import Native, leaf_value
 
 LEAST, MOST = -1.0, 1.0  # bounds of all values
 WORTHWHILE = 3  # the least depth at which the table saves more than it costs
@@ -44,9 +44,7 @@ class Star(NamedTuple):
     upper: np.ndarray  # [T]
     advice: np.ndarray  # [T]  and the best action
     counts: np.ndarray  # [2]  nodes and evaluations so far
-    kind: int  # of the evaluator
-    seed: int
-    games: int
+    evaluator: Native
 
 
 @jit
@@ -85,7 +83,7 @@ def enter(stack, scratch, level, depth):
         return True, float(result)
     if depth == 0:
         stack.counts[1] += 1
-        return True, leaf_value(s, stack.kind, stack.seed, stack.games, scratch)
+        return True, leaf_value(s, stack.evaluator, scratch)
     if depth == 1:
         return True, one_ply(stack, scratch, level)
     if depth == 2:
@@ -142,7 +140,7 @@ def one_ply(stack, scratch, level):
         result = rules.result(below)
         if result == ONGOING:
             evaluated += 1
-            v = leaf_value(below, stack.kind, stack.seed, stack.games, scratch)
+            v = leaf_value(below, stack.evaluator, scratch)
         else:
             v = float(result)
         if player == CHANCE:
@@ -205,11 +203,7 @@ def probe(stack, scratch, level, n):
             copy(last, below)
             rules.apply_action(last, stack.actions[level + 1, 0])
             result = rules.result(last)
-            v = (
-                float(result)
-                if result != ONGOING
-                else leaf_value(last, stack.kind, stack.seed, stack.games, scratch)
-            )
+            v = float(result) if result != ONGOING else leaf_value(last, stack.evaluator, scratch)
             if player == MAX:
                 low = v
             else:

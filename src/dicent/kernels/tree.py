@@ -19,7 +19,7 @@ from .generator import open_stream
 from .hashing import find_slot, hash_state
 from .jit import copy, i64, inline, jit
 from .rollout import sample_outcome
-from .values import OUTSIDE, leaf_value
+from .values import OUTSIDE, Native, leaf_value
 
 TERMINAL = 2  # a kind of node, beside MAX, MIN and CHANCE
 FULL = -2  # there is no room for more nodes or edges
@@ -58,6 +58,11 @@ class Scratch(NamedTuple):
     rolled_p: np.ndarray  # [O]
     rng: np.ndarray  # [3, 2]
     max_steps: int
+    planes: np.ndarray  # [C, H, W]  for sparse networks, as are the following
+    bits: np.ndarray  # [C, H * W]  the same memory as whole numbers
+    features: np.ndarray  # [F]
+    strengths: np.ndarray  # [F]  the numbers in the planes
+    units: np.ndarray  # [2, U]  outputs of layers
 
 
 class Settings(NamedTuple):
@@ -65,9 +70,7 @@ class Settings(NamedTuple):
 
     completion: int  # 1: prove values, and never revisit resolved nodes
     determinized: int  # 1: chance is resolved by d
-    evaluator: int  # a kind of `values.py`
-    seed: int  # of that evaluator
-    games: int  # random games that it plays for a value
+    evaluator: Native
     uses_ply: int  # 1: terminal values depend on the ply
     uses_score: int  # 1: terminal values are the game's own score
     largest: float  # the largest terminal value, unless they are the score
@@ -278,12 +281,10 @@ def value_children(tree, node, leaves, settings, scratch):
         child = tree.child[edge]
         if np.isnan(tree.value[child]):
             tree.value[child] = 0.0
-            if settings.evaluator == OUTSIDE:
+            if settings.evaluator.kind == OUTSIDE:
                 leaves[new] = child
             else:
-                tree.value[child] = leaf_value(
-                    tree.state[child], settings.evaluator, settings.seed, settings.games, scratch
-                )
+                tree.value[child] = leaf_value(tree.state[child], settings.evaluator, scratch)
             new += 1
     return new
 

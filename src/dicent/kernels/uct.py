@@ -108,6 +108,6 @@ def mean_rollout(tree, node, settings, rng, scratch):
     if tree.kind[node] == TERMINAL:
         return tree.value[node]
     total = 0.0
-    for _ in range(settings.games):
+    for _ in range(settings.evaluator.games):
         total += rollout_gain(tree.state[node], bits(rng), 0, settings.uses_score, scratch)
-    return total / settings.games
+    return total / settings.evaluator.games

@@ -13,9 +13,15 @@ except ModuleNotFoundError:
 
 from dicent.nets.dense import DenseNetwork
 from dicent.nets.residual import ResidualNetwork
+from dicent.nets.sparse import SparseNetwork
 
-BUILT_IN: dict[str, type[nn.Module]] = {"residual": ResidualNetwork, "dense": DenseNetwork}
+BUILT_IN: dict[str, type[nn.Module]] = {
+    "residual": ResidualNetwork,
+    "dense": DenseNetwork,
+    "sparse": SparseNetwork,
+}
 NETWORKS = dict(BUILT_IN)  # the registry, with custom networks
+LAYERS, UNITS = 1_000, 1 << 20  # limits of a built-in network: layers or blocks; all other numbers
 
 
 def register_network(name: str, kind: type[nn.Module]) -> None:
@@ -38,7 +44,38 @@ def build(kind: str, settings: dict[str, Any]) -> nn.Module:
         raise DicentError(
             f"there is no network {kind!r}; known are {known}, others need dicent.register_network"
         )
+    if kind in BUILT_IN:
+        _check_settings(settings)
     return NETWORKS[kind](**settings)
+
+
+def build_like(kind: str, settings: dict[str, Any], weights: dict[str, torch.Tensor]) -> nn.Module:
+    """Build a registered network and give it weights, whose shapes are checked before memory is reserved."""
+    if kind in BUILT_IN:
+        with torch.device("meta"):  # tensors without content
+            wanted = {name: tuple(t.shape) for name, t in build(kind, settings).state_dict().items()}
+        found = {name: tuple(tensor.shape) for name, tensor in weights.items()}
+        wrong = sorted(name for name in wanted.keys() | found.keys() if wanted.get(name) != found.get(name))
+        if wrong:
+            raise DicentError(
+                f"the weights do not fit the network's settings: {wrong[0]} has the shape "
+                f"{found.get(wrong[0])}, and the settings need {wanted.get(wrong[0])}"
+            )
+    module = build(kind, settings)
+    module.load_state_dict(weights)
+    return module
+
+
+def _check_settings(settings: dict[str, Any]) -> None:
+    """Raise an error for settings of a built-in network that are no numbers, or absurdly large."""
+    for name, value in settings.items():
+        if isinstance(value, bool) or value is None:
+            continue
+        most = LAYERS if name in ("blocks", "layers") else UNITS
+        numbers = value if isinstance(value, list | tuple) else [value]
+        for number in numbers:
+            if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number <= most:
+                raise DicentError(f"{name} of a network must be from 0 to {most:,} (got {str(value)[:60]})")
 
 
 def input_shape_of(module: nn.Module) -> tuple[int, int, int] | None:

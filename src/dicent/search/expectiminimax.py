@@ -9,17 +9,19 @@ import numpy as np
 
 from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator
+from dicent.evaluate.sparse import SparseEvaluator
 from dicent.evaluate.terminal_value import GAIN
 from dicent.game import State
 from dicent.game.binding import Bound
 from dicent.kernels import expectiminimax as expectiminimax_kernels
+from dicent.kernels.constants import NONE
 from dicent.kernels.expectiminimax import Layers
-from dicent.kernels.searches import Searches
-from dicent.kernels.tree import Scratch, Settings, Tree
+from dicent.kernels.searches import WAITING, Searches
+from dicent.kernels.tree import Scratch, Settings, Tree, tree_of
 from dicent.kernels.values import OUTSIDE
 from dicent.search.analysis import Analysis
 from dicent.search.limit import Limit
-from dicent.search.search_kernels import Indices, SearchKernels
+from dicent.search.search_kernels import Answer, Indices, SearchKernels
 from dicent.search.star import StarRun
 from dicent.search.tree_search import Search, TreeSearch
 
@@ -30,11 +32,12 @@ UNLIMITED = 2**62
 class ExpectiminimaxKernels(SearchKernels):
     """The kernels of `Expectiminimax`, with the layers of the trees.
 
-    With `only_last_layer` the inner layers get no values of their own: the depth alone must end the search,
-    and nothing may be read before.
+    With `only_last_layer` the inner layers get no values of their own, except exact ones that the evaluator
+    looks up: the depth alone must end the search, and nothing may be read before.
     """
 
     path_length = 1
+    passes = 4.0
     memory: Layers
 
     def __init__(
@@ -48,18 +51,23 @@ class ExpectiminimaxKernels(SearchKernels):
     ) -> None:
         super().__init__(bound, evaluator, settings)
         self.largest, self.only_last_layer = largest, only_last_layer
+        proves = bool(settings.completion) and not settings.determinized
+        self.looks_up = only_last_layer and evaluator.looks_up and proves
         self.memory = Layers(
             start=np.zeros((size, MAX_DEPTH + 2), np.int64),
             depth=np.zeros(size, np.int64),
             cursor=np.zeros(size, np.int64),
+            order=np.zeros((size, 0), np.int64),
+            backing=np.full(size, NONE, np.int64),
+            partial=np.zeros(size, np.int64),
             valued=np.zeros(size, np.int64),
-            largest=self.leaves if settings.evaluator == OUTSIDE else UNLIMITED,
+            largest=self.leaves if settings.evaluator.kind == OUTSIDE else UNLIMITED,
         )
 
     @property
     def leaves(self) -> int:
         """The most leaves that a search waits for at once: a batch of `largest`."""
-        return max(self.largest, super().leaves) if self.settings.evaluator == OUTSIDE else 1
+        return max(self.largest, super().leaves) if self.settings.evaluator.kind == OUTSIDE else 1
 
     @property
     def layers(self) -> Layers:
@@ -73,25 +81,80 @@ class ExpectiminimaxKernels(SearchKernels):
         layers.start[members, 1] = 1
         layers.depth[members] = 0
         layers.cursor[members] = 0
+        layers.backing[members] = NONE
+        layers.partial[members] = 0
         last = np.minimum(searches.max_depth[members], MAX_DEPTH)
-        layers.valued[members] = last if self.only_last_layer else 0
+        layers.valued[members] = last if self.only_last_layer and not self.looks_up else 0
 
     def advance(
         self, tree: Tree, searches: Searches, first: int, last: int, scratch: Scratch, steps: int
     ) -> None:
         """See `SearchKernels.advance`."""
-        self.bound.kernel(expectiminimax_kernels.advance)(
-            tree, searches, self.memory, first, last, self.settings, scratch, steps
+        kernel = self.bound.kernel(expectiminimax_kernels.advance)
+        kernel(tree, searches, self.memory, first, last, self.settings, scratch, steps)
+        while self.looks_up and len(rows := first + self._within(searches, slice(first, last))):
+            self._look_up(tree, searches, rows)
+            kernel(tree, searches, self.memory, first, last, self.settings, scratch, steps)
+
+    def _within(self, searches: Searches, some: slice) -> Indices:
+        """Return which searches wait for values above their last layer."""
+        inner = self.memory.depth[some] + 1 < np.minimum(searches.max_depth[some], MAX_DEPTH)
+        found: Indices = np.flatnonzero(inner & (searches.status[some] == WAITING))
+        return found
+
+    def _look_up(self, tree: Tree, searches: Searches, rows: Indices) -> None:
+        """Give waiting states their exact values, and others 0 until their layer is expanded."""
+        counts = searches.waiting[rows]
+        leaves = [tree.state[row, searches.leaves[row, :n]] for row, n in zip(rows, counts, strict=True)]
+        values = self.evaluator.exact_values(self.bound.game, np.concatenate(leaves))
+        exact = ~np.isnan(values)
+        answer = Answer(np.where(exact, values, 0.0), exact)
+        offsets = np.zeros(len(searches.waiting), np.int64)
+        offsets[rows] = np.cumsum(counts) - counts
+        searches.evaluations[rows] -= counts
+        for row in rows.tolist():
+            self.absorb(tree, searches, row, row + 1, offsets, answer)
+
+    def watch_clock(self) -> None:
+        """Expand the best actions first, so that they are complete when the time is over."""
+        game = self.bound.game
+        order = np.zeros((len(self.memory.depth), max(game.max_legal, game.num_outcomes)), np.int64)
+        self.memory = self.memory._replace(order=order)
+
+    def owes_move(self, tree: Tree, searches: Searches, row: int) -> bool:
+        """Return whether the first depth is unfinished."""
+        return bool(self.memory.depth[row] == 0)
+
+    def rehearse(self, tree: Tree, searches: Searches, row: int) -> None:
+        """Mark the nodes that are not complete; `break_off` does it again, and backs up the others."""
+        self.bound.kernel(expectiminimax_kernels.mark_late)(tree_of(tree, row), searches, self.memory, row)
+
+    def break_off(self, tree: Tree, searches: Searches, row: int) -> None:
+        """Use what the unfinished depth has found, where that is sound."""
+        self.bound.kernel(expectiminimax_kernels.break_off)(
+            tree_of(tree, row), searches, self.memory, row, self.settings
         )
 
     def edges(self, tree: Tree, row: int, node: int) -> range:
-        """Return the edges of a node above the depth that was finished."""
-        finished = node < self.memory.start[row, self.memory.depth[row]]
-        return super().edges(tree, row, node) if finished else range(0)
+        """Return the edges of a node above the depth that was finished, or broken off."""
+        layers = self.memory
+        finished = node < layers.start[row, layers.depth[row]]
+        deeper = layers.partial[row] and not tree.on_path[row, node]
+        return super().edges(tree, row, node) if finished or deeper else range(0)
+
+    def order(self, tree: Tree, row: int, node: int, edge: int) -> tuple[float, ...]:
+        """Return the key by which actions are sorted; deeper values come first in a depth broken off."""
+        key = super().order(tree, row, node, edge)
+        if node or not self.memory.partial[row]:
+            return key
+        return (not tree.on_path[row, tree.child[row, edge]], *key)
 
 
 class Expectiminimax(TreeSearch):
     """Full-width search, one ply deeper each time, every ply counted (`kernels/expectiminimax.py`).
+
+    A limit of time may break a depth off. The actions that are complete at that depth then get their deeper
+    values, if the best action so far is among them, and one of them is played.
 
     `largest` is the largest batch for the evaluator. Without `completion` nothing is proved: the search goes
     by values alone, and expands whatever the limit allows. With `prune` the search goes depth first, with
@@ -118,10 +181,13 @@ class Expectiminimax(TreeSearch):
         super().__init__(evaluator, completion, seed)
         self.largest = largest
         self.prune = prune
-        if prune and evaluator.native[0] == OUTSIDE:
+        if prune and evaluator.native.kind == OUTSIDE:
             raise DicentError(
-                f"prune needs values from native code, such as rollouts (got {type(evaluator).__name__})"
+                "prune needs values from native code, such as a sparse network or rollouts "
+                f"(got {type(evaluator).__name__})"
             )
+        if prune and isinstance(evaluator, SparseEvaluator) and not evaluator.is_bounded:
+            raise DicentError("prune needs a network with values from -1 to 1 (bounded)")
         if prune and evaluator.terminal != GAIN:
             raise DicentError(f"prune needs the terminal value gain (got {evaluator.terminal.name})")
         if prune:  # a search of its own, without a tree
@@ -141,9 +207,11 @@ class Expectiminimax(TreeSearch):
     def unobserved(self, limit: Limit) -> TreeSearch:
         """Return a search that evaluates its last layer only, where the depth alone ends the search.
 
-        An evaluator with exact values gets all layers: a proved state makes the layers below it unnecessary.
+        A state that is proved by an exact value makes the layers below it unnecessary. An evaluator with such
+        values gets all layers, unless it can look them up without evaluating the other states.
         """
-        if not limit.is_depth_only or self.evaluator.marks:
+        evaluator = self.evaluator
+        if not limit.is_depth_only or (evaluator.marks and not evaluator.looks_up):
             return self
         search = copy.copy(self)
         search.only_last_layer = True
@@ -165,7 +233,7 @@ class Expectiminimax(TreeSearch):
     ) -> Iterator[Analysis]:
         """See `Search.stream`."""
         if self.prune:
-            return StarRun(self.evaluator, state, limit).analyses(every)
+            return StarRun(self.evaluator, state, limit, self.clock).analyses(every)
         return super().stream(state, limit, after, every, ply)
 
     def play(self, state: State, limit: Limit, ply: int = 0) -> int:

@@ -6,7 +6,7 @@ group sends all waiting states to the evaluator in one batch, hands the values t
 
 from __future__ import annotations
 
-import time
+import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -18,11 +18,10 @@ from dicent import machine
 from dicent.errors import DicentError
 from dicent.game import Cells, Game, State
 from dicent.game.arrays import grown, new_scratch, new_searches, new_tree
-from dicent.game.binding import bind
 from dicent.kernels import searches as searches_kernels
 from dicent.kernels.constants import SEARCH
 from dicent.kernels.generator import open_stream
-from dicent.kernels.searches import DONE, NO_ROOM, SEARCHING
+from dicent.kernels.searches import DONE, NO_ROOM, SEARCHING, WAITING
 from dicent.kernels.tree import Scratch, Settings
 from dicent.search.analysis import Analysis
 from dicent.search.limit import Limit
@@ -36,6 +35,14 @@ ENDLESS = 2**62
 TURN = 0.02  # seconds to a kernel call: kernels see neither the clock nor Ctrl-C
 MOST_STEPS = 100_000  # the most steps of a kernel call
 MAX_NODES = 1 << 25  # the most nodes that a tree grows to; about 3 GB for EWN
+GUESS = 10_000.0  # steps of a kernel per second, before they are measured
+CAUTIOUS_GUESS = 500.0  # the same where time is limited
+SOONEST = 1e-9  # seconds that a clock tells apart
+FIRST_BATCH = 32  # states that measure the throughput of an evaluator
+LEAST = 0.001  # seconds that are worth a kernel call or a batch
+LARGEST_SLICE = 0.25  # seconds of a batch, where time is limited
+PASS = 2e-8  # seconds to pass over a node, before it is measured
+REHEARSED = 20_000  # nodes of a tree, from which on that is measured
 ITEMS_PER_THREAD = 256  # small pieces of work that are worth a thread
 
 
@@ -59,7 +66,7 @@ class Group:
         self.game = game
         self.size = size
         search.evaluator.terminal.require(game)
-        self.bound = bind(game, compiled)
+        self.bound = search.evaluator.bind(game, compiled)
         self.kernels = search.kernels(self.bound, size)
         self.tree = new_tree(self.bound, size, nodes)
         self.searches = new_searches(self.bound, size, self.kernels.path_length, self.kernels.leaves)
@@ -68,7 +75,10 @@ class Group:
         self.threads = max(1, min(size, threads or machine.cores()))
         self.scratches = [new_scratch(self.bound) for _ in range(self.threads)]
         self.ended = 0  # searches that had ended at the last call of `waiting_states`
-        self._steps_per_second = 10_000.0  # a cautious guess; it may double with each step
+        self._steps_per_second = 0.0  # of the kernels; 0: not measured yet; it may double with each step
+        self._states_per_second = 0.0  # of the evaluator, likewise
+        self._growing = 0.0  # seconds that the last `grow` took
+        self._pass, self._rehearsed = PASS, REHEARSED // 2  # measured with a tree of that many nodes
         self._steps = 0
         others = self.threads - 1  # beside the caller's own thread
         self._pool = ThreadPoolExecutor(others) if others else None
@@ -117,21 +127,53 @@ class Group:
 
         self.in_threads(part, len(members))
 
-    def step(self, seconds: float = TURN) -> bool:
+    def step(self, left: float = math.inf, batch: float = math.inf) -> bool:
         """Advance every search and evaluate what waits; return whether any search is under way.
 
-        Kernels run for about `seconds`, estimated from the steps before.
+        Kernels run for about `TURN` seconds, estimated from the steps before. A group of one can have a
+        deadline, `left` seconds from now: kernels and batches then take half of that time at the most. It can
+        also limit the seconds of a `batch` of evaluations.
         """
-        begin = time.perf_counter()
-        self.advance(max(8, min(MOST_STEPS, int(self._steps_per_second * seconds))))
-        taken = time.perf_counter() - begin
-        self._steps_per_second = min(2 * self._steps_per_second, self._steps / taken)
-        self.value_waiting()
-        status = self.searches.status
+        clock, status = self.search.clock, self.searches.status
+        if (status == SEARCHING).any():
+            begin = clock()
+            rate = self._steps_per_second or (GUESS if left == math.inf else CAUTIOUS_GUESS)
+            self.advance(max(1, min(MOST_STEPS, int(rate * min(TURN, left / 2)))))
+            taken = max(SOONEST, clock() - begin)
+            self._steps_per_second = min(2 * rate, self._steps / taken)
+            left -= taken
+        if not self._value_some(left, batch):
+            return False
         if self.size == 1 and status[0] == NO_ROOM and self.tree.kind.shape[1] < MAX_NODES:
-            self.grow()
             status[0] = SEARCHING
-        return bool((status == SEARCHING).any())
+            if 3 * self._growing > left:  # twice the memory takes twice the time
+                return False
+            self.grow()
+        return bool(((status == SEARCHING) | (status == WAITING)).any())
+
+    def _value_some(self, left: float, batch: float) -> bool:
+        """Evaluate waiting states, as many as the time allows by the throughput of the batches before.
+
+        Searches by layers wait with the rest. Others need all values at once: return False if there is not
+        enough time for that.
+        """
+        if left == batch == math.inf:
+            self.value_waiting()
+            return True
+        states, offsets = self.waiting_states()
+        if not len(states):
+            return True
+        rate, count = self._states_per_second, len(states)
+        if self.search.layered:
+            seconds = min(batch, LARGEST_SLICE, max(LEAST, left / 2))
+            count = min(count, max(1, int(rate * seconds)) if rate else FIRST_BATCH)
+        elif rate and count > rate * left and not self.owes_move():
+            return False
+        begin = self.search.clock()
+        self.absorb(self.ask(states[:count]), offsets)
+        measured = count / max(SOONEST, self.search.clock() - begin)
+        self._states_per_second = min(2 * rate, measured) if rate else measured
+        return True
 
     def run(self) -> None:
         """Search until every search has ended."""
@@ -180,8 +222,10 @@ class Group:
 
     def grow(self) -> None:
         """Make room for twice as many nodes."""
+        begin = self.search.clock()
         self.tree = grown(self.bound, self.tree)
         self.kernels.fit(self.tree)
+        self._growing = self.search.clock() - begin
 
     def touch(self) -> None:
         """Write to all memory of the trees, so that the system provides it now and not bit by bit."""
@@ -215,6 +259,25 @@ class Group:
         work(*mine)
         for other in others:
             other.result()
+
+    # The end of the time of a group of one
+
+    def reserve(self) -> float:
+        """Return the seconds to end the search and to read its tree, measured when the tree has doubled."""
+        nodes = int(self.tree.nodes[0])
+        if self.kernels.passes and nodes >= 2 * self._rehearsed:
+            begin = self.search.clock()
+            self.kernels.rehearse(self.tree, self.searches, 0)
+            self._pass, self._rehearsed = (self.search.clock() - begin) / nodes, nodes
+        return LEAST + self.kernels.passes * self._pass * nodes
+
+    def owes_move(self) -> bool:
+        """Return whether the search must continue until it knows a move, whatever the time."""
+        return self.kernels.owes_move(self.tree, self.searches, 0)
+
+    def break_off(self) -> None:
+        """End the search where it stands, and use what it has found."""
+        self.kernels.break_off(self.tree, self.searches, 0)
 
     # Reading
 

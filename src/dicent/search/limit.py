@@ -1,7 +1,9 @@
 """Limit: the budget of a search, the same in Python, commands and protocols."""
 
+from __future__ import annotations
+
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 
 from dicent.errors import DicentError
@@ -32,6 +34,10 @@ class Limit:
                 raise DicentError(f"Limit({name}={value!r}): it must be a number of 0 or more")
             if name != "time" and not (isinstance(value, Integral) or math.isinf(value)):
                 raise DicentError(f"Limit({name}={value!r}): it must be a whole number")
+
+    def within(self, seconds: float) -> Limit:
+        """Return this limit with so many seconds at the most."""
+        return replace(self, time=seconds if self.time is None else min(seconds, self.time))
 
     @property
     def is_depth_only(self) -> bool:

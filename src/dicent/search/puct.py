@@ -19,6 +19,8 @@ SIMULATIONS = 1600  # Polygames' default
 class PuctKernels(SimulationKernels):
     """The kernels of `Puct`."""
 
+    waits = True
+
     def __init__(
         self,
         bound: Bound,
@@ -27,9 +29,15 @@ class PuctKernels(SimulationKernels):
         exploration: float,
         noise: float,
         alpha: float,
+        parallel: int,
     ) -> None:
         super().__init__(bound, evaluator, settings)
-        self.exploration, self.noise, self.alpha = exploration, noise, alpha
+        self.exploration, self.noise, self.alpha, self.parallel = exploration, noise, alpha, parallel
+
+    @property
+    def leaves(self) -> int:
+        """The most simulations of a search that wait for values at once."""
+        return self.parallel
 
     @property
     def noise_width(self) -> int:
@@ -51,6 +59,10 @@ class PuctKernels(SimulationKernels):
             *(self.exploration, self.noise, self.settings, scratch, steps),
         )
 
+    def break_off(self, tree: Tree, searches: Searches, row: int) -> None:
+        """Forget the simulations that wait for a value."""
+        self.bound.kernel(puct_kernels.let_go)(tree, searches, self.statistics, row)
+
     def ask(self, game: Game, states: Cells) -> Answer:
         """Evaluate states, with the logits of their actions."""
         values, logits = self.evaluator.evaluate_with_policy(game, states)
@@ -70,7 +82,8 @@ class Puct(SimulationSearch):
 
     For learning, a share of `noise` of the root's priors is replaced by draws from a Dirichlet distribution
     with parameter `alpha`. With a `temperature` above 0, moves are drawn by visits to the power of its
-    inverse; 0 plays the most visited action.
+    inverse; 0 plays the most visited action. With more than one of `leaves`, so many simulations wait for the
+    network at once, which fills its batches. Each counts as a loss on its path until its value arrives.
     """
 
     def __init__(
@@ -81,6 +94,7 @@ class Puct(SimulationSearch):
         alpha: float = 0.3,
         temperature: float = 0.0,
         seed: int = 0,
+        leaves: int = 1,
     ) -> None:
         super().__init__(evaluator, completion=False, seed=seed)
         if not evaluator.offers_policy:
@@ -93,6 +107,9 @@ class Puct(SimulationSearch):
                 f"finite alpha (got exploration {exploration}, temperature {temperature}, noise {noise}, "
                 f"alpha {alpha})"
             )
+        if leaves < 1:
+            raise DicentError(f"leaves must be 1 or more (got {leaves})")
+        self.leaves = leaves
         self.exploration, self.noise, self.alpha = float(exploration), float(noise), float(alpha)
         self.temperature = temperature
 
@@ -103,7 +120,8 @@ class Puct(SimulationSearch):
 
     def kernels(self, bound: Bound, size: int) -> SearchKernels:
         """See `TreeSearch.kernels`."""
-        return PuctKernels(bound, self.evaluator, self.settings(), self.exploration, self.noise, self.alpha)
+        numbers = self.exploration, self.noise, self.alpha, self.leaves
+        return PuctKernels(bound, self.evaluator, self.settings(), *numbers)
 
     def play(self, state: State, limit: Limit | None = None, ply: int = 0) -> int:
         """Return the action to play, by default after 1,600 simulations."""

@@ -133,7 +133,7 @@ register(
     "puct",
     SearchKind(
         Puct,
-        {"exploration": float, "noise": float, "alpha": float, "temperature": float},
+        {"exploration": float, "noise": float, "alpha": float, "temperature": float, "leaves": int},
         Limit(evaluations=SIMULATIONS),
         evaluator=True,
         positional=("net", "evaluations"),

@@ -43,6 +43,7 @@ class SearchKernels(ABC):
     """
 
     path_length = 4096  # plies that an iteration may go down
+    passes = 0.0  # times that `rehearse` takes, to end a search and make its tree readable
     memory: NamedTuple | None = None  # arrays beside the tree
 
     def __init__(self, bound: Bound, evaluator: Evaluator, settings: Settings) -> None:
@@ -56,7 +57,7 @@ class SearchKernels(ABC):
     def leaves(self) -> int:
         """The most leaves that a search waits for at once."""
         game = self.bound.game
-        return game.max_legal + game.num_outcomes if self.settings.evaluator == OUTSIDE else 1
+        return game.max_legal + game.num_outcomes if self.settings.evaluator.kind == OUTSIDE else 1
 
     @property
     def layers(self) -> Layers | None:
@@ -108,6 +109,22 @@ class SearchKernels(ABC):
         self, tree: Tree, searches: Searches, first: int, last: int
     ) -> None:
         """Make trees readable between two calls of `advance`."""
+
+    def watch_clock(self) -> None:  # noqa: B027  # most searches can stop anywhere
+        """Prepare for a search that its time may break off."""
+
+    def owes_move(self, tree: Tree, searches: Searches, row: int) -> bool:
+        """Return whether the root is not evaluated yet, so that nothing may break the search off."""
+        return bool(searches.iterations[row] == 0 and searches.length[row] <= 1)
+
+    def rehearse(self, tree: Tree, searches: Searches, row: int) -> None:
+        """Do a part of the work of `break_off` and `settle` that changes no value, to measure it."""
+        self.settle(tree, searches, row, row + 1)
+
+    def break_off(self, tree: Tree, searches: Searches, row: int) -> None:
+        """End a search whose time is over, with leaves that may still wait for values."""
+        if searches.waiting[row]:
+            self.bound.kernel(searches_kernels.drop)(tree, searches, row)
 
     # Reading
 

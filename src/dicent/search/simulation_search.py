@@ -13,7 +13,9 @@ from dicent.search.tree_search import TreeSearch
 class SimulationKernels(SearchKernels):
     """Kernels of searches that make simulations, with their statistics."""
 
+    passes = 1.5
     memory: Statistics | None = None
+    waits = False  # simulations wait for values from outside
 
     @property
     def leaves(self) -> int:
@@ -40,6 +42,9 @@ class SimulationKernels(SearchKernels):
             through=np.zeros((size, nodes), np.int64),
             edge=np.zeros((size, self.path_length), np.int64),
             noise=np.zeros((size, self.noise_width), np.float64),
+            above=np.zeros((size, nodes if self.waits else 0), np.int64),
+            edge_above=np.zeros((size, nodes if self.waits else 0), np.int64),
+            pending=np.zeros(tree.child.shape if self.waits else (size, 0), np.int64),
         )
         for smaller, larger in zip(old or (), self.memory, strict=False):
             larger[tuple(slice(0, n) for n in smaller.shape)] = smaller
@@ -51,6 +56,14 @@ class SimulationKernels(SearchKernels):
     def settle(self, tree: Tree, searches: Searches, first: int, last: int) -> None:
         """Give nodes the means of their simulations as values."""
         self.bound.kernel(simulation_kernels.summarise)(tree, self.statistics, first, last)
+
+    def owes_move(self, tree: Tree, searches: Searches, row: int) -> bool:
+        """Return whether no action of the root was tried."""
+        return not self.is_readable(tree, searches, row)
+
+    def break_off(self, tree: Tree, searches: Searches, row: int) -> None:
+        """Leave the simulation under way, which counts nowhere yet."""
+        searches.waiting[row] = searches.length[row] = 0
 
     def is_readable(self, tree: Tree, searches: Searches, row: int) -> bool:
         """Return whether any action of the root was tried."""

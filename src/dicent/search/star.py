@@ -1,8 +1,7 @@
 """The pruned form of Expectiminimax: depth first, for native evaluators."""
 
 import functools
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +10,7 @@ from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator
 from dicent.game import Cells, State
 from dicent.game.arrays import new_scratch
-from dicent.game.binding import Bound, bind
+from dicent.game.binding import Bound
 from dicent.kernels import star as star_kernels
 from dicent.kernels.constants import NONE
 from dicent.kernels.star import Star
@@ -20,7 +19,10 @@ from dicent.search.limit import Limit
 
 MAX_DEPTH = 60
 TABLE = 1 << 16
-STEPS = 200_000  # nodes per kernel call, well under 50 ms
+STEPS = 200_000  # the most nodes of a kernel call
+GUESS = 5_000.0  # nodes per second, before they are measured
+TURN = 0.02  # seconds to a kernel call
+LEAST = 0.001  # seconds that end a search
 
 
 class _Searched(NamedTuple):
@@ -33,14 +35,20 @@ class _Searched(NamedTuple):
 
 
 class StarRun:
-    """One search by iterative deepening, until its limit ends it."""
+    """One search by iterative deepening, until its limit ends it.
 
-    def __init__(self, evaluator: Evaluator, state: State, limit: Limit) -> None:
+    Where time is limited, each depth searches the best action of the depth before first. If the limit comes
+    within a depth, and that action was searched to its end, the best of the actions searched to their ends is
+    played. The others were worse at the last depth. Outcomes count only if all were searched.
+    """
+
+    def __init__(self, evaluator: Evaluator, state: State, limit: Limit, clock: Callable[[], float]) -> None:
         if limit.turns is not None:
             raise DicentError("turns cannot limit a search that prunes: use depth, or prune=no")
         self.state, self.limit = state, limit
-        self.begin = time.perf_counter()
-        self.bound = bind(state.game)
+        self.clock, self.begin = clock, clock()
+        self.nodes_per_second = GUESS
+        self.bound = evaluator.bind(state.game)
         self.memory = _memory(self.bound, evaluator)
         self.scratch = new_scratch(self.bound)
         self.kernel = self.bound.kernel(star_kernels.search)
@@ -55,15 +63,15 @@ class StarRun:
         finished: list[_Searched] = []
         reached, reported = 0, self.begin
         for depth in self._depths(deepest):
-            values = self._search(depth, patient=reached == 0)
-            if values is None:  # an unfinished depth counts in the budget, but its values do not
-                yield self._report(finished, reached)
+            values = self._search(depth, finished)
+            if len(values) < len(self.choices):  # the limit came first
+                yield self._report(self._merged(values, finished), reached)
                 return
             finished, reached = values, depth
             ended = depth == deepest or self._spent() or self.interrupted
-            if ended or time.perf_counter() - reported >= every:
-                reported = time.perf_counter()
-                yield self._report(finished, depth)
+            if ended or self.clock() - reported >= every:
+                reported = self.clock()
+                yield self._report(self._ranked(finished), depth)
             if ended:
                 return
 
@@ -85,7 +93,7 @@ class StarRun:
 
     def _spent(self) -> bool:
         nodes, evaluations = self.memory.counts
-        seconds = time.perf_counter() - self.begin
+        seconds = self.clock() - self.begin + LEAST
         budgets = (
             (nodes, self.limit.nodes),
             (evaluations, self.limit.evaluations),
@@ -96,48 +104,73 @@ class StarRun:
     def _steps(self) -> int:
         """Return how many steps the kernel may make before the budget is checked again."""
         nodes, evaluations = (int(count) for count in self.memory.counts)
-        left = [STEPS]
+        seconds = TURN if self.limit.time is None else self.limit.time - (self.clock() - self.begin)
+        left: list[float] = [STEPS, self.nodes_per_second * min(TURN, seconds / 2)]
         left += [self.limit.nodes - nodes] if self.limit.nodes is not None else []
         left += [self.limit.evaluations - evaluations] if self.limit.evaluations is not None else []
         return max(1, int(min(left)))
 
-    def _search(self, depth: int, patient: bool) -> list[_Searched] | None:
-        """Search every choice; return None if the limit came first, unless the search is `patient`."""
-        parts, depths = [], []
-        for _, after, outcomes in self.choices:
+    def _search(self, depth: int, finished: list[_Searched]) -> list[_Searched]:
+        """Search every choice, in the order of the depth before; return those that the limit allows.
+
+        The first depth is searched to its end, whatever the limit.
+        """
+        answers: list[_Searched] = []
+        for choice, after, outcomes in self._ordered(finished):
             apart = bool(outcomes) and depth > 1
-            parts.append(outcomes if apart else [after])
-            depths += [depth - 2 if apart else depth - 1] * len(parts[-1])
-        values = self._values([s.cells for part in parts for s in part], depths, patient)
-        if values is None:
-            return None
-        answers = []
-        for (choice, after, _), part in zip(self.choices, parts, strict=True):
-            inner, values = values[: len(part)], values[len(part) :]
-            if part[0] is after:
-                answers.append(_Searched(choice, after, inner[0], []))
+            values = []
+            for state in outcomes if apart else [after]:
+                value = self._value(state.cells, depth - 2 if apart else depth - 1, patient=not finished)
+                if value is None:
+                    return answers
+                values.append(value)
+            if apart:
+                mean = sum(p * v for (_, p), v in zip(after.outcomes, values, strict=True))
+                answers.append(_Searched(choice, after, mean, values))
             else:
-                mean = sum(p * v for (_, p), v in zip(after.outcomes, inner, strict=True))
-                answers.append(_Searched(choice, after, mean, inner))
+                answers.append(_Searched(choice, after, values[0], []))
         return answers
 
-    def _values(self, cells: list[Cells], depths: list[int], patient: bool) -> list[float] | None:
-        """Return the value of each state, searched as deep as `depths` says; None if the limit came first."""
-        values = []
-        for state, depth in zip(cells, depths, strict=True):
-            self.memory.state[0] = state
-            self.memory.width[0] = NONE
-            self.memory.alpha[0], self.memory.beta[0] = -2.0, 2.0
-            level, value = 0, 0.0
-            while level >= 0:
-                if not patient and (self._spent() or self.interrupted):
-                    return None
-                try:
-                    level, value = self.kernel(self.memory, self.scratch, depth, level, value, self._steps())
-                except KeyboardInterrupt:
-                    self.interrupted = True
-            values.append(float(value))
-        return values
+    def _ordered(self, finished: list[_Searched]) -> list[tuple[int, State, list[State]]]:
+        """Return the choices; where time is limited, the best action of the depth before first."""
+        if self.limit.time is None or not finished:
+            return self.choices
+        rank = {item.choice: i for i, item in enumerate(self._ranked(finished))}
+        return sorted(self.choices, key=lambda choice: rank[choice[0]])
+
+    def _ranked(self, values: list[_Searched]) -> list[_Searched]:
+        """Return actions best first, equal ones as the game lists them; outcomes as they are."""
+        if self.state.is_chance:
+            return values
+        listed = {choice: i for i, (choice, _, _) in enumerate(self.choices)}
+        return sorted(values, key=lambda item: (-self.state.to_play * item.value, listed[item.choice]))
+
+    def _merged(self, values: list[_Searched], finished: list[_Searched]) -> list[_Searched]:
+        """Return the actions with deeper values, if the best one has one, and then the others."""
+        best_first = self._ranked(finished)
+        deeper = {item.choice for item in values}
+        if self.state.is_chance or best_first[0].choice not in deeper:
+            return best_first
+        return self._ranked(values) + [item for item in best_first if item.choice not in deeper]
+
+    def _value(self, state: Cells, depth: int, patient: bool) -> float | None:
+        """Return the value of a state, searched to this depth; None if the limit came first."""
+        self.memory.state[0] = state
+        self.memory.width[0] = NONE
+        self.memory.alpha[0], self.memory.beta[0] = -2.0, 2.0
+        level, value = 0, 0.0
+        while level >= 0:
+            if not patient and (self._spent() or self.interrupted):
+                return None
+            before, begin = int(self.memory.counts[0]), self.clock()
+            try:
+                level, value = self.kernel(self.memory, self.scratch, depth, level, value, self._steps())
+            except KeyboardInterrupt:
+                self.interrupted = True
+            taken = max(1e-9, self.clock() - begin)
+            rate = max(1.0, (int(self.memory.counts[0]) - before) / taken)
+            self.nodes_per_second = min(2 * self.nodes_per_second, rate)
+        return float(value)
 
     def _report(self, values: list[_Searched], depth: int) -> Analysis:
         state, game = self.state, self.state.game
@@ -150,7 +183,7 @@ class StarRun:
                 for (o, p), (_, _, v, _) in zip(state.outcomes, values, strict=True)
             )
             value = sum(info.p * info.value for info in outcomes)
-        for action, after, v, inner in values if not state.is_chance else []:
+        for action, after, v, inner in [] if state.is_chance else values:
             text = game.format_action(state, action)
             by_outcome = tuple(
                 OutcomeInfo(o, game.format_outcome(after, o), p, x)
@@ -159,7 +192,6 @@ class StarRun:
             win = win_probability(v, state.to_play)
             moves.append(MoveInfo(action, text, v, win, 0, after.result is not None, (text,), by_outcome))
         if moves:
-            moves.sort(key=lambda move: state.to_play * move.value, reverse=True)
             value = moves[0].value
         nodes, evaluations = (int(count) for count in self.memory.counts)
         return Analysis(
@@ -170,7 +202,7 @@ class StarRun:
             depth=depth,
             nodes=nodes,
             evaluations=evaluations,
-            time=time.perf_counter() - self.begin,
+            time=self.clock() - self.begin,
             moves=tuple(moves),
             by_outcome=outcomes,
             interrupted=self.interrupted,
@@ -179,7 +211,6 @@ class StarRun:
 
 def _memory(bound: Bound, evaluator: Evaluator) -> Star:
     game, lines = bound.game, MAX_DEPTH + 3
-    kind, seed, games = evaluator.native
     numbers = [np.zeros(lines, np.int64) for _ in range(3)]
     values = [np.zeros(lines, np.float64) for _ in range(4)]
     return Star(
@@ -201,7 +232,5 @@ def _memory(bound: Bound, evaluator: Evaluator) -> Star:
         upper=np.zeros(TABLE, np.float64),
         advice=np.zeros(TABLE, np.int32),
         counts=np.zeros(2, np.int64),
-        kind=kind,
-        seed=seed,
-        games=games,
+        evaluator=evaluator.native,
     )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import copy
+import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from dicent.errors import DicentError
@@ -14,11 +15,17 @@ from dicent.game import Game, State
 from dicent.game.arrays import new_scratch
 from dicent.game.binding import Bound, bind
 from dicent.kernels import tree as tree_kernels
+from dicent.kernels.searches import SEARCHING, WAITING
 from dicent.kernels.tree import Settings
+from dicent.kernels.values import OUTSIDE
 from dicent.search.analysis import Analysis
 from dicent.search.group import TURN, Group
 from dicent.search.limit import Limit
 from dicent.search.search_kernels import SearchKernels
+
+FIRST_NODES = 4096  # room in a tree
+FAST, SLOW = 1_500_000, 50_000  # nodes per second with native evaluators and others, for room in a tree
+MOST_NODES = 1 << 23  # room in a tree, before it must grow
 
 S = TypeVar("S", bound="Search")
 
@@ -38,6 +45,7 @@ class Search(ABC):
     needs_limit = True  # a player needs a limit for it
     fixed_depth: int | None = None  # plies it looks ahead, whatever the limit
     plays_uniformly = False  # it plays any legal action, all equally likely
+    keeps_time = False  # it shares out the time of a game itself, by `play_by_clock(state, clock, ply)`
     needs_history = False  # it must see how a game went, by `play_after(game, history, seed)`
     keeps_tree = False  # a search that begins inside its tree can use that tree
     native = False  # kernels run it, which compile at the first use
@@ -48,6 +56,7 @@ class Search(ABC):
     whole = False  # it finishes its last iteration beyond the limit
     targets: tuple[str, ...] = ()  # training targets that it yields
     source = "search"  # where its values come from, for answers of the engine
+    clock: Callable[[], float] = staticmethod(time.perf_counter)  # seconds, for limits of time
 
     @abstractmethod
     def stream(
@@ -78,6 +87,11 @@ class Search(ABC):
         return self.analyse(state, limit, ply=ply).best
 
     # What a search can do, beyond the attributes above
+
+    @property
+    def in_points(self) -> bool:
+        """Whether it plays for the game's points, and not for wins."""
+        return self.evaluator is not None and self.evaluator.in_points
 
     @property
     def seeded(self) -> bool:
@@ -161,14 +175,11 @@ class TreeSearch(Search):
 
     def settings(self) -> Settings:
         """Return the settings of the search, as kernels read them."""
-        kind, seed, games = self.evaluator.native
         terminal = self.evaluator.terminal
         return Settings(
             completion=int(self.completion),
             determinized=self.determinized,
-            evaluator=kind,
-            seed=seed,
-            games=games,
+            evaluator=self.evaluator.native,
             uses_ply=int(terminal.uses_ply),
             uses_score=int(terminal.uses_score),
             largest=float(abs(terminal.table()).max()),
@@ -199,26 +210,44 @@ class TreeSearch(Search):
         self, state: State, limit: Limit, after: Analysis | None, every: float, ply: int
     ) -> Iterator[tuple[Group, float, bool]]:
         """Search, and yield the readable group, the seconds so far, and whether Ctrl-C came."""
-        begin = time.perf_counter()
-        deadline = begin + (float("inf") if limit.time is None else limit.time)
+        begin = self.clock()
+        deadline = begin + (math.inf if limit.time is None else limit.time)
         group = after.tree if after is not None else None
         keep = group is not None and group.search is self and group.game == state.game
         if group is None or not keep:
-            group = Group(self, state.game)
+            group = Group(self, state.game, nodes=self._first_nodes(limit))
+        if limit.time is not None:
+            group.kernels.watch_clock()
         group.begin(0, state, limit, self.seed, keep, ply)
         interrupted, reported = False, begin
         try:
-            while group.step(min(TURN, deadline - time.perf_counter())) and time.perf_counter() < deadline:
-                if time.perf_counter() - reported >= every:
-                    reported = time.perf_counter()
+            while self._step(group, deadline, every):
+                if self.clock() - reported >= every:
+                    reported = self.clock()
                     if group.is_readable():
                         yield group, reported - begin, False
         except KeyboardInterrupt:
             interrupted = True
-            group.value_waiting()  # no leaf may stay without its value
-        while not group.is_readable():  # there must be a move to play, whatever the limit
-            group.step()
-        yield group, time.perf_counter() - begin, interrupted
+        while group.owes_move() and group.step(TURN):  # there must be a move to play, whatever the limit
+            pass
+        if group.searches.status[0] in (SEARCHING, WAITING):
+            group.break_off()
+        group.settle()
+        yield group, self.clock() - begin, interrupted
+
+    def _first_nodes(self, limit: Limit) -> int:
+        """Return the room for nodes to begin with: growing takes time, and room alone takes little."""
+        if limit.time is None:
+            return FIRST_NODES
+        rate = FAST if self.evaluator.native[0] != OUTSIDE else SLOW
+        return int(max(FIRST_NODES, min(rate * limit.time, MOST_NODES, limit.nodes or math.inf)))
+
+    def _step(self, group: Group, deadline: float, every: float) -> bool:
+        """Advance the search; return whether it is under way and has time left."""
+        left = deadline - self.clock() - group.reserve() if deadline < math.inf else math.inf
+        if left <= 0:
+            return group.owes_move() and group.step(TURN)
+        return group.step(left, max(TURN, every))
 
     def determinized_outcome(self, state: State, ply: int = 0) -> int:
         """Return the outcome that the determinization has for a chance state after `ply` actions."""

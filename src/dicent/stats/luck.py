@@ -10,7 +10,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from dicent.stats.intervals import PRIOR, Interval, quantile
+from dicent.stats.intervals import PRIOR, Interval
+from dicent.stats.welch import student_quantile
 
 Floats = npt.NDArray[np.float64]
 
@@ -31,21 +32,30 @@ def _coefficient(shares: Floats, luck: Floats, prior: float) -> float:
 
 def mean_interval(
     values: Floats,
+    unadjusted: Floats | None = None,
     confidence: float = 0.95,
     limits: Interval = (0.0, 1.0),
     prior: float = PRIOR,
 ) -> Interval:
-    """Return a confidence interval of the mean of luck-adjusted shares, or of points.
+    """Return Student's confidence interval of the mean of luck-adjusted shares, or of points.
 
     Single adjusted shares may lie outside `limits`; the interval is clipped to that range.
 
-    `prior` increases the variance of few pairs, as in `pair_interval`. For points it is the mean square of
-    the scores, which for scores of +1 and -1 is the same prior on a scale twice as wide.
+    `prior` increases the variance of few pairs, as in `pair_interval`: pairs have few different values, and a
+    short run of equal ones proves little. For points it is the mean square of the scores, which for scores of
+    +1 and -1 is the same prior on a scale twice as wide. Luck explains a share of the variance of the pairs
+    before the adjustment, `unadjusted`, and the same share of the prior.
     """
     n = len(values)
     if n == 0:
         return limits
-    mean = float(values.mean())
-    spread = float(((values - mean) ** 2).sum()) + prior
-    half = quantile(confidence) * math.sqrt(spread / (n * max(1, n - 1)))
+    mean, spread = float(values.mean()), _spread(values)
+    if unadjusted is not None and (before := _spread(unadjusted)) > spread:
+        prior *= spread / before
+    half = student_quantile(confidence, max(1, n - 1)) * math.sqrt((spread + prior) / (n * max(1, n - 1)))
     return max(limits[0], mean - half), min(limits[1], mean + half)
+
+
+def _spread(values: Floats) -> float:
+    """Return the sum of squares around the mean."""
+    return float(((values - values.mean()) ** 2).sum())

@@ -7,6 +7,7 @@ distribution because there are few runs.
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -46,6 +47,7 @@ def welch_interval(middle: float, parts: Sequence[Part], confidence: float = 0.9
     return middle - half, middle + half
 
 
+@lru_cache(maxsize=256)
 def student_quantile(confidence: float, freedom: float) -> float:
     """Return the distance from zero that a Student variable stays within, with that probability.
 
