@@ -16,8 +16,11 @@ from dicent.engine.lines import serve_lines
 from dicent.engine.query import GUESTS, LONGEST, LONGEST_LINE
 from dicent.engine.session import Session
 from dicent.engine.tablebase import with_tablebase
+from dicent.evaluate.sparse import SparseEvaluator
 from dicent.exact.tablebase import build_tablebase
 from dicent.nets.dense import DenseNetwork
+from dicent.nets.sparse import SparseNetwork
+from dicent.play.clock import Pace
 
 pytestmark = pytest.mark.usefixtures("uncompiled")
 
@@ -176,13 +179,18 @@ def test_tablebase_positions_are_answered_exactly(
     assert tables.covers(state)
 
 
-def test_search_uses_the_tablebase(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_search_uses_the_tablebase(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kind: str) -> None:
     torch = pytest.importorskip("torch")
     monkeypatch.setenv("DICENT_HOME", str(tmp_path))
     game = dicent.make("ewn:size=3,pieces=3")
     build_tablebase(game, 2)
     torch.manual_seed(1)
-    network = dicent.Network(DenseNetwork(game.input_shape, 8))
+    network = (
+        SparseEvaluator.of(SparseNetwork(game.input_shape, seen_by_mover=game.seen_by_mover))
+        if kind == "sparse"
+        else dicent.Network(DenseNetwork(game.input_shape, 8))
+    )
     state = game.parse("A2/1a1/2b 1 1")
     search = with_tablebase(dicent.Greedy(network), state)
     moves = {move.text: move for move in search.analyse(state, dicent.Limit(depth=1)).moves}
@@ -223,6 +231,10 @@ def test_search_uses_the_tablebase(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         ({"priority": 10**6}, "priority", "from -1000 to 1000"),
         ({"ply": -1}, "ply", "from 0"),
         ({"seed": 2**63}, "seed", "from 0"),
+        ({"clock": 60}, "clock", "is an object"),
+        ({"clock": {}}, "clock.left", "seconds that are left"),
+        ({"clock": {"left": -1}}, "clock.left", "from 0 to 86400"),
+        ({"clock": {"left": 60, "increment": "3"}}, "clock.increment", "is a number"),
         ({"actions": "1"}, "actions", "list of texts"),
         ({"actions": ["4"]}, "actions", "not among the given actions"),
     ],
@@ -242,7 +254,7 @@ def test_errors_name_the_field(talk: Talk, query: dict[str, Any], field: str, sa
         ('{"id": 1, "limit": {"time": NaN}}', "NaN is not valid JSON"),
         ("[" * 60_000, "nested too deeply"),
         (b'{"id": "\xff"}', "not UTF-8"),
-        ('{"id": "\\ud800"}', "not UTF-8"),
+        ('{"id": "\\ud800"}', "half a surrogate pair"),
         ('{"id": ' + "9" * 5000 + "}", "not JSON"),
         ('{"id": "' + "x" * LONGEST_LINE + '"}', "too long"),
     ],
@@ -268,6 +280,44 @@ def test_unknown_fields_are_warned_about(talk: Talk) -> None:
     assert [warning["field"] for warning in warnings] == ["colour", "limit.tome"]
     assert warnings[0]["warning"] == "move has no colour; the field is ignored"
     assert talk.answers[-1] == talk.last(1)
+
+
+class Paced(dicent.Search):
+    """A search that reports until it is left, and counts that."""
+
+    def __init__(self) -> None:
+        self.reports, self.limits = 0, list[dicent.Limit]()
+
+    def stream(self, state: dicent.State, limit: dicent.Limit, *others: Any) -> Iterator[dicent.Analysis]:
+        self.limits.append(limit)
+        while True:
+            self.reports += 1
+            yield dicent.Expectiminimax(dicent.RandomEvaluator(1)).analyse(state, dicent.Limit(depth=1))
+
+
+def test_a_move_is_paced_by_the_clock_of_the_query(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    search, now = Paced(), 0.0
+
+    def clock() -> float:
+        nonlocal now
+        now += 0.5
+        return now
+
+    player = dicent.Player(search, dicent.Limit(depth=5), limit_is_default=True)
+    monkeypatch.setattr("dicent.engine.engine.find_player", lambda *_: player)
+    monkeypatch.setattr("dicent.engine.engine.Pace", lambda given, _: Pace(given, clock))
+    assert "action" in talk.get(**NIM, clock={"left": 41, "increment": 5}, every=1)
+    [limit] = search.limits
+    assert 4 < limit.time <= 20  # the longest time of a move, which usually takes 6 seconds
+    assert 4 <= search.reports <= 25
+    forced = talk.get(game="dice-nim:stones=9", position="1 1 3", clock={"left": 41})
+    assert (forced["action"], len(search.limits)) == ("1", 1)
+    assert "action" in talk.get(**NIM, limit={"time": 2.0}, clock={"left": 41})
+    assert search.limits[-1] == dicent.Limit(time=2.0)
+
+
+def test_the_clock_of_a_guest_does_not_exceed_the_time_of_a_search(workers: Workers) -> None:
+    assert GUESTS.hold(dicent.Limit(time=5000)).time == GUESTS.time
 
 
 def test_partial_results_grow(talk: Talk) -> None:

@@ -15,6 +15,7 @@ from dicent import parse_player, play_match
 from dicent.errors import PlayerError
 from dicent.games.ewn.protocol.engine import IniGetEngine
 from dicent.games.ewn.protocol.opponent import WITH_LETTERS, WITH_NUMBERS, read_get, write_get
+from dicent.play.clock import Clock
 from dicent.play.record import Record
 
 pytestmark = pytest.mark.usefixtures("uncompiled")
@@ -36,7 +37,10 @@ def name(row, column):
     return str(5 * row + column + 1) if numbers else "ABCDE"[column] + str(row + 1)
 for line in sys.stdin:
     verb, *words = line.split()
-    if verb == "ini":
+    print(line.strip(), file=open(__file__ + ".log", "a"))
+    if verb == "time_setting":
+        print("ok", flush=True)
+    elif verb == "ini":
         home = [(r, c) for r in range(3) for c in range(3 - r)]
         home = home if words[0] == "R" else [(4 - r, 4 - c) for r, c in home]
         print(*[name(*home[i]) for i in (3, 0, 5, 1, 4, 2)], flush=True)
@@ -124,7 +128,8 @@ def test_engine_answers_each_line_with_one_line() -> None:
         (NEW.replace("A1", "E5"), "over"),
         ("board_setting 6 6 6", "5 6 6"),
         ("time_setting soon", "a number of seconds"),
-        ("time_setting -5", "number of"),
+        ("time_setting -5", "(got -5"),
+        ("time_setting nan", "(got nan"),
     ],
 )
 def test_bad_lines_get_an_error(line: str, says: str) -> None:
@@ -134,12 +139,71 @@ def test_bad_lines_get_an_error(line: str, says: str) -> None:
     assert says in answer
 
 
-def test_time_is_divided_among_the_moves() -> None:
-    engine = IniGetEngine("uct:time=2")
-    engine.answer("time_setting 30")
-    assert engine.limit == dicent.Limit(time=1)
-    engine.answer("time_setting 9000")
-    assert engine.limit == dicent.Limit(time=2)
+class Counting(dicent.Random):
+    """A player whose clock shows one second more after each move; it keeps the limits it had."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now, self.limits = [0.0], []
+        self.clock = lambda: self.now[0]
+
+    def play(self, state: dicent.State, limit: dicent.Limit, ply: int = 0) -> int:
+        self.now[0] += 1
+        self.limits.append(limit)
+        return super().play(state, limit, ply)
+
+
+def counting(clock: Clock | None = None, own: dicent.Limit | None = None) -> tuple[IniGetEngine, Counting]:
+    engine, search = IniGetEngine("random", clock=clock), Counting()
+    engine.player = dicent.Player(search, own or dicent.Limit(depth=9), limit_is_default=own is None)
+    return engine, search
+
+
+def test_the_engine_shares_out_the_seconds_of_a_game() -> None:
+    engine, search = counting()
+    engine.answer(NEW)
+    assert search.limits == [dicent.Limit(depth=9)]  # without a clock its own limit
+    engine.answer("time_setting 60")
+    for _ in range(3):
+        engine.answer(NEW)
+    times = [limit.time for limit in search.limits[1:]]
+    assert times == pytest.approx([59 / 20, 58 / 20, 57 / 20])
+    engine.answer("time_setting 1000")
+    engine.answer(NEW)
+    assert search.limits[-1].time == pytest.approx(999 / 20)
+    own, search = counting(own=dicent.Limit(time=2))
+    own.answer("time_setting 9000")
+    own.answer(NEW)
+    assert search.limits == [dicent.Limit(time=2)]
+
+
+def test_the_clock_of_the_engine_starts_anew_with_each_game() -> None:
+    engine, search = counting(Clock(5.5, 0.25))
+    early = "get R 1 E5 D5 C5 E4 D4 E3 A1 B1 C1 A2 B2 A3"
+    for line in (early, NEW, early, early, "ini R", early):
+        engine.answer(line)
+    usual = [left - 1.0 for left in (5.5, 4.75, 5.5, 4.75, 5.5)]
+    assert [limit.time for limit in search.limits] == pytest.approx([free / 20 + 0.2 for free in usual])
+    for _ in range(20):
+        engine.answer(NEW)
+    assert engine.left is None  # the time is over, and it still answers
+    assert search.limits[-1].time < 0.01
+
+
+def test_a_program_is_told_its_time_and_the_end(program: Callable[..., str], tmp_path: Path) -> None:
+    play_match(program(), "random", "ewn", 2)
+    log = tmp_path / "their_program.py.log"
+    *_, last = lines = log.read_text().splitlines()
+    assert lines[0] == "time_setting 60"  # the timeout of a move, for the game
+    assert sum("time_setting" in line for line in lines) == 1
+    assert last == "exit"
+    log.unlink()
+    play_match(program(), "random", "ewn", 2, clock="2+0")
+    lines = log.read_text().splitlines()
+    asked = lines.index("time_setting 120")
+    assert lines[asked + 1].startswith("get ")
+    assert lines[0] == "time_setting 1"  # before the clocks start
+    assert lines[-1] == "exit"
 
 
 @pytest.mark.parametrize("protocol", ["ini-get", "ini-get-numbers"])

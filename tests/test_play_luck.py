@@ -50,8 +50,8 @@ def test_intervals_cover_the_exact_score(a: str, b: str) -> None:
     for judge in (dicent.Rollout(5), dicent.RandomEvaluator(7)):  # a fair judge and a useless one
         luck = luck_of(SMALL, result.played, judge).reshape(-1, 2) @ [1, -1] / 4
         assert abs(luck.mean()) < 3.5 * luck.std() / len(luck) ** 0.5
-        adjusted = [without_luck(result.pairs[part], luck[part]) for part in parts]
-        _check_coverage([mean_interval(part) for part in adjusted], truth)
+        adjusted = [(without_luck(pairs := result.pairs[part], luck[part]), pairs) for part in parts]
+        _check_coverage([mean_interval(*part) for part in adjusted], truth)
 
 
 def _check_coverage(intervals: list[tuple[float, float]], truth: float) -> None:

@@ -51,7 +51,8 @@ def test_the_protocol_is_as_documented(program: object, tmp_path: Path) -> None:
     page = (ROOT / "docs" / "reference" / "protocol.md").read_text(encoding="utf-8")
     text = page.split("## Another program")[1]
     question, answer = (json.loads(block) for block in re.findall(r"```json\n(.*?)```", text, re.S))
-    assert re.findall(r"^\| `(\w+)` \|", text, re.M) == list(question)
+    fields = re.findall(r"^\| `(\w+)` \|", text, re.M)
+    assert fields == [*question, "clock"]
     state = dicent.make("ewn").parse(question["position"])
     assert question["actions"] == [state.game.format_action(state, a) for a in state.legal_actions]
     assert answer["action"] in question["actions"]
@@ -63,6 +64,9 @@ def test_the_protocol_is_as_documented(program: object, tmp_path: Path) -> None:
     assert [item["id"] for item in asked] == list(range(1, len(asked) + 1))
     assert all(list(item) == list(question) for item in asked)
     assert max(item["ply"] for item in asked) > 5
+    log.unlink()
+    play_match(program(WELL.format(work=work)), "random", "ewn", 2, clock="1+0")  # type: ignore[operator]
+    assert all(list(json.loads(line)) == fields for line in log.read_text().splitlines())
 
 
 @pytest.mark.parametrize(

@@ -171,7 +171,8 @@ def test_a_shipped_network_is_used() -> None:
         assert player.search.play(state, player.budget) in state.legal_actions
     assert EWN.format_action(state, player.search.play(state, player.budget)) == "d2e1"
     reviewer = reviewer_for(EWN, solved=0)
-    assert reviewer.name == "net-official, 3 plies ahead"
+    assert reviewer.name == "net-official-sparse, 5 plies ahead"
+    assert strength_player("full", EWN).network is not None
     assert review_game(BLUNDER, reviewer).mistakes == [1]
     assert "random games" in reviewer_for(dicent.make("tic-tac-toe"), solved=0).name
 

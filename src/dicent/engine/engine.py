@@ -11,14 +11,16 @@ from collections.abc import Callable, Iterator
 from dicent.engine.answers import AnalysisJson, analysis_json, games_json, version_json
 from dicent.engine.players import default_player, find_game, find_player
 from dicent.engine.query import GUESTS, Id, Query, QueryError, Terms, read_query
-from dicent.engine.session import Session, warm_up, without_time
+from dicent.engine.session import Session, without_time
 from dicent.engine.tablebase import with_tablebase
 from dicent.engine.workers import Job, Workers
 from dicent.errors import DicentError
 from dicent.game import State
+from dicent.play.clock import Pace
 from dicent.play.player import Player
 from dicent.search.limit import Limit
 from dicent.search.tree_search import inner_search
+from dicent.search.warm_up import warm_up
 
 Answer = Callable[[dict[str, object]], object]
 
@@ -202,10 +204,14 @@ class _Move(_Search):
 
     def __init__(self, engine: Engine, query: Query) -> None:
         super().__init__(engine, query, heavy=False)
+        # The time counts from now on, also while the query waits for other searches.
+        self.pace = None if query.clock is None else Pace(query.clock, time.perf_counter)
 
     def _search_slice(self) -> dict[str, object] | None:
         if self.session is None:
             player, limit = self._begin()
+            if self.pace is not None:
+                limit = self.engine.terms.hold(self.pace.limit(player, self.query.limit))
             if not self.state.legal_actions:
                 raise QueryError(
                     f"no player is to move in this position. {self.state.describe_legal()}", "position"
@@ -213,13 +219,19 @@ class _Move(_Search):
             search = player.search
             if self.query.seed is not None:
                 search = search.with_seeds(self.query.seed, self.query.seed)
+            if self.pace is not None and len(self.state.legal_actions) == 1:
+                return self._answer(self.state.legal_actions[0])
             if not search.plays_best:
+                limit = limit if self.pace is None else limit.within(self.pace.usual)
                 return self._answer(search.play(self.state, limit, self.query.ply))
             if limit.time is not None:
                 warm_up(search, self.state)
             self.session = Session(search, self.state, limit, self.query.ply)
         self.session.advance()
         last = self.session.last
+        if self.pace is not None and last is not None and self.pace.is_enough(last):
+            self.session.close()
+            return self._answer(last.best)
         if self.is_terminated and last is not None:
             self.session.close()
             return {**self._answer(last.best), "terminated": True}

@@ -9,7 +9,7 @@ from dicent.errors import GameError, PlayerError
 from dicent.game import Game
 from dicent.game.registry import is_game_file, make
 from dicent.play.player import Player, parse_player
-from dicent.play.strengths import STRENGTHS, strength_player
+from dicent.play.strengths import DEFAULT, STRENGTHS, strength_player
 
 CACHED = 32  # players; all queries share their networks
 # Players that guests may name: no paths, no programs, and no budgets that occupy native code for long.
@@ -48,8 +48,8 @@ def check_player(text: str) -> None:
 
 
 def default_player() -> str:
-    """Return the player for queries that name none."""
-    return list(STRENGTHS)[-1]
+    """Return the player for queries that name none: the strongest, with or without torch."""
+    return DEFAULT
 
 
 @lru_cache(maxsize=64)

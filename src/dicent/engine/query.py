@@ -7,7 +7,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from dicent.errors import DicentError
+from dicent.errors import DicentError, JsonError
+from dicent.files import parse_json
+from dicent.play.clock import LARGEST as LARGEST_CLOCK
+from dicent.play.clock import Clock
 from dicent.search.limit import Limit
 
 Id = str | int
@@ -16,7 +19,7 @@ LONGEST_LINE = 1 << 16  # bytes
 LONGEST = {"game": 1000, "position": 4000, "player": 1000, "id": 200}  # characters
 SEARCH_FIELDS = ("id", "query", "game", "position", "player", "limit", "ply", "seed", "priority")
 FIELDS = {
-    "move": (*SEARCH_FIELDS, "actions"),
+    "move": (*SEARCH_FIELDS, "actions", "clock"),
     "analyse": (*SEARCH_FIELDS, "every"),
     "terminate": ("id", "query", "of"),
     "version": ("id", "query"),
@@ -24,6 +27,7 @@ FIELDS = {
 }
 LIMITS = ("time", "nodes", "evaluations", "depth", "turns")
 LARGEST = 2**53  # every reader of JSON represents integers up to this exactly
+SHORTEST_CLOCK = 0.001  # seconds that a player has at least: it must move
 SOONEST = 0.05  # seconds between partial results
 
 
@@ -42,7 +46,7 @@ class Terms:
         if self.players:
             return limit
         nodes = self.nodes if limit.nodes is None else min(limit.nodes, self.nodes)
-        return replace(limit, nodes=nodes, time=self.time if limit.time is None else limit.time)
+        return replace(limit.within(self.time), nodes=nodes)
 
 
 GUESTS = Terms(players=False, time=600.0, nodes=1 << 20, in_flight=16)
@@ -71,6 +75,7 @@ class Query:
     ply: int = 0
     seed: int | None = None
     actions: tuple[str, ...] | None = None
+    clock: Clock | None = None  # of the player to move
     of: Id | None = None
     unknown: tuple[str, ...] = ()  # unknown fields
 
@@ -91,25 +96,13 @@ def read_query(line: str | bytes, terms: Terms) -> Query:
 
 
 def _object(line: str | bytes) -> dict[str, object]:
-    if len(line) > LONGEST_LINE:
-        raise QueryError(f"the line is too long: at most {LONGEST_LINE:,} bytes")
     try:
-        text = line.decode() if isinstance(line, bytes) else line
-        data = json.loads(text, parse_constant=_refuse)
-        json.dumps(data, ensure_ascii=False).encode()  # half a surrogate pair cannot be written
-    except UnicodeError:
-        raise QueryError("the line is not UTF-8") from None
-    except RecursionError:
-        raise QueryError("the line is nested too deeply") from None
-    except ValueError as error:
-        raise QueryError(f"the line is not JSON: {error}") from None
+        data = parse_json(line, LONGEST_LINE, constants=False)
+    except JsonError as error:
+        raise QueryError(f"the line is not a query: {error}") from None
     if not isinstance(data, dict):
         raise QueryError("a query must be a JSON object, as in {...}")
     return data
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is not valid JSON")
 
 
 def _read(id: Id, data: dict[str, object], terms: Terms) -> Query:
@@ -125,6 +118,7 @@ def _read(id: Id, data: dict[str, object], terms: Terms) -> Query:
     if kind in ("version", "games"):
         return Query(id, kind, unknown=unknown)
     limit, more = _limit(data.get("limit"), terms)
+    clock, other = _clock(data.get("clock")) if kind == "move" else (None, ())
     return Query(
         id,
         kind,
@@ -137,7 +131,8 @@ def _read(id: Id, data: dict[str, object], terms: Terms) -> Query:
         ply=_whole(data, "ply", 0, 1_000_000) or 0,
         seed=_whole(data, "seed", 0, 2**63 - 1),
         actions=_actions(data.get("actions")) if kind == "move" else None,
-        unknown=unknown + more,
+        clock=clock,
+        unknown=unknown + more + other,
     )
 
 
@@ -153,6 +148,22 @@ def _limit(given: object, terms: Terms) -> tuple[Limit | None, tuple[str, ...]]:
         raise QueryError(f"limit has at least one of {', '.join(LIMITS)}", "limit")
     unknown = tuple(f"limit.{_shortened(key)}" for key in given if key not in LIMITS)
     return Limit(time, counts["nodes"], counts["evaluations"], counts["depth"], counts["turns"]), unknown
+
+
+def _clock(given: object) -> tuple[Clock | None, tuple[str, ...]]:
+    """Return the clock of the player to move and the unknown names in it."""
+    if given is None:
+        return None, ()
+    if not isinstance(given, dict):
+        raise QueryError(
+            f'clock is an object, as in {{"left": 60, "increment": 1}}, not {_shown(given)}', "clock"
+        )
+    left = _number(given, "left", 0.0, LARGEST_CLOCK, "clock.")
+    increment = _number(given, "increment", 0.0, LARGEST_CLOCK, "clock.")
+    if left is None:
+        raise QueryError('clock has the seconds that are left, as in {"left": 60}', "clock.left")
+    unknown = tuple(f"clock.{_shortened(key)}" for key in given if key not in ("left", "increment"))
+    return Clock(max(left, SHORTEST_CLOCK), increment or 0.0), unknown
 
 
 def _text(data: Mapping[str, object], name: str) -> str:

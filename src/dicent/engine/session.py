@@ -10,7 +10,6 @@ from collections.abc import Generator, Iterator
 from dataclasses import replace
 from typing import cast
 
-from dicent.evaluate.network import Network
 from dicent.game import State
 from dicent.search.analysis import Analysis
 from dicent.search.limit import Limit
@@ -80,21 +79,6 @@ class SessionCache:
         with self._lock:
             found = self._sessions.pop(id(owner), None)
         return found[1] if found is not None and found[0] == key else None
-
-
-def warm_up(search: Search, state: State) -> None:
-    """Compile the kernels of a search before its clock starts."""
-    evaluator = search.evaluator
-    shown = evaluator.shown(state.game) if isinstance(evaluator, Network) else state.game
-    kind = state.game, shown, type(search), type(evaluator)
-    if kind in _warm or not search.native or state.result is not None:
-        return
-    for _ in search.stream(state, Limit(evaluations=1, depth=1), None, float("inf")):
-        pass
-    _warm.add(kind)
-
-
-_warm: set[object] = set()
 
 
 def without_time(search: Search, limit: Limit, nodes: int) -> Limit:

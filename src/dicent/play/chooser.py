@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -15,12 +16,14 @@ from dicent.kernels.constants import SEARCH
 from dicent.kernels.generator import open_stream
 from dicent.kernels.searches import NO_ROOM
 from dicent.kernels.values import OUTSIDE
+from dicent.play.clock import Clock, play_by_clock
 from dicent.play.history import Played
 from dicent.play.opponent import HistorySearch
 from dicent.play.player import Player
 from dicent.search.group import MAX_NODES, Group
 from dicent.search.limit import Limit
 from dicent.search.tree_search import Search, TreeSearch
+from dicent.search.warm_up import warm_up
 
 Numbers = npt.NDArray[np.int64]
 FIRST_NODES = 512  # of a tree, until a search needs more
@@ -37,6 +40,7 @@ class Positions(NamedTuple):
     seeds: Numbers  # [K]  for the search, different for every game and move
     d_seeds: Numbers  # [K]  for the player's determinization, the same for a whole game
     history: Callable[[int], Played] | None = None  # of position k, for players that need it
+    clock: Clock | None = None  # of the player, in a match on time: then K is 1
 
 
 class Chooser(ABC):
@@ -47,13 +51,15 @@ class Chooser(ABC):
         """Return an action [K] for each position."""
 
 
-def chooser_of(player: Player, game: Game, threads: int | None) -> Chooser:
-    """Return the fastest chooser that finds the moves of a player."""
+def chooser_of(player: Player, game: Game, threads: int | None, on_clock: bool = False) -> Chooser:
+    """Return the fastest chooser that finds the moves of a player, who may have a clock."""
     search, limit, threads = player.search, player.budget, threads or machine.cores()
     if search.plays_uniformly:
         return RandomChooser(game)
     if search.needs_history:
         return HistoryChooser(cast(HistorySearch, search), game)
+    if on_clock and not search.fixed_depth:
+        return ClockChooser(player, game)
     if search.fixed_depth:
         limit = Limit(depth=search.fixed_depth)
     if search.batched is not None and search.plays_best and limit.time is None:
@@ -96,6 +102,8 @@ class SingleChooser(Chooser):
 
     def __init__(self, search: Search, limit: Limit, game: Game) -> None:
         self.search, self.limit, self.game = search, limit, game
+        if limit.time is not None:
+            warm_up(search, game.initial_state(0))
 
     def choose(self, positions: Positions) -> Numbers:
         """See `Chooser.choose`."""
@@ -106,6 +114,29 @@ class SingleChooser(Chooser):
             for cells, ply, seed, d_seed in zip(*positions[:4], strict=True)
         ]
         return np.array(chosen, np.int64)
+
+
+class ClockChooser(Chooser):
+    """A player that shares out the time of a game among its moves."""
+
+    def __init__(self, player: Player, game: Game) -> None:
+        self.player, self.game = player, game
+        start = game.initial_state(0)
+        warm_up(player.search, start)
+        if player.search.keeps_time:  # a program starts, and may compile, with its first question
+            while start.is_chance:
+                start = start.apply_outcome(start.outcomes[0][0])
+            play_by_clock(player, start, Clock(1.0))
+
+    def choose(self, positions: Positions) -> Numbers:
+        """See `Chooser.choose`."""
+        assert positions.clock is not None
+        [cells], [ply], [seed], [d_seed] = positions[:4]
+        search = self.player.search.with_seeds(int(seed), int(d_seed))
+        state = State(self.game, cells.copy())
+        return np.array(
+            [play_by_clock(replace(self.player, search=search), state, positions.clock, int(ply))]
+        )
 
 
 class GroupChooser(Chooser):
@@ -156,7 +187,7 @@ class GroupChooser(Chooser):
 
     def _group_for_most(self) -> Group:
         """Return the group, made for the most positions at once so far, or as many as memory allows."""
-        native = self.search.evaluator.native[0] != OUTSIDE
+        native = self.search.evaluator.native.kind != OUTSIDE
         size = min(self.most, PER_THREAD * self.threads if native else LARGEST)
         if self.group is None or (self.group.size < size and self.group.size < self.room):
             one = Group(self.running, self.game, 1, self.nodes)

@@ -25,7 +25,7 @@ from dicent.game.rollouts import rollouts
 from dicent.kernels import history as history_kernels
 from dicent.kernels.constants import CHANCE, MAX
 from dicent.play.history import Played, Rolls, probabilities, rolls_of
-from dicent.play.player import Player
+from dicent.play.player import Player, kinds_of_players, parse_player
 from dicent.search.simple import Greedy
 
 TOGETHER = 256  # games whose rolls are evaluated together
@@ -81,6 +81,12 @@ def _given(game: Game, luck: Evaluator | str) -> tuple[str, Evaluator]:
     """Return the judge that was asked for, with its name; raise an error if it knows no unit."""
     if isinstance(luck, Evaluator):
         name, evaluator = type(luck).__name__, luck
+    elif luck in kinds_of_players() or luck.partition(":")[0] in kinds_of_players():
+        player = parse_player(luck)
+        player.require(game)
+        if player.search.evaluator is None:
+            raise DicentError(f"{luck} cannot judge luck: it has no evaluator")
+        name, evaluator = luck, player.search.evaluator
     else:
         network = load_network(luck)
         Player(Greedy(network), name=luck).require(game)

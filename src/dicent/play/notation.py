@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from dicent.errors import DicentError, RecordError
@@ -21,7 +21,7 @@ class Notation:
 
     name: str
     detect: Callable[[str], bool] | None = None  # whether a text looks like games in this notation
-    read: Callable[[str], list[Record]] | None = None
+    read: Callable[[str], Iterable[Record]] | None = None
     write: Callable[[Record], str] | None = None
     parse_position: Callable[[Game, str], State | None] | None = None  # None: not in this notation
     format_position: Callable[[State], str] | None = None
@@ -55,18 +55,26 @@ def read_games(text: str, game: Game | None = None) -> list[Record]:
     replayed, so the returned records are legal. Records may name built-in and installed games only, and
     `game`: a record must not choose a Python file to run.
     """
+    return list(each_game(text, game))
+
+
+def each_game(text: str, game: Game | None = None, longest: int | None = None) -> Iterator[Record]:
+    """Yield the games that `read_games` returns, one by one, so that a caller may limit them.
+
+    `longest` is the most steps of a game in our own format; games in other formats end by their rules.
+    """
     text = text.lstrip("\ufeff")
     if not text.strip():
         raise RecordError("there is no game: the text is empty")
     if text.lstrip().startswith("{"):
-        return _read_records(text, game)
+        return _each_record(text, game, longest)
     text = _tidy(text)
     named = () if game is None else notations(game)
     every = itertools.chain(named, all_extras("notations", Notation))
     offered = [notation for notation in every if notation.read is not None]
     for notation in offered:
         if notation.read is not None and notation.detect is not None and notation.detect(text):
-            return notation.read(text)
+            return iter(notation.read(text))
     known = ", ".join(dict.fromkeys(notation.name for notation in offered))
     raise RecordError(f"the format of this text is not known; known formats: lines of JSON, {known}")
 
@@ -103,16 +111,16 @@ def _tidy(text: str) -> str:
     return "\n".join(" ".join(line.split()) for line in text.splitlines() if line.strip())
 
 
-def _read_records(text: str, game: Game | None) -> list[Record]:
-    records = []
-    for i, line in enumerate(text.splitlines()):
+def _each_record(text: str, game: Game | None, longest: int | None) -> Iterator[Record]:
+    for i, line in enumerate(text.split("\n")):  # names may hold other ends of lines
         if not line.strip():
             continue
         try:
             record = Record.from_json(line)
+            if longest is not None and len(record.steps) > longest:
+                raise RecordError(f"a game may have at most {longest:,} steps (got {len(record.steps):,})")
             for _ in record.states(game if game is not None and names_game(record.game, game) else None):
                 pass
         except DicentError as error:
             raise RecordError(f"line {i + 1}: {error}") from error
-        records.append(record)
-    return records
+        yield record

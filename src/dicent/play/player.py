@@ -11,7 +11,9 @@
     NET                                   the same as expectiminimax:NET,depth=3
     openspiel-mcts:1000                   OpenSpiel's search, if it is installed
     process:COMMAND                       another program; protocol=ini-get for the Taiwanese protocol
+    NET,depth=5,tablebase                 with the largest endgame tablebase that is built for the game
     greedy:rollout=100                    random games, or `random=SEED`, in place of a network
+    greedy:solution=FILE                  perfect play; FILE is of `dicent solve GAME --save FILE`
     uct:1000,terminal=score               plays for the game's points and not for wins, as rollout does
 
 Commas separate the fields, and quotes protect commas. Fields without a name come first, then name=value. The
@@ -28,6 +30,9 @@ from dicent.evaluate.base import Evaluator
 from dicent.evaluate.native import RandomEvaluator, Rollout
 from dicent.evaluate.network import Network
 from dicent.evaluate.network_file import NETWORKS, load_network, shipped_names
+from dicent.evaluate.sparse import SparseEvaluator
+from dicent.exact.stored import ExactEvaluator, load_solution
+from dicent.exact.with_tablebase import WithTablebase
 from dicent.game import Game
 from dicent.game.registry import names_game
 from dicent.play.opponent import opponents
@@ -44,6 +49,7 @@ class Player:
     search: Search
     limit: Limit | None = None
     name: str = ""
+    limit_is_default: bool = False  # nobody asked for it: it gives way to the time of a clock
 
     def __post_init__(self) -> None:
         if self.limit is None:
@@ -59,13 +65,23 @@ class Player:
         assert self.limit is not None
         return self.limit
 
+    def limit_within(self, seconds: float) -> Limit:
+        """Return the limit of a move that may take so many seconds."""
+        return Limit(time=seconds) if self.limit_is_default else self.budget.within(seconds)
+
     @property
-    def network(self) -> Network | None:
+    def network(self) -> Network | SparseEvaluator | None:
         """The network of its search, if it has one."""
-        evaluator: object = self.search.evaluator
-        while hasattr(evaluator, "evaluator"):  # wrappers
-            evaluator = evaluator.evaluator
-        return evaluator if isinstance(evaluator, Network) else None
+        evaluator = self._evaluators[-1]
+        return evaluator if isinstance(evaluator, Network | SparseEvaluator) else None
+
+    @property
+    def _evaluators(self) -> list[object]:
+        """The evaluator of its search, and those inside it."""
+        found: list[object] = [self.search.evaluator]
+        while hasattr(found[-1], "evaluator"):  # wrappers
+            found.append(found[-1].evaluator)
+        return found
 
     @property
     def game(self) -> str | None:
@@ -78,6 +94,9 @@ class Player:
         self.search.require(game)
         if self.search.evaluator is not None and self.search.evaluator.in_points and not game.has_score:
             raise PlayerError(f"{self.name} plays for points, and {game.name} has no score")
+        for evaluator in self._evaluators:
+            if isinstance(evaluator, WithTablebase):
+                evaluator.tablebase_of(game)  # raises if none is built
         network = self.network
         if network is None:
             return
@@ -86,7 +105,7 @@ class Player:
         network.shown(game)  # raises if the input shape does not match
 
 
-def _has_learned(network: Network, text: str, game: Game) -> bool:
+def _has_learned(network: Network | SparseEvaluator, text: str, game: Game) -> bool:
     """Return whether a network that has learned the game named `text` can play this one.
 
     The encoding of the game does not matter. Its setup matters to a policy only: placing pieces needs more
@@ -107,8 +126,10 @@ EVALUATORS: dict[str, type[Setting]] = {
     "net": str,
     "rollout": int,
     "random": int,
+    "solution": str,
     "device": str,
     "terminal": str,
+    "tablebase": bool,
 }
 SWITCHES = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 Fields = dict[str, Setting]
@@ -150,7 +171,7 @@ def parse_player(text: str) -> Player:
             raise PlayerError(f"{text!r}: {name} needs a {key}, as in {name}:{key.upper()}")
     search = kind.build(name, evaluator, **fields)
     limit = Limit(**limits) if limits else kind.limit  # type: ignore[arg-type]  # converted by LIMITS
-    return Player(search, limit, text.strip())
+    return Player(search, limit, text.strip(), limit_is_default=not limits)
 
 
 def as_player(player: Player | str) -> Player:
@@ -222,11 +243,18 @@ def _convert(text: str, key: str, value: str, kind: type[Setting]) -> Setting:
 
 
 def _evaluator(text: str, name: str, fields: Fields) -> Evaluator:
+    """Take the evaluator out of the fields, with a tablebase if one is asked for."""
+    tablebase = fields.pop("tablebase", False)
+    evaluator = _network(text, name, fields)
+    return WithTablebase(evaluator) if tablebase else evaluator
+
+
+def _network(text: str, name: str, fields: Fields) -> Evaluator:
     """Take the network, or its substitute, out of the fields."""
     device = str(fields.pop("device", "cpu"))
-    given = {key: fields.pop(key) for key in ("net", "rollout", "random") if key in fields}
+    given = {key: fields.pop(key) for key in ("net", "rollout", "random", "solution") if key in fields}
     if len(given) != 1:
-        many = "only one of a network, rollout and random" if given else "a network"
+        many = "only one of a network, rollout, random and solution" if given else "a network"
         raise PlayerError(f"{text!r}: {name} needs {many}, as in {name}:runs/mine")
     of_network = "terminal" not in fields
     terminal = str(fields.pop("terminal", "gain"))
@@ -235,7 +263,9 @@ def _evaluator(text: str, name: str, fields: Fields) -> Evaluator:
     if "random" in given:
         return RandomEvaluator(int(given["random"]), terminal)
     if not of_network:
-        raise PlayerError(f"{text!r}: a network file says its own terminal value; leave out terminal")
+        raise PlayerError(f"{text!r}: a file says its own terminal value; leave out terminal")
+    if "solution" in given:
+        return ExactEvaluator(load_solution(str(given["solution"])))
     return load_network(str(given["net"]), device)
 
 

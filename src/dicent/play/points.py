@@ -34,8 +34,7 @@ class PointsResult:
     @property
     def pairs(self) -> Floats:
         """Return A's points per game in each pair."""
-        pairs: Floats = self.scores.reshape(-1, 2).mean(axis=1)
-        return pairs
+        return _pairs(self.scores)
 
     @property
     def interval(self) -> Interval:
@@ -49,8 +48,7 @@ class PointsResult:
             return None
         if not self.luck.any() and np.array_equal(self.final, self.scores):
             return None
-        points = self.final.reshape(-1, 2).mean(axis=1)
-        return without_luck(points, self.luck.reshape(-1, 2).mean(axis=1), self._prior)
+        return without_luck(_pairs(self.final), self.luck.reshape(-1, 2).mean(axis=1), self._prior)
 
     @property
     def adjusted(self) -> float:
@@ -60,16 +58,18 @@ class PointsResult:
     @property
     def adjusted_interval(self) -> Interval:
         """Return its 95 % interval."""
-        return self.interval if self.adjusted_pairs is None else self._interval(self.adjusted_pairs)
+        if self.adjusted_pairs is None or self.final is None:
+            return self.interval
+        return self._interval(self.adjusted_pairs, _pairs(self.final))
 
     @property
     def _prior(self) -> float:
         """Return the variance of two pairs of even, independent games with scores of this size."""
         return float((self.scores**2).mean()) or 1.0
 
-    def _interval(self, pairs: Floats) -> Interval:
+    def _interval(self, pairs: Floats, unadjusted: Floats | None = None) -> Interval:
         largest = max(self.largest, float(np.abs(self.scores).max(initial=0.0)))
-        return mean_interval(pairs, limits=(-largest, largest), prior=self._prior)
+        return mean_interval(pairs, unadjusted, limits=(-largest, largest), prior=self._prior)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the points as an object for JSON."""
@@ -80,3 +80,9 @@ class PointsResult:
             "adjusted_interval": list(self.adjusted_interval),
             "luck": None if self.adjusted_pairs is None or self.judge is None else self.judge.name,
         }
+
+
+def _pairs(values: Floats) -> Floats:
+    """Return the mean of each pair of games."""
+    pairs: Floats = values.reshape(-1, 2).mean(axis=1)
+    return pairs

@@ -13,14 +13,18 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from dicent.errors import DicentError, PlayerError
+from dicent.files import parse_json, visible
 from dicent.game import State
-from dicent.play.protocol import JSON, find_protocol, protocol_names
+from dicent.play.protocol import JSON, Protocol, find_protocol, protocol_names
 from dicent.search.analysis import Analysis
 from dicent.search.limit import Limit
 from dicent.search.tree_search import Search
+
+if TYPE_CHECKING:
+    from dicent.play.clock import Clock
 
 LONGEST = 1 << 20  # bytes of an answer
 GRACE = 10.0  # seconds between the end of a program's output and its exit
@@ -36,6 +40,7 @@ class Process(Search):
     """
 
     needs_limit = False
+    keeps_time = True
 
     def __init__(self, command: str, timeout: float = 60.0, protocol: str = JSON, seed: int = 0) -> None:
         try:
@@ -50,8 +55,9 @@ class Process(Search):
             known = ", ".join(protocol_names())
             raise PlayerError(f"process:{command}: there is no protocol {protocol!r}; protocols: {known}")
         self.seed = seed
-        self._program = _Program(self.command, timeout)  # copies with other seeds share it
-        self._ask = None if protocol == JSON else find_protocol(protocol).ask(self._program.exchange)
+        self._protocol = None if protocol == JSON else find_protocol(protocol)
+        self._program = _Program(self.command, timeout, self._protocol)  # copies with other seeds share it
+        self._ask = None if self._protocol is None else self._protocol.ask(self._program.exchange)
 
     def stream(
         self, state: State, limit: Limit, after: Analysis | None = None, every: float = 0.2, ply: int = 0
@@ -61,12 +67,24 @@ class Process(Search):
 
     def play(self, state: State, limit: Limit, ply: int = 0) -> int:
         """Return the action that the program chooses."""
+        return self._play(state, ply, {})
+
+    def play_by_clock(self, state: State, clock: Clock, ply: int = 0) -> int:
+        """Return the action that the program chooses, who learns how much time it has left."""
+        self._program.left = clock.seconds
+        try:
+            return self._play(state, ply, {"clock": {"left": clock.seconds, "increment": clock.increment}})
+        finally:
+            self._program.left = 0.0
+
+    def _play(self, state: State, ply: int, clock: dict[str, object]) -> int:
         game = state.game
         actions = {game.format_action(state, action): action for action in state.legal_actions}
         if not actions:
             raise DicentError(f"there is no action to play at {state}. {state.describe_legal()}")
         if self._ask is not None:
             try:
+                self._program.set_time()
                 text = self._ask(state)
             except PlayerError:
                 raise
@@ -74,7 +92,7 @@ class Process(Search):
                 raise self._program.error(f"cannot play at {state}: {error}") from error
         else:
             question = {"game": game.name, "position": str(state), "actions": list(actions)}
-            text = self._program.ask({**question, "ply": ply, "seed": self.seed})
+            text = self._program.ask({**question, "ply": ply, "seed": self.seed, **clock})
         if text not in actions:
             raise self._program.error(
                 f"played {text!r} at {state}, which is not legal there: {', '.join(actions)}"
@@ -85,13 +103,18 @@ class Process(Search):
 class _Program:
     """The running program."""
 
-    def __init__(self, command: list[str], timeout: float) -> None:
-        self.command, self.timeout = command, timeout
+    def __init__(self, command: list[str], timeout: float, protocol: Protocol | None = None) -> None:
+        self.command, self.timeout, self.protocol = command, timeout, protocol
+        self.left = 0.0  # seconds of the program's clock, in a game on time
+        self.told: float | None = None  # the seconds of which the running program has been told
         self.name = f"the program {shlex.join(command)!r}"
         self.process: subprocess.Popen[bytes] | None = None
         self.asked = 0
         self.unread = b""
         self.lock = threading.Lock()  # one question at a time
+
+    def __reduce__(self) -> tuple[type[_Program], tuple[object, ...]]:
+        return _Program, (self.command, self.timeout)
 
     def ask(self, question: dict[str, object]) -> str:
         """Return the action that the program answers to a question."""
@@ -99,21 +122,38 @@ class _Program:
             return self._ask(question)
 
     def exchange(self, line: str) -> str:
-        """Send a line and return the line that the program answers."""
+        """Send a line, or nothing if it is empty, and return the next line of the program."""
         with self.lock:
-            self._write(line)
-            return self._answer(time.monotonic() + self.timeout).decode(errors="replace").strip()
+            if line:
+                self._write(line)
+            return self._answer(self._deadline()).decode(errors="replace").strip()
+
+    def set_time(self) -> None:
+        """Tell the program how much time it has, if its protocol does that and it does not know.
+
+        Without a clock it has its timeout for a whole game: then no move exceeds it.
+        """
+        seconds = self.left or self.timeout
+        if self.protocol is None or self.protocol.set_time is None:
+            return
+        self._started()
+        if seconds != self.told:
+            self.exchange(self.protocol.set_time(seconds))
+            self.told = seconds
+
+    def _deadline(self) -> float:
+        return time.monotonic() + self.left + self.timeout
 
     def _ask(self, question: dict[str, object]) -> str:
         self.asked += 1
         self._write(json.dumps({"id": self.asked, **question}, ensure_ascii=False))
-        deadline = time.monotonic() + self.timeout
+        deadline = self._deadline()
         answer = self._answer(deadline)
         try:
-            found = json.loads(answer)
+            found = parse_json(answer)
             while isinstance(found, dict) and "warning" in found:  # the answer follows
                 answer = self._answer(deadline)
-                found = json.loads(answer)
+                found = parse_json(answer)
             if "error" in found:
                 raise self.error(f"reports an error: {str(found['error'])[:SHOWN]}")
             if found["id"] != self.asked:
@@ -139,7 +179,7 @@ class _Program:
     def error(self, what: str) -> PlayerError:
         """Stop the program and return an error that names it."""
         self.close()
-        return PlayerError(f"{self.name} {what}")
+        return PlayerError(visible(f"{self.name} {what}"))
 
     def close(self) -> None:
         """Stop the program."""
@@ -157,8 +197,9 @@ class _Program:
             except OSError as error:
                 self.errors.close()
                 raise PlayerError(f"{self.name} cannot be started: {error}") from None
-            self.unread = b""
-            self._end = weakref.finalize(self, _end, self.process, self.errors)
+            self.unread, self.told = b"", None
+            farewell = self.protocol.farewell if self.protocol is not None else None
+            self._end = weakref.finalize(self, _end, self.process, self.errors, farewell)
         return self.process
 
     def _answer(self, deadline: float) -> bytes:
@@ -169,7 +210,7 @@ class _Program:
             selector.register(self.process.stdout, selectors.EVENT_READ)
             while b"\n" not in self.unread:
                 if not selector.select(max(0.0, deadline - time.monotonic())):
-                    raise self.error(f"gave no answer in {self.timeout:g} s")
+                    raise self.error(f"gave no answer in {self.left + self.timeout:g} s")
                 part = os.read(self.process.stdout.fileno(), 65536)
                 if not part:
                     raise self._ended()
@@ -191,8 +232,12 @@ class _Program:
         return self.error(f"ended with status {status}{': ' + last if last else ''}")
 
 
-def _end(process: subprocess.Popen[bytes], errors: IO[bytes]) -> None:
-    """Stop a program: close its input, then kill it if it does not exit."""
+def _end(process: subprocess.Popen[bytes], errors: IO[bytes], farewell: str | None) -> None:
+    """Stop a program: say so, close its input, then kill it if it does not exit."""
+    if farewell is not None and process.stdin is not None:
+        with contextlib.suppress(OSError, ValueError):  # it has ended already
+            process.stdin.write(farewell.encode() + b"\n")
+            process.stdin.flush()
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
             with contextlib.suppress(OSError):  # the program has not read all of its input

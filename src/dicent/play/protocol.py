@@ -3,16 +3,21 @@
 A protocol works in both directions. `ask` lets another program play here, `serve` lets Dicent play elsewhere.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from dicent.errors import DicentError
 from dicent.game.extras import all_extras
 from dicent.game.game import State
 
+if TYPE_CHECKING:
+    from dicent.play.clock import Clock
+
 JSON = "json"  # the protocol of docs/reference/protocol.md, which suits every game
-Exchange = Callable[[str], str]  # sends a line to a program and returns the line that it answers
+Exchange = Callable[[str], str]  # sends a line, if it is not empty, and returns the next line of the program
 Ask = Callable[[State], str]  # returns the text of the action that a program chooses, legal or not
 
 
@@ -22,7 +27,9 @@ class Protocol:
 
     name: str
     ask: Callable[[Exchange], Ask]
-    serve: Callable[[BinaryIO, BinaryIO, str | None], None]  # source, target and the player's text
+    serve: Callable[[BinaryIO, BinaryIO, str | None, Clock | None], None]  # source, target, player and clock
+    set_time: Callable[[float], str] | None = None  # the line that says the seconds left for a game
+    farewell: str | None = None  # the line before the end
 
 
 def protocol_names() -> list[str]:

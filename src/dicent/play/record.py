@@ -1,17 +1,21 @@
 """Record: one game as a line of JSON that can be replayed."""
 
+import io
 import json
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, fields, replace
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from dicent.errors import DicentError, RecordError
-from dicent.files import Lock, lock
+from dicent.errors import DicentError, JsonError, PositionError, RecordError
+from dicent.files import Lock, lock, open_file, parse_json
 from dicent.game import Game, State
 from dicent.game.registry import make_installed
 
 FORMAT = 1
+LARGEST = 1 << 63  # limit of seeds and numbers; libraries and kernels hold 64 bits
+OPTIONAL = {"score", "times", "lost_on_time"}  # absent where there is nothing to say, and in old records
 
 
 @dataclass(frozen=True)
@@ -26,13 +30,19 @@ class Record:
     seed: int = 0  # of the match
     number: int = 0  # of the game in the match
     score: float | None = None  # points for MAX; None in a game without a score, and before the end
+    times: tuple[float, ...] | None = field(
+        default=None, compare=False
+    )  # seconds of each action; None: unknown
+    lost_on_time: bool = False  # the result is that of a player whose time was over, at the last position
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields for JSON; without the score if there is none."""
+        """Return the fields for JSON, without those that say nothing."""
         content = asdict(self)
-        if self.score is None:
-            del content["score"]
-        return content
+        return {
+            name: value
+            for name, value in content.items()
+            if name not in OPTIONAL or value not in (None, False)
+        }
 
     def to_json(self) -> str:
         """Return the record as one line of JSON."""
@@ -46,7 +56,7 @@ class Record:
         """
         for state, choice in _steps(self, game or make_installed(self.game, "the record")):
             yield state
-            if choice is None and state.result != self.result:
+            if choice is None and state.result != (None if self.lost_on_time else self.result):
                 raise RecordError(
                     f"game {self.number} ends with {state.result}, but its record says {self.result}"
                 )
@@ -57,31 +67,99 @@ class Record:
 
     @classmethod
     def from_json(cls, line: str) -> "Record":
-        """Return the record in a line of JSON."""
+        """Return the record in a line of JSON; an error names the field that is wrong."""
         try:
-            data: dict[str, Any] = json.loads(line)
-            if data.pop("format") != FORMAT:
-                raise RecordError(f"a record must have format {FORMAT}")
-            names = [item.name for item in fields(cls)]
-            if set(data) - {"score"} != set(names) - {"score"}:  # games without a score have none
-                raise RecordError(f"a record must have the fields {', '.join(names)}")
-            first, second = data.pop("players")
-            record = cls(players=(str(first), str(second)), steps=tuple(map(str, data.pop("steps"))), **data)
-            if not isinstance(record.game, str) or not isinstance(record.start, str):
-                raise RecordError("game and start of a record must be texts")
-            if isinstance(record.score, bool) or not isinstance(record.score, int | float | None):
-                raise RecordError(f"the score of a record must be a number (got {record.score!r})")
-            return record
-        except RecordError:
-            raise
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise RecordError(f"this line is not a record: {line[:60]!r}") from error
+            data = parse_json(line)
+        except JsonError as error:
+            raise RecordError(f"this line is not a record: {error} (got {line[:60]!r})") from error
+        if not isinstance(data, dict):
+            raise RecordError(f"a record must be a JSON object, as in {{...}} (got {line[:60]!r})")
+        if data.pop("format", None) != FORMAT:
+            raise RecordError(f"a record must have format {FORMAT}")
+        return cls.from_dict(data)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "Record":
+        """Return the record that `to_dict` described; an error names the field that is wrong."""
+        data, names = dict(data), [item.name for item in fields(cls)]
+        if set(data) - OPTIONAL != set(names) - OPTIONAL:
+            raise RecordError(
+                f"a record must have the fields {', '.join(names)} (got {', '.join(data)[:60]})"
+            )
+        for name, value in data.items():
+            is_right, what = FIELDS[name]
+            if not is_right(value):
+                raise RecordError(f"{name} of a record must be {what} (got {json.dumps(value)[:60]})")
+        if data.get("lost_on_time") and data["result"] is None:
+            raise RecordError("a record that is lost on time must have a result")
+        first, second = data.pop("players")
+        times = data.pop("times", None)
+        return cls(
+            players=(first, second),
+            steps=tuple(data.pop("steps")),
+            times=None if times is None else tuple(map(float, times)),
+            **data,
+        )
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, list | tuple) and all(map(_is_text, value))
+
+
+def _is_seed(value: object) -> bool:
+    return type(value) is int and -LARGEST <= value < LARGEST
+
+
+def _is_score(value: Any) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return value is None or (is_number and abs(value) < math.inf)
+
+
+def _are_seconds(value: Any) -> bool:
+    is_list = isinstance(value, list | tuple)
+    return value is None or (is_list and all(_is_score(x) and x is not None and x >= 0 for x in value))
+
+
+# What each field of a record must be, as a check and in words. Anyone may have written a record.
+FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "game": (_is_text, "a text"),
+    "players": (lambda value: _are_texts(value) and len(value) == 2, "a list of two texts"),
+    "start": (_is_text, "a text"),
+    "steps": (_are_texts, "a list of texts"),
+    "result": (
+        lambda value: value is None or (type(value) is int and -1 <= value <= 1),
+        "1, 0, -1, or null for an unfinished game",
+    ),
+    "seed": (_is_seed, "a whole number from -2**63 to 2**63 - 1"),
+    "number": (
+        lambda value: _is_seed(value) and value >= 0,
+        "a whole number from 0 to 2**63 - 1",
+    ),
+    "times": (_are_seconds, "null, or a list of seconds, 0 or more"),
+    "lost_on_time": (lambda value: isinstance(value, bool), "true or false"),
+    "score": (_is_score, "a finite number or null"),
+}
 
 
 def make_record(
-    game: Game, start: State, choices: Iterable[int], players: tuple[str, str], seed: int = 0, number: int = 0
+    game: Game,
+    start: State,
+    choices: Iterable[int],
+    players: tuple[str, str],
+    seed: int = 0,
+    number: int = 0,
+    times: Sequence[float] | None = None,
+    lost_on_time: int | None = None,
 ) -> Record:
-    """Return the record of a game, given its actions and outcomes as numbers."""
+    """Return the record of a game, given its actions and outcomes as numbers.
+
+    `times` are the seconds of each action. `lost_on_time` is the result of a game in which the player to move
+    at the end had no time left.
+    """
     state, steps = start, []
     for choice in choices:
         if state.is_chance:
@@ -90,31 +168,40 @@ def make_record(
         else:
             steps.append(game.format_action(state, choice))
             state = state.apply(choice)
-    return Record(game.name, players, str(start), tuple(steps), state.result, seed, number, state.score)
+    result = state.result if lost_on_time is None else lost_on_time
+    rounded = None if times is None else tuple(round(seconds, 6) for seconds in times)
+    text = str(start), tuple(steps)
+    return Record(
+        game.name, players, *text, result, seed, number, state.score, rounded, lost_on_time is not None
+    )
 
 
 def with_score(record: Record, game: Game) -> Record:
     """Return the record of a finished game with its score, if the game has one."""
-    if record.result is None or record.score is not None or not game.has_score:
+    if record.result is None or record.lost_on_time or record.score is not None or not game.has_score:
         return record
     *_, last = record.states(game)
     return replace(record, score=last.score)
 
 
-def choices_of(record: Record, game: Game) -> tuple[State, list[int], int]:
-    """Return the start of a record, its choices as numbers, and the number of actions."""
+def choices_of(record: Record, game: Game) -> tuple[State, list[int], list[int]]:
+    """Return the start of a record, its choices as numbers, and the player of each action."""
     start = game.parse(record.start)
-    choices, plies = [], 0
+    choices: list[int] = []
+    movers: list[int] = []
     for state, choice in _steps(record, game):
         if choice is not None:
             choices.append(choice)
-            plies += not state.is_chance
-    return start, choices, plies
+            movers += [] if state.is_chance else [state.to_play]
+    return start, choices, movers
 
 
 def _steps(record: Record, game: Game) -> Iterator[tuple[State, int | None]]:
     """Yield every state of a record with the choice made there; None at the last state."""
-    state = game.parse(record.start)
+    try:
+        state = game.parse(record.start)
+    except PositionError as error:
+        raise PositionError(f"the start of game {record.number}: {error}") from error
     for i, text in enumerate(record.steps):
         before = state
         try:
@@ -133,7 +220,7 @@ def _steps(record: Record, game: Game) -> Iterator[tuple[State, int | None]]:
 def read_records(path: str | Path) -> Iterator[Record]:
     """Yield the records of a file in order."""
     try:
-        with open(path, encoding="utf-8") as file:
+        with io.TextIOWrapper(open_file(Path(path)), "utf-8") as file:
             for i, line in enumerate(file):
                 try:
                     yield Record.from_json(line)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from dicent.game import Game
 from dicent.kernels.constants import MAX, MIN
+from dicent.play.clock import Clock
 from dicent.play.history import Histories, Played, check_dice, histories
 from dicent.play.luck import Judge, luck_of
 from dicent.play.points import PointsResult
@@ -34,6 +35,21 @@ class Standing(NamedTuple):
     ratio: float | None = None  # log-likelihood ratio, in a sequential test
 
 
+class Thinking(NamedTuple):
+    """The time that A and B took for their moves."""
+
+    seconds: Floats  # [2]
+    moves: npt.NDArray[np.int64]  # [2]  those whose time is known
+    clock: Clock | None = None  # of each game
+
+    @property
+    def per_move(self) -> tuple[float | None, float | None]:
+        """Return the mean seconds per move of A and of B; None if no time is known."""
+        pairs = zip(self.seconds.tolist(), self.moves.tolist(), strict=True)
+        a, b = (seconds / moves if moves else None for seconds, moves in pairs)
+        return a, b
+
+
 @dataclass(frozen=True)
 class MatchResult:
     """The result of a match. All figures are from A's point of view, the first player.
@@ -42,7 +58,7 @@ class MatchResult:
     pair have the same start and dice, so the same side begins in both, and each player begins in one.
 
     A game that was cut counts as a draw in `results`. The luck-adjusted figures count the judge's value of
-    its last position instead.
+    its last position instead. A game lost on time counts as lost, by one point.
     """
 
     game: Game
@@ -58,6 +74,8 @@ class MatchResult:
     interrupted: bool = False
     points_judge: Judge | None = None  # of luck in points
     max_plies: int = 0
+    late: npt.NDArray[np.bool_] | None = None  # [games] those lost on time
+    thinking: Thinking | None = None
 
     @property
     def games(self) -> int:
@@ -119,12 +137,25 @@ class MatchResult:
         """Return the number of games that were cut."""
         return int(self.cut.sum())
 
+    @property
+    def lost_on_time(self) -> tuple[int, int]:
+        """Return how many games A and B lost on time."""
+        late = self.results[self.late] if self.late is not None else self.results[:0]
+        return int((late == -1).sum()), int((late == 1).sum())
+
+    @property
+    def seconds_per_move(self) -> tuple[float | None, float | None]:
+        """Return the mean seconds that a move took A and B; None if no time is known."""
+        return (None, None) if self.thinking is None else self.thinking.per_move
+
     @cached_property
     def points(self) -> PointsResult | None:
         """Return A's points per game; None in a game without a score."""
         if not self.game.has_score:
             return None
         scores, judge = self._for_a(self.histories.scores), self.points_judge
+        if self.late is not None:
+            scores[self.late] = self.results[self.late]
         if judge is None:
             return PointsResult(scores, self.game.max_score or 0.0)
         luck = self._for_a(luck_of(self.game, self.played, judge))
@@ -192,8 +223,12 @@ class MatchResult:
         """Return A's share of each pair minus its luck; single shares may lie outside 0 to 1."""
         if self.luck is None or self.judge is None or not (self.luck.any() or self.cut.any()):
             return None
-        shares = (self._final(self.results, self.judge).reshape(-1, 2).sum(axis=1) + 2) / 4
-        return without_luck(shares, self.luck.reshape(-1, 2).sum(axis=1) / 4)
+        return without_luck(self._final_pairs(self.judge), self.luck.reshape(-1, 2).sum(axis=1) / 4)
+
+    def _final_pairs(self, judge: Judge) -> Floats:
+        """Return A's share of each pair, with the judge's value of games that were cut."""
+        shares: Floats = (self._final(self.results, judge).reshape(-1, 2).sum(axis=1) + 2) / 4
+        return shares
 
     @property
     def adjusted(self) -> float:
@@ -203,7 +238,9 @@ class MatchResult:
     @property
     def adjusted_interval(self) -> Interval:
         """Return its 95 % interval."""
-        return self.interval if self.adjusted_pairs is None else mean_interval(self.adjusted_pairs)
+        if self.adjusted_pairs is None or self.judge is None:
+            return self.interval
+        return mean_interval(self.adjusted_pairs, self._final_pairs(self.judge))
 
     @cached_property
     def dice(self) -> DiceTest | None:
@@ -259,6 +296,11 @@ class MatchResult:
             "max_plies": self.max_plies,
             "unfinished": self.unfinished,
             "interrupted": self.interrupted,
+            "clock": None
+            if self.thinking is None or self.thinking.clock is None
+            else str(self.thinking.clock),
+            "lost_on_time": list(self.lost_on_time),
+            "seconds_per_move": list(self.seconds_per_move),
             "seconds": self.seconds,
         }
 

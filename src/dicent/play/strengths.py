@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dicent.errors import PlayerError
-from dicent.evaluate.network_file import usable_shipped
+from dicent.evaluate.network_file import is_sparse, usable_shipped
 from dicent.game import Game, State
 from dicent.kernels.constants import CHOICE
 from dicent.kernels.generator import open_stream, uniform
@@ -31,6 +31,7 @@ class _Strength(NamedTuple):
     with_network: str
     without: str
     careless: float = 0.0  # share of random moves
+    with_sparse: str = ""  # if it differs
 
 
 # Evaluations are limited too, for games in which players place their pieces and have many actions at first.
@@ -42,10 +43,18 @@ _STRENGTHS = {
         "Advanced: sees your reply", "expectiminimax:{net},depth=3,evaluations=1000", "uct:3000"
     ),
     "full": _Strength(
-        "Full: the strongest search", "expectiminimax:{net},depth=5,evaluations=3000", "uct:50000"
+        "Full: the strongest search",
+        "expectiminimax:{net},depth=5,evaluations=3000",
+        "uct:50000",
+        # A tenth of a second for 7 plies. Pruning would save half of it, and with it the principal
+        # variations of all moves, the tablebase, and searches that pause.
+        with_sparse="expectiminimax:{net},depth=7,evaluations=100000",
     ),
 }
 STRENGTHS = {name: strength.title for name, strength in _STRENGTHS.items()}  # beginner to full
+
+
+DEFAULT = [*STRENGTHS][-1]  # the player of whoever names none
 
 
 class Careless(Search):
@@ -86,10 +95,16 @@ def strength_player(name: str, game: Game) -> Player:
         hint = f"did you mean {close[0]}? " if close else ""
         raise PlayerError(f"there is no strength {name!r}; {hint}strengths: {', '.join(_STRENGTHS)}")
     strength = _STRENGTHS[name]
-    network = usable_shipped(game)
-    without = strength.without + (",terminal=score" if game.has_score else "")
-    text = without if network is None else strength.with_network.format(net=network)
-    player = parse_player(text)
+    player = parse_player(_text(strength, game))
     if strength.careless:
         return Player(Careless(player.search, strength.careless), player.budget, name)
     return Player(player.search, player.budget, name)
+
+
+def _text(strength: _Strength, game: Game) -> str:
+    """Return the text of a strength's player: with the game's network if it can be used here."""
+    network = usable_shipped(game)
+    if network is None:
+        return strength.without + (",terminal=score" if game.has_score else "")
+    text = strength.with_sparse if is_sparse(network) else ""
+    return (text or strength.with_network).format(net=network)

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,12 +24,14 @@ from typing import Any
 import numpy as np
 
 from dicent import machine
-from dicent.errors import DicentError
+from dicent.cluster.connection import Connection, joined
+from dicent.errors import DicentError, JsonError
 from dicent.evaluate.base import Evaluator
 from dicent.evaluate.network import Network, shared_out
-from dicent.files import Lock, lock, write_atomically
+from dicent.files import Lock, inside, lock, read_json, write_atomically
 from dicent.game import Game
 from dicent.kernels.constants import MAX
+from dicent.play.clock import Clock, as_clock
 from dicent.play.match import game_of_match, play_match
 from dicent.play.player import Player, as_player
 from dicent.play.points import PointsResult
@@ -37,6 +40,8 @@ from dicent.play.tournament_report import write_results
 from dicent.stats.ratings import Pairing, Ratings, fit_ratings
 
 FORMAT = 1
+MOST_AT_ONCE = 64  # matches, each of which has a thread
+GAMES_PER_CORE = 8  # of a cluster, in matches that run at once
 WRITE_EVERY = 5.0  # seconds between two reports, each of which takes half a second with many players
 
 
@@ -143,15 +148,18 @@ def play_tournament(
     progress: Progress | None = None,
     at_once: int = 1,
     max_plies: int | None = None,
+    clock: Clock | str | None = None,
+    cluster: Connection | str | None = None,
 ) -> TournamentResult:
     """Play a match of `games` games between all pairs of players, or of all against `gauntlet`.
 
     The folder holds every game. Another call resumes the tournament, or extends it with players or games.
     `progress` receives the result so far, the numbers of the two players, and the standing of their match.
     `at_once` matches share the `threads`; this helps on a GPU, which evaluates batches of several matches
-    together. `max_plies` is the longest game, as in `play_match`.
+    together. `max_plies`, `clock` and `cluster` are as in `play_match`; on a cluster enough matches run at
+    once to keep its machines busy.
     """
-    folder = Path(folder)
+    folder, clock = Path(folder), as_clock(clock)
     all_players = [as_player(p) for p in ([gauntlet] if gauntlet is not None else [])]
     all_players += [as_player(p) for p in players]
     game = game_of_match(tuple(all_players), game)
@@ -161,17 +169,23 @@ def play_tournament(
     if gauntlet is not None:
         pairs = [(0, j) for j in range(1, len(names))]
 
-    if at_once < 1 or (at_once > 1 and any(player.budget.time is not None for player in all_players)):
+    timed = clock is not None or any(player.budget.time is not None for player in all_players)
+    if at_once < 1 or (at_once > 1 and timed and cluster is None):
         raise DicentError(
-            f"at_once must be 1 or more, and 1 where a player's budget is in seconds (got {at_once})"
+            f"at_once must be 1 or more, and 1 with a clock or a player's budget in seconds (got {at_once})"
         )
     threads = max(1, (threads or machine.cores()) // at_once)
     networks = [n for n in (*(player.network for player in all_players), luck) if isinstance(n, Network)]
-    with _open(folder):
-        _settle(folder, all_players, game, seed, gauntlet is not None)
+    with _open(folder), joined(cluster) as connection:
+        _settle(folder, all_players, game, seed, gauntlet is not None, clock)
         under_way = _Tournament(
-            folder, all_players, game, games, seed, pairs, threads, luck, progress, max_plies
+            *(folder, all_players, game, games, seed, pairs, threads, luck, progress, max_plies),
+            clock,
+            connection,
         )
+        if connection is not None:
+            cores = sum(node.cores for node in connection.nodes())
+            at_once = max(at_once, min(MOST_AT_ONCE, 1 + GAMES_PER_CORE * cores // games))
         with shared_out(networks, threads):  # once for all matches
             under_way.play_all(at_once)
     return under_way.result
@@ -192,10 +206,12 @@ class _Tournament:
         luck: Evaluator | str | None,
         progress: Progress | None,
         max_plies: int | None,
+        clock: Clock | None,
+        connection: Connection | None,
     ) -> None:
         self.folder, self.players, self.game, self.games, self.seed = folder, players, game, games, seed
         self.pairs, self.threads, self.luck, self.progress = pairs, threads, luck, progress
-        self.max_plies = max_plies
+        self.max_plies, self.clock, self.connection = max_plies, clock, connection
         self.known: dict[tuple[int, int], Encounter] = {}
         for pair in pairs:
             if (found := _read(folder, *pair, games)) is not None:
@@ -236,7 +252,8 @@ class _Tournament:
 
     def _play(self, pair: tuple[int, int]) -> None:
         i, j = pair
-        path, seed = self.folder / "games" / f"{i}-{j}.jsonl", _seed(self.seed, i, j)
+        path = inside(self.folder, self.folder / "games" / f"{i}-{j}.jsonl")
+        seed = _seed(self.seed, i, j)
 
         def show(standing: Standing) -> None:
             with self.lock:
@@ -249,6 +266,8 @@ class _Tournament:
         match = play_match(
             *(a, b, self.game, self.games, seed, self.threads, show, path, self.luck),
             max_plies=self.max_plies,
+            clock=self.clock,
+            cluster=self.connection,
         )
         scores = () if match.points is None else tuple(match.points.scores.tolist())
         starters = tuple(match.starters.tolist())
@@ -295,6 +314,7 @@ def _open(folder: Path) -> Lock:
     try:
         for part in (folder, folder / "games", folder / "matches"):
             part.mkdir(exist_ok=True, parents=True)
+            inside(folder, part)
         return lock(
             folder / ".lock", f"another process plays the tournament in {folder}; wait for it, or stop it"
         )
@@ -302,7 +322,9 @@ def _open(folder: Path) -> Lock:
         raise DicentError(f"{folder} cannot hold a tournament: {error}") from error
 
 
-def _settle(folder: Path, players: list[Player], game: Game, seed: int, gauntlet: bool) -> None:
+def _settle(
+    folder: Path, players: list[Player], game: Game, seed: int, gauntlet: bool, clock: Clock | None
+) -> None:
     """Save players and settings; in an existing folder check that they match."""
     path = folder / "tournament.json"
     ours: dict[str, Any] = {
@@ -312,12 +334,15 @@ def _settle(folder: Path, players: list[Player], game: Game, seed: int, gauntlet
         "gauntlet": gauntlet,
         "players": [player.name for player in players],
         "networks": [_fingerprint(player) for player in players],
+        "clock": None if clock is None else str(clock),  # older files have none
     }
     try:
-        theirs = json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
-    except (OSError, ValueError) as error:
+        theirs = read_json(path) if path.exists() else None
+    except (OSError, JsonError) as error:
         raise DicentError(f"{folder} cannot hold a tournament: {error}") from error
     if theirs is not None:
+        if not isinstance(theirs, dict):
+            raise DicentError(f"{path} is damaged: it must be a JSON object, as in {{...}}")
         for key in ours:
             n = len(theirs[key]) if isinstance(theirs.get(key), list) else None
             if theirs.get(key) != (ours[key] if n is None else ours[key][:n]):
@@ -329,10 +354,13 @@ def _settle(folder: Path, players: list[Player], game: Game, seed: int, gauntlet
 
 def _fingerprint(player: Player) -> str | None:
     """Return a hash of a player's network, since a resumed run is another player."""
-    if player.network is None:
+    network = player.network
+    if network is None:
         return None
+    if not isinstance(network, Network):
+        return hashlib.sha256(network.native.weights.tobytes()).hexdigest()[:16]
     digest = hashlib.sha256()
-    for name, weights in sorted(player.network.module.state_dict().items()):
+    for name, weights in sorted(network.module.state_dict().items()):
         digest.update(name.encode() + weights.cpu().numpy().tobytes())
     return digest.hexdigest()[:16]
 
@@ -343,18 +371,29 @@ def _seed(seed: int, i: int, j: int) -> int:
     return int.from_bytes(digest[:6], "big")
 
 
+def _numbers(found: Iterable[Any]) -> tuple[Any, ...]:
+    """Return a list of numbers from a file; raise a TypeError for anything else."""
+    numbers = tuple(found)
+    if not all(type(number) in (int, float) and abs(number) < math.inf for number in numbers):
+        raise TypeError("a list of numbers was expected")
+    return numbers
+
+
 def _read(folder: Path, i: int, j: int, games: int) -> Encounter | None:
     """Return a finished match if it has at least that many games."""
-    path = folder / "matches" / f"{i}-{j}.json"
+    path = inside(folder, folder / "matches" / f"{i}-{j}.json")
     if not path.exists():
         return None
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = read_json(path)
         encounter = Encounter(
-            *(i, j, content["facts"], tuple(content["results"])),
-            starters=tuple(content.get("starters", ())),  # older files have neither
-            scores=tuple(content.get("scores", ())),
+            *(i, j, content["facts"], _numbers(content["results"])),
+            starters=_numbers(content.get("starters", ())),  # older files have neither
+            scores=_numbers(content.get("scores", ())),
         )
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DicentError(f"{path} cannot be read: {error}") from error
+        float(encounter.summary["score"])
+    except (OSError, JsonError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise DicentError(
+            f"{path} cannot be read: {error}. Delete it: the match is then counted from its games"
+        ) from error
     return encounter if len(encounter.results) >= games else None

@@ -152,10 +152,9 @@ class Review:
     def from_dict(cls, saved: dict[str, Any]) -> Review:
         """Return the review that `to_dict` described."""
         record = saved["record"]
-        players, steps = tuple(record["players"]), tuple(record["steps"])
         moments = (Moment(**{**moment, "win": moment["win"]["MAX"]}) for moment in saved["moments"])
         return cls(
-            Record(**{**record, "players": players, "steps": steps}),
+            Record.from_dict(record),
             saved["judge"],
             saved["start_win"]["MAX"],
             tuple(moments),
@@ -262,7 +261,8 @@ def _ending(review: Review) -> str:
         return f"The game is unfinished; {worth}."
     won = abs(review.final)
     points = f" {won:g} point{'' if won == 1 else 's'}" if review.in_points else ""
-    return "The game was drawn." if result == 0 else f"{NAMES[result]} won{points}."
+    how = " on time" if review.record.lost_on_time else points
+    return "The game was drawn." if result == 0 else f"{NAMES[result]} won{how}."
 
 
 def _amount(review: Review, number: float) -> str:
@@ -291,7 +291,7 @@ def _decisions(review: Review) -> str:
 
 def _justice(review: Review) -> list[str]:
     result, net = review.record.result, review.luck["MAX"] - review.luck["MIN"]
-    if not result or all(moment.luck is None for moment in review.moments):
+    if not result or review.record.lost_on_time or all(moment.luck is None for moment in review.moments):
         return []
     share = min(1.0, max(0.0, review.adjusted))
     winner = "MAX" if result > 0 else "MIN"

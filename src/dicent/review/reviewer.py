@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator
-from dicent.evaluate.network_file import load_network, usable_shipped
+from dicent.evaluate.network_file import is_sparse, load_network, usable_shipped
 from dicent.exact.solver import Solver
 from dicent.exact.tablebase import Tablebase, open_tablebase
 from dicent.exact.with_tablebase import WithTablebase
@@ -22,6 +22,8 @@ from dicent.search.tree_search import Search
 from dicent.search.uct import Uct
 
 DEPTH = 3  # plies ahead of a decision, rolls among them; one more ahead of a roll, so that both agree
+SPARSE_DEPTH = 5  # of a sparse network, which native code evaluates
+SPARSE_EVALUATIONS = 50_000  # for each number that a die may show; wide games are searched less deep
 SIMULATIONS = 10_000  # of a search by random games; as many again for each number that a die may show
 MOST_SIMULATIONS = 60_000  # of a roll
 SHORT = 25  # plies of a random game; a search has fewer simulations if they are longer
@@ -56,12 +58,14 @@ class Reviewer:
         tablebase: Tablebase | None = None,
         solved: int = SOLVED,
         simulations: int = SIMULATIONS,
+        depth: int = DEPTH,
     ) -> None:
         self.game = game
         self.search = search
         self.name = name
         self.evaluator = evaluator
         self.simulations = simulations
+        self.depth = depth
         self.tablebase = None if self.in_points else tablebase
         self.solver = Solver(game, solved, values="gain") if solved and not self.in_points else None
 
@@ -90,7 +94,10 @@ class Reviewer:
             most = max(self.simulations, self.simulations * MOST_SIMULATIONS // SIMULATIONS)
             limit = Limit(evaluations=min(most, self.simulations * chances))
         else:
-            limit = Limit(depth=DEPTH + state.is_chance)
+            limit = Limit(
+                depth=self.depth + state.is_chance,
+                evaluations=SPARSE_EVALUATIONS * chances if self.depth > DEPTH else None,
+            )
         found = self.search.analyse(state, limit, ply=ply)
         value = (lambda v: v) if self.in_points else self.evaluator.gain
         return _evaluation(found.value, found.moves, found.by_outcome, found.proved, value)
@@ -138,8 +145,9 @@ def reviewer_for(
     evaluator: Evaluator = load_network(chosen)
     if tablebase is not None and evaluator.terminal.name == "gain" and evaluator.gain_map is None:
         evaluator = WithTablebase(evaluator, tablebase)
-    search = Expectiminimax(evaluator)
-    return Reviewer(game, search, f"{chosen}, {DEPTH} plies ahead", evaluator, tablebase, solved)
+    depth = SPARSE_DEPTH if is_sparse(chosen) else DEPTH
+    name = f"{chosen}, {depth} plies ahead"
+    return Reviewer(game, Expectiminimax(evaluator), name, evaluator, tablebase, solved, depth=depth)
 
 
 def _simulations(game: Game) -> int:
