@@ -31,7 +31,7 @@ TINY = config(
     checkpoint_seconds=1e9,  # no checkpoints by the clock
     threads=1,
 )
-TIMES = ("seconds", "evaluations_per_second")
+TIMES = ("seconds", "evaluations_per_second", "game_seconds")
 
 
 def rows(folder: Path) -> list[dict[str, Any]]:

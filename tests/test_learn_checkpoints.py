@@ -1,6 +1,7 @@
 """A run survives kills, damaged files, full disks and NaN losses: it resumes from a complete checkpoint."""
 
 import errno
+import itertools
 import os
 import random
 import shutil
@@ -10,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,7 +20,8 @@ import torch
 
 from dicent import DicentError, load_network
 from dicent.cli import main
-from dicent.learn import run_folder
+from dicent.learn import checkpoint, run_folder
+from dicent.learn import train as train_module
 from dicent.learn.config import Config
 from dicent.learn.learner import Learner
 from dicent.learn.run_folder import Checkpoint, RunFolder
@@ -66,6 +69,46 @@ def test_run_killed_at_any_moment_resumes_to_the_same_result(tmp_path: Path) -> 
     quiet(config, folder)
     quiet(config.replace(checkpoint_seconds=1e9), tmp_path / "whole")
     assert everything(folder) == everything(tmp_path / "whole")
+
+
+def test_a_checkpoint_holds_games_in_flight_of_any_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clock decides when a checkpoint is written. It must not decide the result of a resumed run."""
+    monkeypatch.setattr(checkpoint, "MOST_IN_FLIGHT", 0)
+    run_to(tmp_path / "killed", TINY, 12)
+    quiet(TINY, tmp_path / "killed")
+    quiet(TINY, tmp_path / "whole")
+    assert everything(tmp_path / "killed") == everything(tmp_path / "whole")
+
+
+def test_a_run_that_the_clock_ends_leaves_out_games_that_are_too_large(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkpoint, "MOST_IN_FLIGHT", 0)
+    warnings: list[str] = []
+    train(TINY.replace(minutes=1e-9), tmp_path, warn=warnings.append)
+    assert [text for text in warnings if "too large for a checkpoint" in text]
+
+
+def test_large_checkpoints_are_written_less_often(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each takes 3 s here, and a minute passes with each turn: the next one is due after 30 s or more."""
+    now, saved, real = [0.0], list[float](), checkpoint.save
+    monkeypatch.setattr(train_module, "time", SimpleNamespace(monotonic=lambda: now[0]))
+
+    def slow(training: Any) -> None:
+        saved.append(now[0])
+        real(training)
+        now[0] += 3.0
+
+    def turn(status: Status) -> None:
+        now[0] += 1.0
+
+    monkeypatch.setattr(checkpoint, "save", slow)
+    train(TINY.replace(checkpoint_seconds=0.5), tmp_path, watch=turn, warn=pytest.fail)
+    between = [b - a for a, b in itertools.pairwise(saved[:-1])]  # the last one ends the run
+    assert between
+    assert min(between) >= 33.0
 
 
 def latest(folder: Path) -> str:
@@ -287,9 +330,9 @@ def test_full_disk_ends_the_run_and_it_resumes_later(
     assert everything(tmp_path) == everything(tmp_path / "whole")
 
 
-def test_full_disk_is_reported_for_metrics(tmp_path: Path) -> None:
+def test_full_disk_is_reported_for_metrics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with RunFolder(tmp_path) as folder:
-        (tmp_path / "metrics.jsonl").symlink_to("/dev/full")
+        monkeypatch.setattr(run_folder, "inside", lambda *_: Path("/dev/full"))
         with pytest.raises(DicentError, match=r"metrics.jsonl cannot be written: .*Free some space"):
             folder.append("metrics.jsonl", "{}")
 

@@ -74,7 +74,7 @@ def test_stop_inside_a_wave_changes_nothing(tmp_path: Path) -> None:
     quiet(config, tmp_path / "whole")
 
     def watch(status: Status) -> None:
-        idle = training.plays[0].group.searches.status == 0
+        idle = training.workers.plays[0].group.searches.status == 0
         if status.phases == 1 and idle.sum() >= 3:
             training.save()
             raise StopHere

@@ -45,7 +45,9 @@ time.sleep(float(sys.argv[2]))
 TRAIN = """
 import sys, time
 import dicent
+import dicent.learn.train
 
+dicent.learn.train.SPACING = 0  # a checkpoint after every phase, however slow the disk is
 phases = int(sys.argv[2])
 
 

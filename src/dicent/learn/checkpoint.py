@@ -10,8 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import safetensors.numpy
 import safetensors.torch
+from safetensors import SafetensorError
 from torch import Tensor
 
+from dicent import machine
 from dicent.errors import DicentError
 from dicent.evaluate.network_file import FILE, Description, network_bytes, settings_in
 from dicent.game.registry import ways_to_show
@@ -28,7 +30,8 @@ if TYPE_CHECKING:
 
 LEARNER = "learner.safetensors"
 PLAYING = "playing."  # prefix of the weights that self-play uses
-MOST_IN_FLIGHT = 1 << 28  # bytes of games in flight that a checkpoint may hold
+MOST_IN_FLIGHT = 1 << 28  # bytes of games in flight in a checkpoint, if the clock decides the result anyway
+UNKNOWN_MEMORY = 1 << 34  # bytes, where the system does not say how much it has
 
 
 def save(training: Training) -> None:
@@ -55,17 +58,25 @@ def save(training: Training) -> None:
 def _games_in_flight(training: Training) -> dict[str, bytes]:
     """Return the files of the replay buffer, and of the games in flight unless they are too large."""
     files = {BUFFER: safetensors.numpy.save(training.replay.save())}
-    in_flight = [save_games(play) for play in training.plays]
-    if sum(a.nbytes for arrays in in_flight for a in arrays.values()) <= MOST_IN_FLIGHT:
+    in_flight = [save_games(play) for play in training.workers.plays]
+    size = sum(array.nbytes for arrays in in_flight for array in arrays.values())
+    if in_flight and (size <= MOST_IN_FLIGHT or _is_reproducible(training)):
         named = {
             f"{i}.{name}": np.ascontiguousarray(array)
             for i, arrays in enumerate(in_flight)
             for name, array in arrays.items()
         }
         files[IN_FLIGHT] = zlib.compress(safetensors.numpy.save(named), 1)
-    elif not training.checkpoints_written:
+    elif in_flight and not training.checkpoints_written:
         training.folder.warn("the games in flight are too large for a checkpoint: a resume starts new ones")
     return files
+
+
+def _is_reproducible(training: Training) -> bool:
+    """Return whether the result must not depend on the clock, so that a resume needs every game in flight."""
+    config = training.config
+    timed = config.run.minutes is not None or config.search.seconds_per_move is not None
+    return training.workers.is_deterministic and not timed
 
 
 def description(training: Training) -> Description:
@@ -128,9 +139,19 @@ def resume(training: Training) -> bool:
             training.folder.cut(name, 0)
         return False
     try:
-        state, components = read_state(checkpoint.state)
+        _resume(training, checkpoint)
     except DicentError as error:
         raise DicentError(f"{training.folder.path}: {error}") from error
+    except (SafetensorError, zlib.error, LookupError, TypeError, ValueError, RuntimeError) as error:
+        raise DicentError(
+            f"{training.folder.path}: the latest checkpoint is damaged ({error!r:.200}); delete its folder "
+            "to resume from the one before it"
+        ) from error
+    return True
+
+
+def _resume(training: Training, checkpoint: Checkpoint) -> None:
+    state, components = read_state(checkpoint.state)
     _check_components(training, components)
     weights = safetensors.torch.load(checkpoint.files[LEARNER])
     _check_network(training, checkpoint, weights)
@@ -138,7 +159,7 @@ def resume(training: Training) -> bool:
         training.folder.cut(name, lines)
     training.use_state(state)
     training.learner.load({name: t for name, t in weights.items() if not name.startswith(PLAYING)})
-    training.evaluator.load(
+    training.workers.use(
         {name.removeprefix(PLAYING): t for name, t in weights.items() if name.startswith(PLAYING)}
     )
     if state.pending is not None:
@@ -149,17 +170,19 @@ def resume(training: Training) -> bool:
     if BUFFER in checkpoint.files:
         training.replay.load(_arrays(checkpoint.files[BUFFER]))
     if IN_FLIGHT in checkpoint.files:
-        content = zlib.decompressobj().decompress(checkpoint.files[IN_FLIGHT], 2 * MOST_IN_FLIGHT)
+        most = (machine.free_memory() or UNKNOWN_MEMORY) // 4  # a small file may hold endless zeros
+        content = zlib.decompressobj().decompress(checkpoint.files[IN_FLIGHT], most)
         _resume_games(training, _arrays(content))
     elif PLAIN_IN_FLIGHT in checkpoint.files:
         _resume_games(training, _arrays(checkpoint.files[PLAIN_IN_FLIGHT]))
-    return True
 
 
 def _resume_games(training: Training, saved: dict[str, npt.NDArray[np.generic]]) -> None:
-    """Continue the games in flight."""
+    """Continue the games in flight; a cluster starts new ones."""
+    if not training.workers.plays:
+        return
     arrays = old_names.translate_arrays(saved)
-    for i, play in enumerate(training.plays):
+    for i, play in enumerate(training.workers.plays):
         start = f"{i}."
         load_games(
             play, {name.removeprefix(start): a for name, a in arrays.items() if name.startswith(start)}

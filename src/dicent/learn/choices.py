@@ -12,10 +12,11 @@ from dicent.search.registry import SEARCHES, SearchKind
 
 DETERMINIZED = "determinized"  # Descent, with `Determinized` around it
 # The built-in networks, with the arguments that they take. Their classes need torch, which loads slowly.
-COMMON = ("input_shape", "hidden", "num_actions", "bounded", "seen_by_mover")
+COMMON = ("input_shape", "bounded", "seen_by_mover")
 NETWORK_SETTINGS = {
-    "residual": (*COMMON, "filters", "blocks", "width", "hidden_width"),
-    "dense": (*COMMON, "layers"),
+    "residual": (*COMMON, "hidden", "num_actions", "filters", "blocks", "width", "hidden_width"),
+    "dense": (*COMMON, "hidden", "num_actions", "layers"),
+    "sparse": (*COMMON, "units", "second_units", "third_units"),
 }
 
 

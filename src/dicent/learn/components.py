@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,9 @@ from torch import nn
 from dicent import machine
 from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator
+from dicent.evaluate.network import Network
+from dicent.evaluate.sparse import KIND as SPARSE
+from dicent.evaluate.sparse import SparseEvaluator, as_arrays
 from dicent.evaluate.terminal_value import TerminalValue, terminal_value
 from dicent.game import Game
 from dicent.game.registry import make
@@ -23,6 +27,7 @@ from dicent.learn.replay import PlainReplayBuffer, ReplayBuffer, SmoothReplayBuf
 from dicent.learn.selection import SELECTIONS, ByVisits, Selection
 from dicent.learn.self_play import SelfPlay
 from dicent.nets import build, check_saveable, input_shape_of
+from dicent.nets.sparse import SparseNetwork
 from dicent.search.limit import Limit
 from dicent.search.registry import Setting
 from dicent.search.tree_search import Search, TreeSearch
@@ -97,6 +102,31 @@ def _check_module(module: nn.Module, game: Game) -> None:
         )
 
 
+class SparseInTraining(SparseEvaluator):
+    """A sparse network in self-play, with the module that its weights come from."""
+
+    def __init__(self, module: nn.Module) -> None:
+        settings: Any = module.settings
+        super().__init__(settings, as_arrays(module.state_dict()))
+        self.module = module
+
+    def load(self, weights: Mapping[str, Any]) -> None:
+        """Replace the weights, of tensors by name."""
+        self.module.load_state_dict(weights)
+        super().load(as_arrays(weights))
+
+
+PlayingNetwork = Network | SparseInTraining  # the network of self-play
+
+
+def make_evaluator(module: nn.Module, device: str, threads: int) -> PlayingNetwork:
+    """Make the evaluator of self-play, with its own copy of the network."""
+    module = copy.deepcopy(module)
+    if isinstance(module, SparseNetwork):
+        return SparseInTraining(module.to("cpu"))
+    return Network(module, device, threads=threads, compiled=True)
+
+
 def make_learner(config: Config, module: nn.Module, game: Game, device: str) -> Learner:
     """Make the learner."""
     learner = config.learner
@@ -117,6 +147,7 @@ def make_search(config: Config, evaluator: Evaluator, custom: CustomComponents) 
             "exploration": chosen.exploration,
             "noise": chosen.noise,
             "alpha": chosen.alpha,
+            "leaves": chosen.leaves,
         }
         known = {key: value for key, value in settings.items() if key in kind.settings}
         search = kind.build(chosen.search, evaluator, **known, determinized=determinized)
@@ -134,6 +165,14 @@ def make_replay(config: Config, custom: CustomComponents) -> ReplayBuffer:
     if replay.replay == "smooth":
         return SmoothReplayBuffer(replay.replay_games, replay.duplication)
     return PlainReplayBuffer(settled(replay.replay_states), replay.duplication)
+
+
+def make_limit(config: Config) -> Limit:
+    """Make the budget of a move in self-play."""
+    search = config.search
+    if search.seconds_per_move is None:
+        return Limit(evaluations=settled(search.evaluations_per_move))
+    return Limit(time=search.seconds_per_move, evaluations=search.evaluations_per_move)
 
 
 def make_self_play(
@@ -154,7 +193,7 @@ def make_self_play(
             search,
             game,
             size,
-            Limit(evaluations=settled(config.search.evaluations_per_move)),
+            make_limit(config),
             custom.selection or selection,
             numbers[i],
             config.seed,
@@ -180,9 +219,12 @@ class Threads:
 
     @staticmethod
     def choose(config: Config, device: str) -> Threads:
-        """Choose for this machine; on a CPU one core is left to the learner."""
+        """Choose for this machine; on a CPU one core is left to the learner.
+
+        A sparse network is evaluated on the CPU, whatever the device of the learner.
+        """
         cores, play = machine.cores(), config.self_play
-        if device == "cpu":
+        if device == "cpu" or config.network.network == SPARSE:
             free = config.run.threads or (max(1, cores - 1) if config.learner.overlap else cores)
             return Threads(1, free, free)
         groups = 1 if play.waves else play.groups

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from dicent.errors import DicentError
+from dicent.files import open_file
 from dicent.learn import choices, old_names
 from dicent.learn.config_sections import (
     SECTION_OF,
@@ -33,6 +34,7 @@ from dicent.learn.config_sections import (
 )
 
 BUDGETS = ("minutes", "games", "evaluations")
+MOST_BYTES = 1 << 20  # of a `config.toml`
 
 
 @dataclass(frozen=True)
@@ -88,8 +90,9 @@ class Config:
     def replace(self, **changes: Setting) -> Config:
         """Return a copy with some flat settings changed.
 
-        Settings that the changes make irrelevant return to their defaults. A change that would be ignored is
-        an error, even if it is the default; None counts as not given.
+        Settings that the changes make irrelevant return to their defaults. Seconds per move replace
+        evaluations per move, and the other way round, unless both are given: then both are limits. A change
+        that would be ignored is an error, even if it is the default; None counts as not given.
         """
         _check_names(changes)
         return _build(self.flat() | changes, changes, strict=True)
@@ -115,7 +118,7 @@ USED_IF: dict[str, tuple[str, Callable[[], tuple[str, ...]]]] = {
     "temperature": ("search", choices.policy_searches),
     **{
         name: ("search", partial(choices.searches_with, name))
-        for name in ("completion", "exploration", "noise", "alpha")
+        for name in ("completion", "exploration", "noise", "alpha", "leaves")
     },
     "whole_descents": ("search", partial(choices.searches_with, "whole")),
     "horizon": ("terminal", choices.terminals_with_ply),
@@ -124,9 +127,11 @@ USED_IF: dict[str, tuple[str, Callable[[], tuple[str, ...]]]] = {
     "replay_states": ("replay", lambda: ("plain",)),
     **{
         name: ("network", partial(choices.networks_with, name))
-        for name in ("hidden", "layers", "filters", "blocks", "width", "hidden_width")
+        for name in (f.name for f in dataclasses.fields(NetworkConfig) if f.name != "network")
     },
 }
+
+THINKING = ("evaluations_per_move", "seconds_per_move")  # the budgets of a move
 
 # Settings that `dicent.learn.fit` can choose for the game; None leaves them to it.
 BY_GAME = ("evaluations_per_move", "games_at_once", "games_per_update", "replay_states", "max_plies")
@@ -202,9 +207,15 @@ def config(name: str = "laptop", /, **settings: Setting) -> Config:
 def read_config(path: Path) -> Config:
     """Read a `config.toml`."""
     try:
-        given = tomllib.loads(path.read_text(encoding="utf-8"))
+        with open_file(path) as file:
+            text = file.read(MOST_BYTES + 1)
+        if len(text) > MOST_BYTES:
+            raise DicentError(f"{path} is too long for settings: at most {MOST_BYTES:,} bytes")
+        given = tomllib.loads(text.decode())
     except OSError as error:
         raise DicentError(f"{path} cannot be read: {error}") from error
+    except RecursionError:
+        raise DicentError(f"{path} is nested too deeply for settings") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise DicentError(f"{path} is not TOML: {error}") from error
     return config_from(given, str(path))
@@ -251,6 +262,9 @@ def _build(flat: Mapping[str, object], explicit: Collection[str], strict: bool =
         if name in explicit and (flat[name] is not None if strict else flat[name] != DEFAULTS[name]):
             raise DicentError(_why_ignored(name, flat))
         settings[name] = DEFAULTS[name]
+    for one, other in (THINKING, THINKING[::-1]):  # one budget of a move replaces the other
+        if one in explicit and flat[one] is not None and other not in explicit:
+            settings[other] = None
     sections: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}
     top: dict[str, Any] = {name: settings[name] for name in ("game", "seed")}
     for name, section in SECTION_OF.items():

@@ -13,7 +13,7 @@ from dicent.learn.choices import CHOICES
 Setting = str | int | float | bool | None
 MAY_BE_ZERO = (
     *("seed", "random_starts", "weight_decay", "pretraining", "noise", "exploration", "mix_weight"),
-    *("measurements", "ladder_games", "blocks"),
+    *("measurements", "ladder_games", "blocks", "third_units"),
 )
 SHARES = ("noise", "random_starts", "measured_share")  # at most 1
 
@@ -72,6 +72,9 @@ class SearchConfig(Section):
     one."""
     evaluations_per_move: int | None = None
     """Network evaluations of each search; simulations with puct. By default as the game needs."""
+    seconds_per_move: float | None = None
+    """Seconds of each search, in place of evaluations_per_move. With both, the first to be reached ends the
+    search. Runs that count seconds are not repeatable."""
     completion: bool = True
     """Prove states whose value is certain, and never search them again."""
     whole_descents: bool = False
@@ -88,6 +91,8 @@ class SearchConfig(Section):
     """Share of Dirichlet noise in the root priors of puct."""
     alpha: float = 0.3
     """Concentration of that Dirichlet noise."""
+    leaves: int = 1
+    """States of a puct search that are evaluated together, by virtual loss; 1 is AlphaZero's search."""
 
 
 @dataclass(frozen=True)
@@ -135,9 +140,9 @@ class NetworkConfig(Section):
     """The network and its size."""
 
     network: str = "dense"
-    """Architecture: residual (the paper's), dense or a registered one."""
+    """Architecture: residual (the paper's), dense, sparse (evaluated inside searches) or a registered one."""
     hidden: int = 128
-    """Units in each hidden layer."""
+    """Units in each hidden layer of a residual or dense network."""
     layers: int = 4
     """Hidden layers of a dense network."""
     filters: int = 32
@@ -148,6 +153,12 @@ class NetworkConfig(Section):
     """Pad the filters of a residual network with zeros to this number, for faster hardware kernels."""
     hidden_width: int | None = None
     """Pad the hidden units of a residual network likewise."""
+    units: int = 64
+    """Units in the first layer of a sparse network, which sums the features of a position."""
+    second_units: int = 32
+    """Units in its second layer."""
+    third_units: int = 0
+    """Units in its third layer; 0 leaves that layer out."""
 
 
 @dataclass(frozen=True)
@@ -200,8 +211,43 @@ class RunConfig(Section):
     """Checkpoints to keep."""
     save_games_in_flight: bool = True
     """Save replay buffer and unfinished games in checkpoints; without them a resume starts new games."""
+    snapshot_seconds: float | None = None
+    """Save a snapshot of the network after this many seconds, and whenever they have grown by the square root
+    of 2."""
+    snapshot_evaluations: int | None = None
+    """Save a snapshot of the network after this many evaluations, and whenever they have grown likewise."""
+    max_lag: int = 2
+    """On a cluster: versions of the network by which a worker's games may be behind."""
     tensorboard: bool = False
     """Write the metrics for TensorBoard too."""
+
+
+@dataclass(frozen=True)
+class Distillation(Section):
+    """The settings of a distillation, which are no part of a run."""
+
+    games: int = 1000
+    """Games that the teacher plays against itself."""
+    evaluations_per_move: int = 100
+    """Evaluations of the teacher's search for each move."""
+    random_starts: float = 0.5
+    """Share of games that start from a random position."""
+    passes: int = 8
+    """Times that the student learns each state."""
+    units: int = 64
+    """Units in the first layer of the student."""
+    second_units: int = 32
+    """Units in its second layer."""
+    third_units: int = 0
+    """Units in its third layer; 0 leaves that layer out."""
+    batch: int = 512
+    """States per step of Adam."""
+    learning_rate: float = 2e-3
+    """Learning rate at the start; it falls to a hundredth."""
+    device: str = "auto"
+    """Device of the teacher and the learner: auto, cpu or cuda."""
+    seed: int = 0
+    """Seed of the games and of the student's first weights."""
 
 
 SECTIONS: dict[str, type[Section]] = {

@@ -107,3 +107,4 @@ class FinishedGame:
     chosen: npt.NDArray[np.int32]  # actions and outcomes, in order
     root_values: npt.NDArray[np.float64]  # [plies]  values of the searched states
     dataset: Dataset
+    seconds: float = 0.0  # from its deal to its end

@@ -79,6 +79,8 @@ def fit(config: Config, game: Game) -> tuple[Config, tuple[Choice, ...]]:
     """Settle the settings that `config` leaves to the game; return them with the choices made."""
     flat = config.flat()
     open_ones = [name for name in BY_GAME if flat[name] is None and applies(name, flat)]
+    if config.search.seconds_per_move is not None and "evaluations_per_move" in open_ones:
+        open_ones.remove("evaluations_per_move")
     if game.max_plies and "max_plies" in open_ones:
         open_ones.remove("max_plies")  # the game states it
     if not open_ones:

@@ -10,7 +10,7 @@ POINTS = 33
 
 
 def fit_gain_map(results: list[tuple[float, int]]) -> GainMap | None:
-    """Return the monotone least-squares fit of (value, result) pairs; None if there are too few.
+    """Return the monotone least-squares fit of (value, result) pairs; None if too few or not finite.
 
     Pairs are sorted by value and pooled into blocks of equal size. Neighbouring blocks whose results do not
     rise are merged until all do.
@@ -18,6 +18,8 @@ def fit_gain_map(results: list[tuple[float, int]]) -> GainMap | None:
     if len(results) < 2 * POINTS:
         return None
     pairs = np.array(results, np.float64)
+    if not np.isfinite(pairs).all():
+        return None
     pairs = pairs[np.argsort(pairs[:, 0], kind="stable")]
     blocks: list[tuple[float, float, float]] = []  # mean value, mean result, weight
     for part in np.array_split(pairs, POINTS):

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 CAPACITY = "tree.capacity"  # nodes that each tree has room for; a checkpoint of version 0.1 has whole arrays
 BY_EDGE = ("child", "choice", "p", "visits")
 COUNTS = ("nodes", "edges")
+COUNTED = ("evaluations", "moves", "iterations", "depths")  # what all searches so far have done
 # Arrays whose columns beyond a count are not in use: the array, and where its count is.
 COLUMNS = {
     "searches": {"path": "length", "leaves": "waiting"},
@@ -38,7 +39,7 @@ def save_games(play: SelfPlay) -> Arrays:
             used = None if count is None else int(getattr(fields, count).max(initial=0))
             saved[f"{part}.{name}"] = array if used is None else array[:, :used]
     saved |= {f"extra.{name}": array for name, array in group.kernels.arrays().items()}
-    saved["evaluations"] = np.array([play.evaluations])
+    saved |= {name: np.array([getattr(play, name)]) for name in COUNTED}
     for m, layers in enumerate(play.layers):
         if layers:
             states = join(layers)
@@ -72,7 +73,9 @@ def load_games(play: SelfPlay, saved: Arrays) -> None:
     group.kernels.fit(group.tree)
     beside = {key.removeprefix("extra."): saved[key] for key in saved if key.startswith("extra.")}
     group.kernels.restore(beside)
-    play.evaluations = int(saved["evaluations"][0])
+    for name in COUNTED:
+        if name in saved:  # older checkpoints count evaluations only
+            setattr(play, name, int(saved[name][0]))
     for m in range(group.size):
         if f"layers.{m}.states" in saved:
             states, values, plies, depths = (

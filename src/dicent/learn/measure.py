@@ -9,6 +9,7 @@ from functools import lru_cache
 from dicent.errors import DicentError
 from dicent.evaluate.native import Rollout
 from dicent.evaluate.network import Network
+from dicent.evaluate.sparse import SparseEvaluator
 from dicent.exact.accuracy import accuracy
 from dicent.exact.sample import Decision, endgame_sample, endgames_of, whole_game_sample
 from dicent.exact.solution import ValueKind
@@ -31,7 +32,12 @@ def opponents() -> dict[str, Player]:
 
 
 def scores(
-    network: Network, game: Game, games: int, seed: int, threads: int, seconds: float | None = None
+    network: Network | SparseEvaluator,
+    game: Game,
+    games: int,
+    seed: int,
+    threads: int,
+    seconds: float | None = None,
 ) -> dict[str, tuple[float, int]]:
     """Return the network's score against each fixed opponent and the number of games, three plies deep.
 
@@ -85,7 +91,7 @@ def exact_positions(game: Game, values: ValueKind = "gain") -> list[Decision]:
         return []
 
 
-def exactness(network: Network, sample: Sequence[Decision]) -> dict[str, float]:
+def exactness(network: Network | SparseEvaluator, sample: Sequence[Decision]) -> dict[str, float]:
     """Return the mean error in win probability or points, the share of best moves, and the regret.
 
     Moves come from a search of one ply, or from the policy if the network has one. The result is empty if
@@ -97,4 +103,5 @@ def exactness(network: Network, sample: Sequence[Decision]) -> dict[str, float]:
     played = bare if network.has_policy else accuracy(Greedy(network), sample, Limit(depth=1))[-1]
     assert played.optimal is not None
     assert played.regret is not None
+    assert bare.error is not None
     return {"error": bare.error.mean, "best moves": played.optimal.mean, "regret": played.regret.mean}

@@ -18,6 +18,7 @@ from dicent.learn.measure import exactness, scores
 if TYPE_CHECKING:
     from dicent.learn.train import Training
 
+FEW = 30  # evaluations of a move in the games of the preflight
 SECONDS = 0.4  # spent on timing the network
 
 
@@ -33,16 +34,17 @@ class Preflight:
     evaluations_per_second: float  # of the network alone, at the batch size of this run
     games_per_hour: float  # if self-play had all of that speed
     choices: tuple[Choice, ...] = ()  # settings that follow from the game
+    nodes: tuple[str, ...] = ()  # the machines of the cluster, in words
 
 
 def preflight(training: Training) -> Preflight:
     """Compile the kernels and the network, and time the network."""
     config, game = training.config, training.game
-    per_move = settled(config.search.evaluations_per_move)
+    per_move = config.search.evaluations_per_move or FEW
     few = config.replace(
         games_at_once=2,
         groups=1,
-        evaluations_per_move=min(30, per_move),
+        evaluations_per_move=min(FEW, per_move),
         waves=False,
     )
     training.evaluator.prepare(game)
@@ -72,8 +74,9 @@ def preflight(training: Training) -> Preflight:
         search_threads=training.threads.search,
         evaluate_threads=training.threads.evaluate,
         parameters=sum(p.numel() for p in training.learner.module.parameters()),
-        memory=sum(p.memory for p in training.plays) + training.replay.memory(data),
+        memory=sum(p.memory for p in training.workers.plays) + training.replay.memory(data),
         evaluations_per_second=speed,
         choices=training.choices,
+        nodes=training.nodes,
         games_per_hour=3600 * speed / (per_move * plies),
     )

@@ -33,6 +33,7 @@ def report(rows: list[Row], config: Config, name: str) -> str:
         body += ["<h2>Exactness</h2>", "<p>On positions with exact values.</p>", _exactness(strength)]
     body += ["<h2>Loss</h2>", _figure(phases, "loss", "mean squared error")]
     body += ["<h2>Speed</h2>", _figure(phases, "evaluations_per_second", "evaluations per second, mean")]
+    body += _workers([row for row in rows if row["kind"] == "workers"])
     body += ["<h2>Settings</h2>", f"<pre>{html.escape(config.toml())}</pre>"]
     return page(f"{name}: {config.game}", "".join(body))
 
@@ -83,6 +84,27 @@ def _exactness(rows: list[Row]) -> str:
         for key, text in explained.items()
     ]
     return f"<figure>{chart(curves, 'minutes', 'exactness', percent=True)}</figure>"
+
+
+def _workers(rows: list[Row]) -> list[str]:
+    """Return a table of the workers of a cluster, as they were last."""
+    if not rows:
+        return []
+    head = ["machine", "device", "games", "evaluations/s", "lag", "restarts", "rejected", "state"]
+    lines = [
+        [
+            html.escape(worker["node"]),
+            worker["device"],
+            f"{worker['games']:,}",
+            f"{worker['evaluations_per_second']:,.0f}",
+            str(worker["lag"]),
+            str(worker["restarts"]),
+            str(worker["rejected"]),
+            worker["state"],
+        ]
+        for worker in rows[-1]["workers"]
+    ]
+    return ["<h2>Workers</h2>", table(head, lines)]
 
 
 def _figure(rows: list[Row], key: str, label: str) -> str:

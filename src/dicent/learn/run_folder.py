@@ -4,6 +4,7 @@ config.toml        every setting
 metrics.jsonl      a line for each learning phase and each measurement
 games.jsonl        records of some self-play games
 checkpoints/N/     network, learner, replay buffer, games in flight, and state.json with all checksums
+snapshots/         networks at fixed seconds or evaluations, where the settings ask for them
 report.html        curves
 """
 
@@ -19,7 +20,7 @@ from types import TracebackType
 from typing import Any
 
 from dicent.errors import DicentError
-from dicent.files import Lock, lock, sync_folder, write_atomically
+from dicent.files import Lock, inside, lock, read_inside, read_json, sync_folder, write_atomically
 from dicent.game.registry import require_installed
 from dicent.learn import old_names
 from dicent.learn.config import BUDGETS, BY_GAME, Config, read_config
@@ -52,6 +53,7 @@ class RunFolder(RunReader):
         try:
             (self.path / "checkpoints").mkdir(parents=True, exist_ok=True)
             busy = f"{self.path} is being trained by another process: wait for it, or stop it"
+            inside(self.path, self.path / "checkpoints")  # old checkpoints are deleted
             self._lock = lock(self.path / ".lock", busy)
         except OSError as error:
             raise DicentError(f"{self.path} cannot be used as a run folder: {error}") from error
@@ -101,6 +103,7 @@ class RunFolder(RunReader):
     def write(self, name: str, content: bytes) -> None:
         """Write a file of the run atomically."""
         try:
+            (self.path / name).parent.mkdir(exist_ok=True)
             write_atomically(self.path / name, content)
         except OSError as error:
             raise DicentError(self._no_space(name, error)) from error
@@ -111,7 +114,7 @@ class RunFolder(RunReader):
     def append(self, name: str, line: str) -> None:
         """Append a line to a file of the run."""
         try:
-            with open(self.path / name, "a", encoding="utf-8") as file:
+            with open(inside(self.path, self.path / name), "a", encoding="utf-8") as file:
                 file.write(line + "\n")
         except OSError as error:
             raise DicentError(self._no_space(name, error)) from error
@@ -120,7 +123,7 @@ class RunFolder(RunReader):
         """Truncate a file to its first lines; a resumed run writes the later ones again."""
         path = self.path / name
         if path.exists():
-            self.write(name, b"".join(path.read_bytes().splitlines(keepends=True)[:lines]))
+            self.write(name, b"".join(read_inside(self.path, name).splitlines(keepends=True)[:lines]))
 
     # Checkpoints
 
@@ -156,13 +159,13 @@ class RunFolder(RunReader):
         for folder in reversed(self.checkpoints()):
             try:
                 return _read_checkpoint(folder, self.warn)
-            except (OSError, ValueError, KeyError) as error:
+            except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
                 self.warn(f"{folder} is damaged ({error}); trying the checkpoint before it")
         return None
 
 
 def _read_checkpoint(folder: Path, warn: Callable[[str], object]) -> Checkpoint:
-    state = json.loads((folder / STATE).read_text())
+    state = read_json(inside(folder, folder / STATE))
     check = state.pop("check")
     if check != _checksum(json.dumps(state, sort_keys=True).encode()):
         raise ValueError(f"{STATE} was altered")
@@ -171,7 +174,7 @@ def _read_checkpoint(folder: Path, warn: Callable[[str], object]) -> Checkpoint:
         if name in OPTIONAL and not (folder / name).exists():
             warn(f"{folder / name} is missing: the run resumes without it and fills it again")
             continue
-        files[name] = (folder / name).read_bytes()
+        files[name] = read_inside(folder, name)
         if _checksum(files[name]) != checksum:
             raise ValueError(f"{name} was altered")
     return Checkpoint(state, old_names.translate(files, old_names.FILES))

@@ -6,11 +6,11 @@ version 0.1 wrote.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-from dicent.errors import DicentError
+from dicent.errors import DicentError, JsonError
+from dicent.files import inside, open_file, parse_json, read_json
 from dicent.learn import old_names
 from dicent.learn.config import Config, read_config
 from dicent.learn.run_state import METRICS, RECORDS, RunState, read_state
@@ -33,16 +33,19 @@ class RunReader:
 
     def config(self) -> Config:
         """Return the settings."""
-        return read_config(self.path / CONFIG)
+        return read_config(inside(self.path, self.path / CONFIG))
 
     def metrics(self, most_bytes: int = MOST_BYTES) -> list[Row]:
         """Return the metrics, oldest first, from the last `most_bytes` of their file."""
-        rows = read_rows(self.path / METRICS, most_bytes)
+        rows = self._rows(METRICS, most_bytes)
         return [old_names.translate(row, old_names.METRICS) for row in rows]
 
     def records(self, most_bytes: int = MOST_BYTES) -> list[Row]:
         """Return the records of games, oldest first, from the last `most_bytes` of their file."""
-        return read_rows(self.path / RECORDS, most_bytes)
+        return self._rows(RECORDS, most_bytes)
+
+    def _rows(self, name: str, most_bytes: int) -> list[Row]:
+        return read_rows(inside(self.path, self.path / name), most_bytes)
 
     def checkpoints(self) -> list[Path]:
         """Return the folders of all checkpoints, oldest first."""
@@ -53,8 +56,8 @@ class RunReader:
         """Return the state at the latest checkpoint; None if there is none, or if it is damaged."""
         for folder in reversed(self.checkpoints()):
             try:
-                return read_state(json.loads((folder / STATE).read_text(encoding="utf-8")))[0]
-            except (OSError, ValueError, LookupError, TypeError, DicentError):
+                return read_state(read_json(inside(self.path, folder / STATE)))[0]
+            except (OSError, DicentError):
                 return None
         return None
 
@@ -62,7 +65,7 @@ class RunReader:
 def read_rows(path: Path, most_bytes: int = MOST_BYTES) -> list[Row]:
     """Return the JSON objects in the last `most_bytes` of a file; incomplete lines are skipped."""
     try:
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             file.seek(max(0, file.seek(0, 2) - most_bytes))
             is_cut = file.tell() > 0
             lines = file.read(most_bytes).split(b"\n")
@@ -71,8 +74,8 @@ def read_rows(path: Path, most_bytes: int = MOST_BYTES) -> list[Row]:
     rows = []
     for line in lines[1:] if is_cut else lines:
         try:
-            row = json.loads(line)
-        except ValueError:
+            row = parse_json(line)
+        except JsonError:
             continue
         if isinstance(row, dict):
             rows.append(row)

@@ -30,6 +30,10 @@ class RunState:
     games: int = 0  # that have ended
     cut_games: int = 0  # of these, games that were too long and have no result
     evaluations: int = 0
+    moves: int = 0  # that self-play has searched
+    iterations: int = 0  # of the searches of these moves: descents or simulations
+    depths: int = 0  # the sum of the depths that these searches reached
+    game_seconds: float = 0.0  # the sum of the durations of the games that have ended
     states: int = 0  # learned, each counted as often as it was used
     phases: int = 0
     loss: float = math.nan  # of the latest phase
@@ -67,6 +71,10 @@ class RunState:
             "games": self.games,
             "cut_games": self.cut_games,
             "evaluations": self.evaluations,
+            "moves": self.moves,
+            "iterations": self.iterations,
+            "depths": self.depths,
+            "game_seconds": round(self.game_seconds, 3),
             "states": self.states,
             "seconds": round(self.seconds, 3),
             "evaluations_per_second": round(self.evaluations_per_second),
@@ -96,7 +104,35 @@ class RunState:
 
 
 def read_state(saved: Mapping[str, Any]) -> tuple[RunState, dict[str, str] | None]:
-    """Return the state in a `state.json`, and the names of the run's components if the file has them."""
+    """Return the state in a `state.json`, and the names of the run's components if the file has them.
+
+    Raise only a DicentError: the file may come from anywhere.
+    """
+    try:
+        state, components = _read(saved)
+        _check(state)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        if isinstance(error, DicentError):
+            raise
+        raise DicentError(f"the state of the checkpoint is damaged: {error!r:.80}") from error
+    return state, components
+
+
+def _check(state: RunState) -> None:
+    """Raise a TypeError for a field that has another type than in a new run."""
+    for name, usual in vars(RunState()).items():
+        value = getattr(state, name)
+        kinds = (int, float) if isinstance(usual, float) else () if usual is None else (type(usual),)
+        items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        if (kinds and type(value) not in kinds) or any(type(item) not in (int, float) for item in items):
+            raise TypeError(f"{name} is {str(value)[:40]}")
+    if state.lines.keys() != _no_lines().keys():
+        raise TypeError(f"lines are of {', '.join(state.lines)[:40]}")
+    if state.pending is not None:
+        _, _ = map(float, state.pending)
+
+
+def _read(saved: Mapping[str, Any]) -> tuple[RunState, dict[str, str] | None]:
     if saved["format"] == OLD_FORMAT:
         found = old_names.translate({**saved, **saved["counters"]}, old_names.STATE)
         found = {f.name: found[f.name] for f in dataclasses.fields(RunState) if f.name in found}
@@ -107,7 +143,8 @@ def read_state(saved: Mapping[str, Any]) -> tuple[RunState, dict[str, str] | Non
         raise DicentError(
             f"checkpoint has format {saved['format']!r}; this version reads {OLD_FORMAT} and {FORMAT}"
         )
-    found["results"] = deque(((value, result) for value, result in found["results"]), MOST_RESULTS)
+    results = ((float(value), int(result)) for value, result in found["results"])
+    found["results"] = deque(results, MOST_RESULTS)
     found["pending"] = None if found["pending"] is None else tuple(found["pending"])
     return RunState(**found), components
 

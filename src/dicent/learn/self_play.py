@@ -8,6 +8,7 @@ and a new game starts in its place.
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future
 from typing import Any
@@ -24,6 +25,7 @@ from dicent.kernels import tree as tree_kernels
 from dicent.kernels.constants import CUT, ONGOING
 from dicent.kernels.searches import DONE, IDLE, NO_ROOM, SEARCHING
 from dicent.kernels.tree import TERMINAL, Scratch
+from dicent.kernels.values import OUTSIDE
 from dicent.learn.dataset import (
     Dataset,
     FinishedGame,
@@ -38,6 +40,7 @@ from dicent.search.tree_search import TreeSearch
 
 Integers = npt.NDArray[np.int64]
 STEPS = 100_000  # of one kernel call, so that the clock does not matter
+TIMED_STEPS = 500  # of one kernel call if moves end by the clock
 LONGEST = 400  # plies of a game that states no usual maximum
 SPARE = 64  # nodes and edges that a game may add between two searches
 
@@ -49,7 +52,8 @@ class SelfPlay:
     waits for the others, and `deal` starts the next ones together. A share of `random_starts` starts from
     random positions: those of the rules' `scatter`, or positions after random plies. A game of `max_plies`,
     by default twice the game's usual maximum, is cut: it has no result, and its states are learned with the
-    values that the search gave them.
+    values that the search gave them. If `limit` has a time, a search is over when it began that long ago,
+    whatever the other games did meanwhile; with whole descents it finishes the last one.
     """
 
     def __init__(
@@ -88,6 +92,11 @@ class SelfPlay:
         self.games = new_games(self.group.bound, size, plies, policy=targets == "policy")
         self.layers: list[list[SearchedStates]] = [[] for _ in range(size)]  # of layered searches, by move
         self.evaluations = 0  # requested so far
+        self.moves = 0  # searched to the end so far
+        self.iterations = 0  # of the searches of these moves: descents or simulations
+        self.depths = 0  # the sum of the depths that these searches reached
+        self.dealt = np.full(size, time.monotonic())  # when each game began; a resumed one at the resume
+        self.begun = self.dealt.copy()  # when each search began
         self._asked: tuple[Future[Any], Integers] | None = None  # answer and offsets of its states
         width = game.max_legal
         self._edges = np.zeros((size, width), np.int64)
@@ -119,6 +128,7 @@ class SelfPlay:
 
     def _deal(self, members: Integers) -> None:
         group = self.group
+        self.dealt[members] = time.monotonic()
         numbers = np.array([next(self.numbers) for _ in members])
         deal = group.bound.kernel(self_play_kernels.deal)
 
@@ -133,10 +143,14 @@ class SelfPlay:
     def _search(self, members: Integers) -> None:
         states, plies = self.games.state[members], self.games.ply[members]
         self.group.begin_many(members, states, plies, self.limit, keep=True)
+        self.begun[members] = time.monotonic()
 
     def advance(self) -> None:
         """Advance the searches until each waits for values or has ended."""
-        self.group.advance(STEPS)
+        if self.limit.time is not None:  # kernels see no clock: a late search has its budget spent
+            late = time.monotonic() - self.begun >= self.limit.time
+            self.group.searches.max_evaluations[late] = 0
+        self.group.advance(STEPS if self.limit.time is None else TIMED_STEPS)
 
     def ask(self, evaluation: Executor) -> None:
         """Send all waiting states to the evaluator in another thread; `take_in` collects the answer."""
@@ -179,6 +193,7 @@ class SelfPlay:
         members = np.flatnonzero(status == DONE)
         if not len(members):
             return []
+        self._count_native(members)
         over = group.tree.kind[members, group.searches.root[members]] == TERMINAL  # chance ended the game
         results = np.zeros(len(members), np.int64)
         results[over] = [self.game.rules.module.result(s) for s in self.games.state[members[over]]]
@@ -193,6 +208,11 @@ class SelfPlay:
         if len(ended) and not self.waves:
             self._deal(ended)
         return finished
+
+    def _count_native(self, members: Integers) -> None:
+        """Count the evaluations that kernels made themselves in the searches of a move."""
+        if self.group.settings.evaluator.kind != OUTSIDE:
+            self.evaluations += int(self.group.searches.evaluations[members].sum())
 
     def _play(self, members: Integers, progress: float) -> Integers:
         """Select and play an action for each of `members`; return the results, ONGOING for most."""
@@ -217,6 +237,9 @@ class SelfPlay:
             play(*arrays, *rows, group.settings, scratch, results[first:last])
 
         group.in_threads(move, n)
+        self.moves += n
+        self.iterations += int(group.searches.iterations[members].sum())
+        self.depths += int(group.searches.depth[members].sum())
         return results.copy()
 
     # Training targets
@@ -251,6 +274,7 @@ class SelfPlay:
             chosen=games.chosen[m, :steps].copy(),
             root_values=games.value[m, :plies].copy(),
             dataset=dataset,
+            seconds=time.monotonic() - float(self.dealt[m]),
         )
 
     def _dataset(self, m: int, result: int, scratch: Scratch) -> Dataset:

@@ -6,6 +6,23 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+# States of a worker. It waits while other programs use its machine, and has failed after several restarts.
+WAITING, STARTING, PLAYING, FAILED = "waiting", "starting", "playing", "failed"
+
+
+@dataclass(frozen=True)
+class WorkerStatus:
+    """What one worker of a cluster does."""
+
+    node: str  # the address of its machine
+    device: str  # such as "4 cores" or "cuda"
+    games: int = 0  # that it has finished
+    evaluations_per_second: float = 0.0
+    lag: int = 0  # versions of the network by which its last games were behind
+    restarts: int = 0  # of the worker in this place
+    rejected: int = 0  # answers that made no sense
+    state: str = WAITING
+
 
 @dataclass(frozen=True)
 class Status:
@@ -24,6 +41,7 @@ class Status:
     learning_seconds: float = 0.0
     scores: dict[str, float] = field(default_factory=dict)  # against fixed opponents, as measured last
     exactness: dict[str, float] = field(default_factory=dict)
+    workers: tuple[WorkerStatus, ...] = ()  # of a cluster
 
 
 Watch = Callable[[Status], object]

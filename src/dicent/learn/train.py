@@ -7,16 +7,18 @@ the clock. So the same seed gives the same run, also across a stop and a resume.
 
 from __future__ import annotations
 
-import copy
+import contextlib
+import dataclasses
 import json
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from pathlib import Path
 
 import numpy as np
 
 from dicent import machine
+from dicent.cluster.connection import Connection
 from dicent.errors import DicentError, MissingTorchError
 
 try:
@@ -24,8 +26,8 @@ try:
 except ModuleNotFoundError:
     raise MissingTorchError from None
 
-from dicent.evaluate.network import Network
-from dicent.evaluate.network_file import find_network
+from dicent.evaluate.network import single_threads
+from dicent.evaluate.network_file import find_network, network_bytes
 from dicent.evaluate.terminal_value import TerminalValue
 from dicent.exact.solution import ValueKind
 from dicent.gpu.device import choose_device
@@ -36,21 +38,26 @@ from dicent.learn.config import Config
 from dicent.learn.config_sections import settled
 from dicent.learn.dataset import FinishedGame, values_only
 from dicent.learn.fit import Choice, fit
+from dicent.learn.in_flight import COUNTED
 from dicent.learn.learner import Phase
+from dicent.learn.local_workers import make_local_workers
 from dicent.learn.measure import exact_positions, exactness, scores
 from dicent.learn.preflight import Preflight, preflight
 from dicent.learn.replay import ReplayBuffer
 from dicent.learn.report import write_report
 from dicent.learn.run_folder import RunFolder
 from dicent.learn.run_state import METRICS, RECORDS, GameNumbers, RunState
-from dicent.learn.scheduler import make_scheduler
 from dicent.learn.selection import Selection
 from dicent.learn.signals import stop_signals
-from dicent.learn.status import Watch
+from dicent.learn.snapshots import Snapshots
+from dicent.learn.status import Status, Watch
 from dicent.learn.tensorboard import Board
+from dicent.learn.workers import Workers
 from dicent.play.record import make_record
+from dicent.search.group import Group
 
 FIRST_CHECKPOINT = 15.0  # seconds
+SPACING = 10  # times the seconds that a checkpoint took, at least, until the next one
 
 
 def train(
@@ -66,6 +73,7 @@ def train(
     watch: Watch = lambda status: None,
     warn: Callable[[str], object] = print,
     stop: Callable[[], bool] = lambda: False,
+    cluster: str | None = None,
 ) -> Path:
     """Start the run in `folder`, or resume it; return the path of its latest network.
 
@@ -73,13 +81,16 @@ def train(
     name, and must be passed again to resume: `search` (a function from an evaluator to a search),
     `selection`, `terminal`, `replay` and `module`. `announce` receives the result of the preflight, `watch`
     the status after each turn, `warn` warnings. The run calls `stop` after each turn; if it returns True the
-    run ends as by Ctrl-C: it saves everything and raises KeyboardInterrupt.
+    run ends as by Ctrl-C: it saves everything and raises KeyboardInterrupt. `cluster` is the address of a
+    Ray cluster whose machines play the games, or "auto": that of RAY_ADDRESS, else a cluster here.
     """
     custom = CustomComponents(search, selection, terminal, replay, module)
-    with RunFolder(folder, warn) as run:
+    with contextlib.ExitStack() as stack:
+        run = stack.enter_context(RunFolder(folder, warn))
+        connection = None if cluster is None else stack.enter_context(Connection(cluster))
         settled_config = run.settle_config(config)
         fitted, choices = fit(settled_config, components.make_game(settled_config))
-        training = Training(fitted, run, custom, watch, stop)
+        training = Training(fitted, run, custom, watch, stop, connection)
         training.choices = choices
         try:
             announce(preflight(training))
@@ -99,6 +110,7 @@ class Training:
         custom: CustomComponents,
         watch: Watch,
         stop: Callable[[], bool] = lambda: False,
+        connection: Connection | None = None,
     ) -> None:
         if not config.budget:
             raise DicentError("a run needs a budget: set minutes, games or evaluations")
@@ -113,31 +125,42 @@ class Training:
         self.terminal = components.make_terminal(config, self.game, custom)
         module = components.make_module(config, self.game, self.terminal, custom)
         self.learner = components.make_learner(config, module, self.game, self.device)
-        self.evaluator = Network(
-            copy.deepcopy(module), self.device, threads=self.threads.evaluate, compiled=True
-        )
+        self.evaluator = components.make_evaluator(module, self.device, self.threads.evaluate)
         self.evaluator.terminal = self.terminal
         self.search = components.make_search(config, self.evaluator, custom)
         self.replay = components.make_replay(config, custom)
         self.state = RunState(next_games=list(range(config.self_play.groups)))
-        numbers = [GameNumbers(self.state.next_games, i) for i in range(config.self_play.groups)]
-        self.plays = components.make_self_play(
-            config, self.game, self.search, custom, numbers, self.threads.search
-        )
-        self.scheduler = make_scheduler(self.plays, self.threads.groups)
+        self.workers = self._make_workers(connection)
         self.learning: Future[Phase] | None = None
-        self._learner_thread = ThreadPoolExecutor(1)
+        self._learner_thread = single_threads(1)
         kind: ValueKind = "score" if self.terminal.uses_score else "gain"
         self.exact_positions = exact_positions(self.game, kind) if config.run.measurements else []
         self.board = Board(run.path) if config.run.tensorboard else None
         self.network_path = run.path
         # Of this session only:
+        self.nodes = () if connection is None else tuple(node.in_words() for node in connection.nodes())
         self.choices: tuple[Choice, ...] = ()  # settings that follow from the game
         self.checkpoints_written = 0
         self.games_resumed = False  # do the games in flight come from a checkpoint?
-        self._earlier_evaluations = 0  # of games that no checkpoint has kept
+        self._earlier = dict.fromkeys(COUNTED, 0)  # counts of games that no checkpoint has kept
+        self._snapshots = Snapshots(config.run.snapshot_seconds, config.run.snapshot_evaluations)
         self._reserved_seconds = self._measuring_seconds or 0.0  # for the last measurement
+        self._saving_seconds = 0.0  # that the last checkpoint took
         self._start = self._checkpointed = time.monotonic()
+
+    def _make_workers(self, connection: Connection | None) -> Workers:
+        """Make the workers of the cluster, or of this process."""
+        config, custom, groups = self.config, self.custom, self.config.self_play.groups
+        if connection is not None:
+            from dicent.learn.cluster_workers import ClusterWorkers
+
+            _check_cluster(config, custom)
+            return ClusterWorkers(connection, config, self.game, self.evaluator, self.folder.warn)
+        numbers = [GameNumbers(self.state.next_games, i) for i in range(groups)]
+        plays = components.make_self_play(
+            config, self.game, self.search, custom, numbers, self.threads.search
+        )
+        return make_local_workers(self.evaluator, plays, self.threads.groups)
 
     def use_state(self, state: RunState) -> None:
         """Continue from the state of a checkpoint."""
@@ -175,21 +198,22 @@ class Training:
         """Start the games unless they come from a checkpoint."""
         state = self.state
         state.finished = False
-        self._earlier_evaluations = state.evaluations - sum(play.evaluations for play in self.plays)
+        self._earlier = {name: getattr(state, name) - count for name, count in self.workers.counts.items()}
+        self._snapshots.begin(state)
         self._checkpointed = time.monotonic()
         if not is_resumed and self.config.learner.pretraining:
             self._pretrain()
         if not self.games_resumed:
-            for play in self.plays:
-                play.deal()
+            self.workers.deal()
 
     def _turn(self) -> None:
         """Search, select and play; store finished games; learn when due."""
-        before = self.scheduler.seconds
-        for game in self.scheduler.play_on(self.progress()):
+        before = self.workers.seconds
+        for game in self.workers.play_on(self.progress()):
             self._store(game)
-        self.state.self_play_seconds += self.scheduler.seconds - before
-        self.state.evaluations = self._earlier_evaluations + sum(play.evaluations for play in self.plays)
+        self.state.self_play_seconds += self.workers.seconds - before
+        for name, count in self.workers.counts.items():
+            setattr(self.state, name, self._earlier[name] + count)
         self._learn_when_due()
         self._measure_and_save_when_due()
 
@@ -199,6 +223,7 @@ class Training:
         self.replay.add(game.dataset, (config.seed, game.number))
         state.games += 1
         state.games_since_update += 1
+        state.game_seconds += game.seconds
         if game.result is None:
             state.cut_games += 1
         else:
@@ -213,11 +238,10 @@ class Training:
 
     def _learn_when_due(self) -> None:
         if self.config.self_play.waves:
-            if all(play.is_idle for play in self.plays):
+            if self.workers.is_idle:
                 self._learn()
                 self._finish_phase()
-                for play in self.plays:
-                    play.deal()
+                self.workers.deal()
         elif self.state.games_since_update >= settled(self.config.learner.games_per_update):
             self._learn()
 
@@ -249,8 +273,7 @@ class Training:
         if self.learning is None:
             return
         phase, self.learning = self.learning.result(), None
-        self.scheduler.before_new_network()
-        self.evaluator.load(phase.weights)
+        self.workers.use(phase.weights)
         state = self.state
         state.phases += 1
         state.loss, state.states = phase.loss, phase.states
@@ -260,14 +283,14 @@ class Training:
     def _pretrain(self) -> None:
         """Learn the last states of random games."""
         n, seed = self.config.learner.pretraining, self.config.seed
-        group = self.plays[0].group
+        group = Group(self.search, self.game)
         states = np.zeros((n, self.game.state_size), self.game.state_dtype)
         values = np.zeros(n, np.float32)
         kernel = group.bound.kernel(self_play_kernels.random_ends)
         kernel(seed, 0, states, values, group.settings, group.scratches[0])
         rng = np.random.default_rng([seed, 1 << 33])
         loss = self.learner.phase(values_only(states, values), self.config.learner.learning_rate, rng)
-        self.evaluator.load(self.learner.module.state_dict())
+        self.workers.use(self.learner.module.state_dict())
         self._log({"kind": "pretraining", "loss": loss})
 
     # The clock, measurements and files
@@ -277,16 +300,24 @@ class Training:
         self._read_clock()
         return self.state.progress(self.config.budget, self._reserved_seconds)
 
+    def status(self, progress: float) -> Status:
+        """Return a snapshot for observers."""
+        return dataclasses.replace(self.state.status(progress), workers=self.workers.status())
+
     def _read_clock(self) -> None:
         self.state.seconds = time.monotonic() - self._start
 
     def _measure_and_save_when_due(self) -> None:
         run, progress = self.config.run, self.progress()
-        self.watch(self.state.status(progress))
+        self.watch(self.status(progress))
         if progress < 1.0 and progress * run.measurements >= self.state.measurements + 1:
             self._measure()
+        for name in self._snapshots.due(self.state):
+            self.folder.write(name, network_bytes(self.evaluator.module, checkpoint.description(self)))
         first = min(FIRST_CHECKPOINT, run.checkpoint_seconds)
-        wait = run.checkpoint_seconds if self.checkpoints_written else first
+        wait = (
+            max(run.checkpoint_seconds, SPACING * self._saving_seconds) if self.checkpoints_written else first
+        )
         if time.monotonic() - self._checkpointed >= wait:
             self.save()
 
@@ -316,7 +347,7 @@ class Training:
         self._log(
             {"kind": "strength", "scores": state.scores, "measured_games": measured, "exact": state.exactness}
         )
-        self.watch(state.status(self.progress()))
+        self.watch(self.status(self.progress()))
 
     def _log(self, row: dict[str, object]) -> None:
         self._read_clock()
@@ -332,19 +363,34 @@ class Training:
 
     def save(self) -> None:
         """Write a checkpoint and the report."""
+        begin = time.monotonic()
         self._read_clock()
-        with self.scheduler.paused():
+        if workers := self.workers.status():
+            self._log({"kind": "workers", "workers": [vars(worker) for worker in workers]})
+        with self.workers.paused():
             checkpoint.save(self)
         self.checkpoints_written += 1
         self.network_path = find_network(self.folder.path)
         write_report(self.folder, self.config)
         self._checkpointed = time.monotonic()
+        self._saving_seconds = self._checkpointed - begin
 
     def close(self) -> None:
         """End the threads, restore torch's thread count, and free the GPU's memory."""
         self._learner_thread.shutdown()
         self.learning = None  # its result holds weights on the GPU
-        self.scheduler.close()
+        self.workers.close()
         torch.set_num_threads(self._torch_threads)
         self.evaluator.close()
         self.learner.close()
+
+
+def _check_cluster(config: Config, custom: CustomComponents) -> None:
+    """Raise an error if a run cannot use a cluster."""
+    if config.self_play.waves:
+        raise DicentError("waves of games cannot be played on a cluster: set waves to false")
+    given = [name for name, component in vars(custom).items() if component is not None]
+    if given:
+        raise DicentError(
+            f"a cluster cannot use the object passed as {given[0]}: name components by settings"
+        )

@@ -1,4 +1,4 @@
-"""Schedulers: advance several groups of self-play games, round-robin or each in its own thread."""
+"""LocalWorkers: groups of self-play games in this process, round-robin or each in its own thread."""
 
 from __future__ import annotations
 
@@ -7,12 +7,19 @@ import queue
 import sys
 import threading
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
+from dicent.evaluate.network import single_threads
 from dicent.learn.dataset import FinishedGame
+from dicent.learn.in_flight import COUNTED
 from dicent.learn.self_play import SelfPlay
+from dicent.learn.workers import Workers
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from dicent.learn.components import PlayingNetwork
 
 SWITCH = 0.0005  # seconds between thread switches: the thread that feeds the GPU must not wait long
 PATIENCE = 0.2  # seconds to wait for finished games before the run does something else
@@ -20,37 +27,43 @@ ENOUGH = 8  # a group plays its moves when one in so many of its searches has en
 BACKLOG = 4  # batches of finished games per group that may wait in the queue
 
 
-class Scheduler(ABC):
-    """Advances several `SelfPlay` groups."""
+class LocalWorkers(Workers):
+    """Groups of self-play games in this process that share one network."""
 
-    seconds = 0.0  # of self-play so far
+    def __init__(self, evaluator: PlayingNetwork, plays: Sequence[SelfPlay]) -> None:
+        self.evaluator, self.plays = evaluator, plays
 
-    @abstractmethod
-    def play_on(self, progress: float) -> list[FinishedGame]:
-        """Advance the groups; return games that have ended. `progress` is the run's, from 0 to 1."""
+    @property
+    def counts(self) -> dict[str, int]:
+        """See `Workers.counts`."""
+        return {name: sum(getattr(play, name) for play in self.plays) for name in COUNTED}
 
-    @abstractmethod
-    def paused(self) -> contextlib.AbstractContextManager[None]:
-        """Return a context in which no group plays or waits for the network."""
+    @property
+    def is_idle(self) -> bool:
+        """See `Workers.is_idle`."""
+        return all(play.is_idle for play in self.plays)
 
-    @abstractmethod
-    def before_new_network(self) -> None:
-        """Prepare for new weights of the network."""
+    def deal(self) -> None:
+        """See `Workers.deal`."""
+        for play in self.plays:
+            play.deal()
 
-    @abstractmethod
-    def close(self) -> None:
-        """End all threads."""
+    def use(self, weights: Mapping[str, Tensor]) -> None:
+        """See `Workers.use`."""
+        self.evaluator.load(dict(weights))
 
 
-class RoundRobinScheduler(Scheduler):
+class RoundRobinWorkers(LocalWorkers):
     """Advances one group after the other: while the network evaluates one group, the others search.
 
     Runs are deterministic, since nothing depends on the speed of threads.
     """
 
-    def __init__(self, plays: Sequence[SelfPlay]) -> None:
-        self.plays = plays
-        self.evaluation = ThreadPoolExecutor(1)
+    is_deterministic = True
+
+    def __init__(self, evaluator: PlayingNetwork, plays: Sequence[SelfPlay]) -> None:
+        super().__init__(evaluator, plays)
+        self.evaluation = single_threads(1)
 
     def play_on(self, progress: float) -> list[FinishedGame]:
         """Advance each group once."""
@@ -66,12 +79,16 @@ class RoundRobinScheduler(Scheduler):
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
-        """See `Scheduler.paused`."""
-        self.before_new_network()
+        """See `Workers.paused`."""
+        self._take_in()
         yield
 
-    def before_new_network(self) -> None:
-        """Give every group the answers of the network that it asked."""
+    def use(self, weights: Mapping[str, Tensor]) -> None:
+        """Give every group the answers of the network that it asked, then change the network."""
+        self._take_in()
+        super().use(weights)
+
+    def _take_in(self) -> None:
         for play in self.plays:
             play.take_in()
 
@@ -80,11 +97,14 @@ class RoundRobinScheduler(Scheduler):
         self.evaluation.shutdown()
 
 
-class ThreadedScheduler(Scheduler):
-    """Runs each group in its own thread, for a network that evaluates the batches of several together."""
+class ThreadedWorkers(LocalWorkers):
+    """Runs each group in its own thread, for a network that evaluates the batches of several together.
 
-    def __init__(self, plays: Sequence[SelfPlay]) -> None:
-        self.plays = plays
+    Batches keep the network that they were sent to.
+    """
+
+    def __init__(self, evaluator: PlayingNetwork, plays: Sequence[SelfPlay]) -> None:
+        super().__init__(evaluator, plays)
         self.locks = [threading.Lock() for _ in plays]  # held by groups that play
         self.open = threading.Event()  # cleared while groups must pause
         self.open.set()
@@ -118,7 +138,7 @@ class ThreadedScheduler(Scheduler):
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
-        """See `Scheduler.paused`."""
+        """See `Workers.paused`."""
         self.open.clear()
         self._count()
         try:
@@ -129,9 +149,6 @@ class ThreadedScheduler(Scheduler):
         finally:
             self._counted = time.monotonic()
             self.open.set()
-
-    def before_new_network(self) -> None:
-        """Do nothing: batches keep the network that they were sent to."""
 
     def close(self) -> None:
         """End the threads of all groups."""
@@ -162,6 +179,6 @@ class ThreadedScheduler(Scheduler):
             self.finished.put(error)
 
 
-def make_scheduler(plays: Sequence[SelfPlay], threads: int) -> Scheduler:
-    """Make a round-robin scheduler, or a threaded one for more than one thread."""
-    return RoundRobinScheduler(plays) if threads == 1 else ThreadedScheduler(plays)
+def make_local_workers(evaluator: PlayingNetwork, plays: Sequence[SelfPlay], threads: int) -> LocalWorkers:
+    """Make round-robin workers, or threaded ones for more than one thread."""
+    return RoundRobinWorkers(evaluator, plays) if threads == 1 else ThreadedWorkers(evaluator, plays)

@@ -1,0 +1,247 @@
+"""Measure what a cluster costs, and how many workers one driver can serve.
+
+    python benchmarks/cluster.py overhead       one worker of a local cluster against threads here, in turn
+    python benchmarks/cluster.py replacement    from the loss of a worker to its replacement playing
+    python benchmarks/cluster.py intake         what the driver absorbs, with messages of 64 recorded workers
+
+`intake` records messages of real self-play, renumbers them as if 64 workers had sent them, and lets the
+driver receive them through Ray's object store as fast as it can.
+"""
+
+import argparse
+import os
+import signal
+import statistics
+import time
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace
+
+import numpy as np
+
+import dicent
+from dicent.cluster.connection import Connection, ray
+from dicent.learn import components
+from dicent.learn.cluster_worker import GAMES_OF_WORKER, ClusterWorker, Order
+from dicent.learn.cluster_workers import ClusterWorkers, Place, Slot
+from dicent.learn.components import CustomComponents
+from dicent.learn.fit import fit
+from dicent.learn.message import unpack
+
+WORKERS = 64
+
+
+def settings(arguments):
+    chosen = dicent.config(arguments.preset, game=arguments.game, games=1, record_every=10**9)
+    config, _ = fit(chosen, dicent.make(arguments.game))
+    return config
+
+
+def weights_of(config, game):
+    custom = CustomComponents()
+    terminal = components.make_terminal(config, game, custom)
+    module = components.make_module(config, game, terminal, custom)
+    return {name: tensor.detach().numpy() for name, tensor in module.state_dict().items()}
+
+
+def order_of(config, game, number=0):
+    return Order(config.toml(), game, number, cores=1, device="cpu")
+
+
+# One worker against threads
+
+
+def overhead(arguments):
+    config, game = settings(arguments), dicent.make(arguments.game)
+    weights = weights_of(config, game)
+    here = ClusterWorker(order_of(config, game))
+    here.prepare(0, weights)
+    sent, evaluations, ratios = 0, 0, []
+    with Connection():
+        there = ray().remote(ClusterWorker).options(num_cpus=1).remote(order_of(config, game, 1))
+        shared = ray().put(weights)
+        ray().get(there.prepare.remote(0, shared))
+        local(here, 5.0)
+        remote(there, shared, 5, game)
+        print(f"{'threads':>10} {'worker':>10}  evaluations/s")
+        for i in range(arguments.rounds):
+            measured = {}
+            for kind in ("local", "remote") if i % 2 else ("remote", "local"):
+                if kind == "local":
+                    measured[kind] = local(here, arguments.seconds)
+                else:
+                    measured[kind], count, size = remote(there, shared, round(arguments.seconds), game)
+                    sent, evaluations = sent + size, evaluations + count
+            ratios.append(measured["remote"] / measured["local"])
+            print(
+                f"{measured['local']:10,.0f} {measured['remote']:10,.0f}  ratio {ratios[-1]:.3f}", flush=True
+            )
+    print(
+        f"worker to threads: median {statistics.median(ratios):.3f}, {min(ratios):.3f} to {max(ratios):.3f}"
+    )
+    print(f"{sent / evaluations:.1f} bytes per evaluation")
+
+
+def local(worker, seconds):
+    """Play with threads of this process; return evaluations/s."""
+    workers = worker._workers
+    before, begin = workers.counts["evaluations"], time.monotonic()
+    while time.monotonic() - begin < seconds:
+        workers.play_on(0.0)
+    return (workers.counts["evaluations"] - before) / (time.monotonic() - begin)
+
+
+def remote(actor, weights, requests, game):
+    """Ask a worker, two requests in flight as the driver does; return evaluations/s, evaluations, bytes."""
+    begin, evaluations, size = time.monotonic(), 0, 0
+    waiting = [actor.play.remote(0, weights, 0.0, 1.0) for _ in range(2)]
+    for i in range(requests):
+        answer = ray().get(waiting.pop(0))
+        if i + 2 < requests:
+            waiting.append(actor.play.remote(0, weights, 0.0, 1.0))
+        unpack(answer.message, game, 1.0)
+        evaluations += answer.counts["evaluations"]
+        size += sum(array.nbytes for array in answer.message.values())
+    return evaluations / (time.monotonic() - begin), evaluations, size
+
+
+# Loss and replacement
+
+
+def replacement(arguments):
+    config, seconds = settings(arguments).replace(games=10**12, measurements=0), []
+    lost = [0.0]
+
+    def watch(status):
+        worker = status.workers[0]
+        if worker.state != "playing" or worker.restarts != len(seconds) + (lost[0] > 0):
+            return
+        if lost[0]:
+            seconds.append(time.monotonic() - lost[0])
+            print(f"{seconds[-1]:.1f} s", flush=True)
+        lost[0] = time.monotonic()
+        [process] = [int(p.name) for p in Path("/proc").glob("[0-9]*") if is_worker(p)]
+        os.kill(process, signal.SIGKILL)
+
+    def stop():
+        return len(seconds) == arguments.rounds
+
+    with TemporaryDirectory() as folder:
+        try:
+            dicent.train(config, Path(folder, "run"), cluster="auto", watch=watch, warn=len, stop=stop)
+        except KeyboardInterrupt:
+            print(f"from the loss to the first games: median {statistics.median(seconds):.1f} s")
+
+
+def is_worker(folder):
+    try:
+        return (folder / "cmdline").read_bytes().startswith(b"ray::ClusterWorker")
+    except OSError:
+        return False
+
+
+# The driver's intake
+
+
+class Recorded:
+    """Sends recorded answers again, as several workers with new games."""
+
+    def __init__(self, answers):
+        self.answers = answers
+        self.ends = np.cumsum([len(answer.message["number"]) for answer in answers])
+
+    def play(self, worker, number):
+        turn, which = divmod(number, len(self.answers))
+        answer = self.answers[which]
+        games = len(answer.message["number"])
+        first = worker * GAMES_OF_WORKER + turn * self.ends[-1] + self.ends[which] - games
+        numbers = first + np.arange(games)
+        return replace(answer, message={**answer.message, "number": numbers}, number=number, version=0)
+
+
+def intake(arguments):
+    config, game = settings(arguments), dicent.make(arguments.game)
+    worker = ClusterWorker(order_of(config, game))
+    weights = weights_of(config, game)
+    worker.prepare(0, weights)
+    answers = []
+    while len(answers) < arguments.rounds:
+        answer = worker.play(0, weights, 0.0, arguments.seconds)
+        if "number" in answer.message and len(answer.message["number"]) > 1:
+            answers.append(answer)
+    played = sum(answer.counts["evaluations"] for answer in answers)
+    states = sum(len(answer.message["values"]) for answer in answers)
+    size = sum(array.nbytes for answer in answers for array in answer.message.values())
+    per_evaluation = states / played
+    print(
+        f"recorded: {played:,} evaluations, {per_evaluation:.3f} states, {size / played:.1f} bytes for each"
+    )
+    with Connection() as connection:
+        network = SimpleNamespace(terminal=SimpleNamespace(is_bounded=True))
+        driver = ClusterWorkers(connection, config, game, network, print)
+        driver._version = 0
+        actor = ray().remote(Recorded).options(num_cpus=1).remote(answers)
+        replay = components.make_replay(config, CustomComponents())
+        places = [Place(Slot(connection.nodes()[0], i, 1, 1)) for i in range(WORKERS)]
+        for i, place in enumerate(places):
+            place.seen.__init__(i)
+        waiting = [(place, actor.play.remote(i, 0)) for i, place in enumerate(places)]
+        begin, busy, received, stored = time.monotonic(), 0.0, 0, 0
+        while time.monotonic() - begin < 10 * arguments.seconds:
+            place, reference = waiting.pop(0)
+            ray().wait([reference])
+            start = time.monotonic()
+            answer = ray().get(reference)
+            games = driver._checked(place, answer, 0)
+            driver._count(place, answer, 0, games)
+            for one in games:
+                replay.add(one.dataset, (0, one.number))
+                stored += len(one.dataset)
+            received += sum(array.nbytes for array in answer.message.values())
+            busy += time.monotonic() - start
+            waiting.append((place, actor.play.remote(place.slot.index, place.answers)))
+        seconds = time.monotonic() - begin
+        learner = learner_speed(config, game, replay)
+    print(f"{WORKERS} workers replayed for {seconds:.0f} s, the driver busy for {busy / seconds:.0%}")
+    print(f"intake: {stored / busy:,.0f} states/s, {received / busy / 1e6:,.1f} MB/s of one core's time")
+    absorbed = stored / busy / per_evaluation
+    print(f"that is {absorbed:,.0f} evaluations/s of all workers together")
+    print(
+        f"workers with {arguments.rate:,.0f} evaluations/s that this serves: {absorbed / arguments.rate:.2f}"
+    )
+    print(f"learner on this CPU, one thread: {learner:,.0f} states/s")
+
+
+def learner_speed(config, game, replay):
+    """Return the states/s of a learning phase."""
+    import torch
+
+    torch.set_num_threads(1)
+    custom = CustomComponents()
+    terminal = components.make_terminal(config, game, custom)
+    learner = components.make_learner(
+        config, components.make_module(config, game, terminal, custom), game, "cpu"
+    )
+    rng = np.random.default_rng(0)
+    data = replay.sample(rng).part(0, 20_000)
+    learner.warm_up(data)
+    begin = time.monotonic()
+    learner.phase(data, 1e-3, rng)
+    return len(data) / (time.monotonic() - begin)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("part", choices=("overhead", "replacement", "intake"))
+    parser.add_argument("--game", default="ewn")
+    parser.add_argument("--preset", default="laptop")
+    parser.add_argument("--rounds", type=int, default=6)
+    parser.add_argument("--seconds", type=float, default=10.0)
+    parser.add_argument(
+        "--rate", type=float, default=9.22e6, help="evaluations/s of a worker: an H200's self-play"
+    )
+    arguments = parser.parse_args()
+    {"overhead": overhead, "replacement": replacement, "intake": intake}[arguments.part](arguments)

@@ -1,0 +1,104 @@
+"""ClusterWorker: the self-play of a run in a process of its own, on any machine of a cluster."""
+
+from __future__ import annotations
+
+import time
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from dicent.errors import DicentError
+from dicent.game import Game
+from dicent.learn import components
+from dicent.learn.components import CustomComponents, Threads
+from dicent.learn.config import config_from
+from dicent.learn.local_workers import make_local_workers
+from dicent.learn.message import Message, pack
+from dicent.version import __version__
+
+Weights = Mapping[str, npt.NDArray[Any]]
+GAMES_OF_WORKER = 1 << 28  # game numbers that each worker has to itself
+WORKERS = 1 << 34  # possible numbers of workers
+
+
+@dataclass(frozen=True)
+class Order:
+    """Everything that a worker needs to begin."""
+
+    config: str  # the settings of the run, as TOML
+    game: Game
+    number: int  # of the worker, drawn at random: no other worker of the run has it
+    cores: int
+    device: str
+    dicent: str = __version__  # of the driver
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a worker has done for one request."""
+
+    message: Message
+    version: int  # of the network that it used last
+    number: int  # of this answer: 0, 1, 2, ...
+    counts: dict[str, int]  # as in `Workers.counts`
+    seconds: float
+
+
+class ClusterWorker:
+    """Plays like the threads of a local run, with its own network, and answers requests one by one."""
+
+    def __init__(self, order: Order) -> None:
+        if order.dicent != __version__:
+            raise DicentError(f"this machine has Dicent {__version__}, and the driver {order.dicent}")
+        torch.set_num_threads(1)
+        config = config_from(tomllib.loads(order.config), "the driver")
+        custom, game = CustomComponents(), order.game
+        groups = config.self_play.groups
+        threads = Threads.choose(config.replace(threads=order.cores), order.device)
+        terminal = components.make_terminal(config, game, custom)
+        module = components.make_module(config, game, terminal, custom)
+        evaluator = components.make_evaluator(module, order.device, threads.evaluate)
+        evaluator.terminal = terminal
+        search = components.make_search(config, evaluator, custom)
+        first = order.number * GAMES_OF_WORKER
+        numbers = [_every(first + i, groups) for i in range(groups)]
+        plays = components.make_self_play(config, game, search, custom, numbers, threads.search)
+        self._workers = make_local_workers(evaluator, plays, threads.groups)
+        self._version, self._answers = -1, 0
+
+    def ready(self) -> None:
+        """Answer as soon as the machine has room for this worker."""
+
+    def prepare(self, version: int, weights: Weights) -> None:
+        """Start the games; the first moves compile everything that they need."""
+        self._use(version, weights)
+        self._workers.deal()
+        self._workers.play_on(0.0)
+
+    def play(self, version: int, weights: Weights, progress: float, seconds: float) -> Answer:
+        """Play for some seconds with these weights; return the games that have ended."""
+        self._use(version, weights)
+        begin, before, games = time.monotonic(), self._workers.counts, []
+        while (spent := time.monotonic() - begin) < seconds:
+            games += self._workers.play_on(progress)
+        number, self._answers = self._answers, self._answers + 1
+        counts = {name: count - before[name] for name, count in self._workers.counts.items()}
+        return Answer(pack(games), version, number, counts, spent)
+
+    def _use(self, version: int, weights: Weights) -> None:
+        if version != self._version:
+            # Arrays of the object store are read-only and shared; torch wants its own.
+            self._workers.use({name: torch.from_numpy(np.array(array)) for name, array in weights.items()})
+            self._version = version
+
+
+def _every(first: int, step: int) -> Iterator[int]:
+    number = first
+    while True:
+        yield number
+        number += step

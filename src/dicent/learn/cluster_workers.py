@@ -1,0 +1,358 @@
+"""ClusterWorkers: self-play on all machines of a Ray cluster.
+
+There is one worker per GPU, or per few cores on machines without one. The driver has the learner, the replay
+buffer and the run folder. It asks each worker to play for a second, with one more request waiting, and gives
+the current weights with each request. So a worker that dies costs only its games in flight, and its
+replacement starts with the newest weights.
+
+Weights are published as versions. The next version waits while a request is in flight that would then be
+more than `max_lag` versions behind, so that no game is ever learned from an older network.
+
+A worker that fails is replaced. A place whose workers fail one after the other is given up, and the run ends
+if that was the last one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dicent.cluster.connection import Connection, Node, ray
+from dicent.errors import DicentError
+from dicent.game import Game, State
+from dicent.learn.cluster_worker import GAMES_OF_WORKER, WORKERS, Answer, ClusterWorker, Order
+from dicent.learn.config import Config
+from dicent.learn.dataset import FinishedGame
+from dicent.learn.in_flight import COUNTED
+from dicent.learn.message import unpack
+from dicent.learn.status import FAILED, PLAYING, STARTING, WAITING, WorkerStatus
+from dicent.learn.workers import Workers
+from dicent.play.record import make_record
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from dicent.learn.components import PlayingNetwork
+
+SECONDS = 1.0  # of play in one request
+IN_FLIGHT = 2  # requests per worker
+PATIENCE = 0.2  # seconds to wait for answers before the run does something else
+LOOK_AROUND = 2.0  # seconds between two looks at the machines of the cluster
+SILENCE = 300.0  # seconds without an answer after which a worker counts as lost; compiling takes a minute
+CORES = 4  # of a worker on a machine without a GPU
+MOST_FAILURES = 3  # of workers in one place, one after the other without an answer
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A place for a worker: a GPU or some cores of a machine."""
+
+    node: Node
+    index: int
+    cores: int
+    gpus: int
+
+    @property
+    def device(self) -> str:
+        """Return the device in words."""
+        return "GPU" if self.gpus else f"{self.cores} core{'s' if self.cores > 1 else ''}"
+
+
+def slots_of(node: Node, device: str = "auto") -> list[Slot]:
+    """Return the places for workers on a machine; one core of the driver's is left to the learner.
+
+    With the device cpu GPUs do not count.
+    """
+    cores = max(1, node.cores - 1) if node.is_ours else node.cores
+    gpus = 0 if device == "cpu" else node.gpus
+    if node.cores == 0:
+        return []
+    count = gpus or -(-cores // CORES)
+    sizes = [len(range(i, cores, count)) for i in range(count)]
+    return [Slot(node, i, size, min(1, gpus)) for i, size in enumerate(sizes) if size]
+
+
+class GameNumbersSeen:
+    """The numbers of the games that a worker has finished; it numbers its games without gaps."""
+
+    def __init__(self, worker: int) -> None:
+        self._low = worker * GAMES_OF_WORKER  # all games of the worker below this number have ended
+        self._end = self._low + GAMES_OF_WORKER
+        self._above: set[int] = set()  # few: the games that ended before an older one
+
+    def add(self, numbers: list[int]) -> None:
+        """Add finished games; raises if one has ended before, or if it is another worker's."""
+        new = set(numbers)
+        if len(new) < len(numbers) or new & self._above or not all(self._low <= n < self._end for n in new):
+            raise DicentError("a worker sent a game twice, or another worker's game")
+        self._above |= new
+        while self._low in self._above:
+            self._above.remove(self._low)
+            self._low += 1
+
+
+@dataclass
+class Place:
+    """The worker in a slot, and what the driver knows about it."""
+
+    slot: Slot
+    state: str = WAITING
+    restarts: int = 0
+    rejected: int = 0  # answers that made no sense
+    failures: int = 0  # one after the other, without an answer in between
+    actor: Any = None
+    seen: GameNumbersSeen = field(default_factory=lambda: GameNumbersSeen(0))
+    answers: int = 0  # of this worker
+    lag: int = 0  # of its last answer
+    games: int = 0
+    evaluations: int = 0
+    seconds: float = 0.0
+    heard: float = 0.0  # when it last answered
+
+
+class Request(NamedTuple):
+    """A request in flight."""
+
+    place: Place
+    method: str  # of `ClusterWorker`
+    version: int | None = None  # of the network to play with
+
+
+class ClusterWorkers(Workers):
+    """Workers on the machines of a cluster; machines may come and go."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        config: Config,
+        game: Game,
+        evaluator: PlayingNetwork,
+        warn: Callable[[str], object],
+    ) -> None:
+        self._ray = ray()
+        self.connection, self.config, self.game, self.evaluator = connection, config, game, evaluator
+        self._warn = warn
+        self._largest = 1.0 if evaluator.terminal.is_bounded else float("inf")
+        self._places: dict[tuple[str, int], Place] = {}
+        self._asked: dict[Any, Request] = {}  # by the answer to come
+        self._newest: dict[str, Any] = {}
+        self._version, self._published, self._weights = -1, True, None
+        self._counts = dict.fromkeys(COUNTED, 0)
+        self._looked = self._counted = 0.0
+        self._alone = False
+        self.bytes = 0  # received
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """See `Workers.counts`."""
+        return self._counts
+
+    @property
+    def rejected(self) -> int:
+        """The number of answers that made no sense."""
+        return sum(place.rejected for place in self._places.values())
+
+    def use(self, weights: Mapping[str, Tensor]) -> None:
+        """See `Workers.use`."""
+        self.evaluator.load(dict(weights))
+        self._newest = {name: tensor.detach().cpu().numpy() for name, tensor in weights.items()}
+        self._published = False
+        self._publish()
+
+    def _publish(self) -> None:
+        """Put the newest weights into the object store, unless a request would become too old."""
+        versions = [asked.version for asked in self._asked.values() if asked.version is not None]
+        oldest = min(versions, default=self._version)
+        if not self._published and self._version + 1 - oldest <= self.config.run.max_lag:
+            self._weights = self._ray.put(self._newest)
+            self._version, self._published = self._version + 1, True
+
+    def deal(self) -> None:
+        """Start a worker in every slot."""
+        if self._version < 0:
+            self.use(self.evaluator.module.state_dict())
+        self._counted = time.monotonic()
+        self._look_around()
+
+    def play_on(self, progress: float) -> list[FinishedGame]:
+        """Return the games of the answers that have arrived, and ask their workers again."""
+        now = time.monotonic()
+        self.seconds += now - self._counted
+        self._counted = now
+        self._publish()
+        games: list[FinishedGame] = []
+        for reference in self._answered():
+            games += self._collect(reference, progress)
+        if now - self._looked > LOOK_AROUND:  # only now: answers may have waited while the driver was busy
+            self._look_around()
+        return games
+
+    def _answered(self) -> list[Any]:
+        """Return the answers that have arrived; waits for the first one for a moment."""
+        if not self._asked:
+            time.sleep(PATIENCE)
+            return []
+        ready, _ = self._ray.wait(list(self._asked), num_returns=1, timeout=PATIENCE)
+        if ready:
+            ready, _ = self._ray.wait(list(self._asked), num_returns=len(self._asked), timeout=0)
+        return list(ready)
+
+    def _collect(self, reference: Any, progress: float) -> list[FinishedGame]:
+        """Return the games of an answer; a worker that failed loses its place."""
+        if reference not in self._asked:  # its worker was lost meanwhile
+            return []
+        place, method, version = self._asked.pop(reference)
+        try:
+            answer = self._ray.get(reference)
+        except self._ray.exceptions.RayError as error:
+            self._lose(place, error)
+            return []
+        place.heard = time.monotonic()
+        if method == "ready":
+            place.state = STARTING
+            return []
+        games: list[FinishedGame] = []
+        if version is not None:
+            try:
+                games = self._checked(place, answer, version)
+            except DicentError as error:
+                place.rejected += 1
+                self._lose(place, error)
+                return []
+            self._count(place, answer, version, games)
+        for _ in range(IN_FLIGHT if version is None else 1):
+            self._ask(place, progress)
+        return games
+
+    def _checked(self, place: Place, answer: object, version: int) -> list[FinishedGame]:
+        """Return the games of an answer; raises if a sound worker cannot have sent it."""
+        if not isinstance(answer, Answer) or answer.number != place.answers:
+            raise DicentError("a worker sent an answer out of turn")
+        if answer.version != version or self._version - version > self.config.run.max_lag:
+            raise DicentError(
+                f"a worker played with version {answer.version} of the network; the newest is {self._version}"
+            )
+        if not sound_counts(answer):
+            raise DicentError("a worker sent counts that make no sense")
+        games = unpack(answer.message, self.game, self._largest)
+        for game in games:
+            if game.number % self.config.run.record_every == 0:  # the run folder will hold its moves
+                make_record(self.game, State(self.game, game.start), game.chosen.tolist(), ("", ""))
+        place.seen.add([game.number for game in games])
+        return games
+
+    def _count(self, place: Place, answer: Answer, version: int, games: list[FinishedGame]) -> None:
+        """Count what a worker has done for a request."""
+        place.state, place.lag, place.failures = PLAYING, self._version - version, 0
+        place.answers += 1
+        place.games += len(games)
+        place.evaluations += answer.counts["evaluations"]
+        place.seconds += answer.seconds
+        self._counts = {name: count + answer.counts[name] for name, count in self._counts.items()}
+        self.bytes += sum(array.nbytes for array in answer.message.values())
+
+    def _ask(self, place: Place, progress: float) -> None:
+        reference = place.actor.play.remote(self._version, self._weights, progress, SECONDS)
+        self._asked[reference] = Request(place, "play", self._version)
+
+    # Machines and workers that come and go
+
+    def _look_around(self) -> None:
+        """Start workers in free slots, and give up those of machines that are gone or do not answer."""
+        self._looked = now = time.monotonic()
+        device = self.config.run.device
+        slots = {
+            (slot.node.id, slot.index): slot
+            for node in self.connection.nodes()
+            for slot in slots_of(node, device)
+        }
+        for key, place in list(self._places.items()):
+            if key not in slots:
+                place.failures = 0  # of the worker; its machine is gone
+                self._lose(place, DicentError("its machine has left the cluster"))
+                del self._places[key]
+            elif place.state in (STARTING, PLAYING) and now - place.heard > SILENCE:
+                self._lose(place, DicentError(f"it has not answered for {SILENCE:.0f} s"))
+        for key, slot in slots.items():
+            place = self._places.setdefault(key, Place(slot))
+            if place.actor is None and place.state != FAILED:
+                self._start(place)
+        if not slots and not self._alone:
+            self._warn("no machine of the cluster can play; waiting for one to join")
+        self._alone = not slots
+
+    def _start(self, place: Place) -> None:
+        slot = place.slot
+        number = secrets.randbelow(WORKERS)
+        place.state, place.answers, place.seen = WAITING, 0, GameNumbersSeen(number)
+        order = Order(self.config.toml(), self.game, number, slot.cores, "cuda" if slot.gpus else "cpu")
+        affinity = self._ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy
+        make = self._ray.remote(ClusterWorker).options(
+            num_cpus=slot.cores,
+            num_gpus=slot.gpus,
+            scheduling_strategy=affinity(slot.node.id, soft=False),
+        )
+        place.actor = make.remote(order)
+        self._asked[place.actor.ready.remote()] = Request(place, "ready")
+        self._asked[place.actor.prepare.remote(self._version, self._weights)] = Request(place, "prepare")
+
+    def _lose(self, place: Place, error: Exception) -> None:
+        """Give up a worker; the next look around starts another in its place."""
+        if place.actor is None:
+            return
+        with contextlib.suppress(Exception):  # it may be gone already
+            self._ray.kill(place.actor)
+        place.actor = None
+        self._asked = {ref: asked for ref, asked in self._asked.items() if asked.place is not place}
+        place.failures += 1
+        lines, machine = str(error).strip().splitlines(), place.slot.node.address
+        cause = lines[-1] if isinstance(error, self._ray.exceptions.RayTaskError) else lines[0]
+        if place.failures < MOST_FAILURES:
+            place.state = WAITING
+            place.restarts += 1
+            self._warn(f"the worker on {machine} is lost and will be replaced: {cause}")
+            return
+        place.state = FAILED
+        if all(other.state == FAILED for other in self._places.values()):
+            raise DicentError(f"{place.failures} workers on {machine} failed one after the other: {error}")
+        self._warn(f"{place.failures} workers on {machine} failed one after the other; the last: {cause}")
+
+    def status(self) -> tuple[WorkerStatus, ...]:
+        """See `Workers.status`."""
+        return tuple(
+            WorkerStatus(
+                node=place.slot.node.address,
+                device=place.slot.device,
+                games=place.games,
+                evaluations_per_second=place.evaluations / max(1e-9, place.seconds),
+                lag=place.lag,
+                restarts=place.restarts,
+                rejected=place.rejected,
+                state=place.state,
+            )
+            for place in self._places.values()
+        )
+
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """See `Workers.paused`: no group plays in this process, and workers need no pause."""
+        yield
+
+    def close(self) -> None:
+        """End all workers."""
+        for place in self._places.values():
+            if place.actor is not None:
+                with contextlib.suppress(Exception):
+                    self._ray.kill(place.actor)
+        self._places.clear()
+        self._asked.clear()
+
+
+def sound_counts(answer: Answer) -> bool:
+    """Return whether the numbers of an answer can come from a sound worker."""
+    numbers = [answer.counts.get(name) for name in COUNTED]
+    return all(isinstance(n, int) and n >= 0 for n in numbers) and 0 <= answer.seconds < SILENCE

@@ -1,0 +1,266 @@
+"""Tests with real Ray that take minutes: `make cluster` and `make cluster-faults`."""
+
+import contextlib
+import math
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dicent
+from dicent.errors import DicentError
+from dicent.learn import cluster_workers
+from dicent.learn.run_reader import RunReader
+from dicent.learn.status import Status
+from dicent.reproduction.reproduce import reproduce
+from dicent.reproduction.scale import SCALES
+
+from .clusters import PATIENCE, cluster_of, poisoned, processes, wait_until, without_times
+from .test_extras import ENTRY, PACKAGE
+
+ray = pytest.importorskip("ray")
+pytestmark = pytest.mark.filterwarnings("ignore")
+MINUTES = float(os.environ.get("DICENT_CLUSTER_MINUTES", "1"))
+FAULTS = max(3, round(3 * MINUTES))  # at least 30 in ten minutes
+SETTINGS = {
+    "games_at_once": 16,
+    "games_per_update": 40,
+    "evaluations_per_move": 16,
+    "hidden": 16,
+    "layers": 1,
+    "measurements": 0,
+    "checkpoint_seconds": 5.0,
+    "record_every": 1,
+}
+
+
+@pytest.fixture(scope="module")
+def machines() -> Iterator[Any]:
+    with cluster_of(3, {}) as cluster:
+        yield cluster
+
+
+# A cluster on this machine
+
+LOCAL = """
+import sys
+import dicent
+
+if __name__ == "__main__":
+    dicent.train(dicent.config("laptop", game="dice-nim", games=10**9, measurements=0), "run", cluster="auto")
+"""
+
+
+@pytest.fixture
+def local_driver(tmp_path: Path) -> Iterator["subprocess.Popen[bytes]"]:
+    """Start a run on a cluster of its own, and wait until a worker plays."""
+    (tmp_path / "driver.py").write_text(LOCAL)
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    driver = subprocess.Popen(
+        [sys.executable, "driver.py"], cwd=tmp_path, env=variables, stdout=subprocess.DEVNULL
+    )
+    wait_until(lambda: bool(processes(b"ray::ClusterWorker.play")), driver)
+    yield driver
+    driver.kill()
+    driver.wait()
+
+
+def listening(process: int) -> list[tuple[str, int]]:
+    """Return the addresses, as Linux writes them, and ports on which a process listens."""
+    sockets = set()
+    with contextlib.suppress(OSError):
+        for file in Path(f"/proc/{process}/fd").iterdir():
+            with contextlib.suppress(OSError):
+                sockets.add(str(file.readlink()))
+    found = []
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            address, _, port = fields[1].rpartition(":")
+            if fields[3] == "0A" and f"socket:[{fields[9]}]" in sockets:
+                found.append((address, int(port, 16)))
+    return found
+
+
+LOOPBACK = ("0100007F", "0" * 24 + "01000000", "0" * 16 + "FFFF00000100007F")  # also in IPv6
+
+
+def descendants(process: int) -> list[int]:
+    """Return the processes that a process has started, and those that these have started."""
+    children: dict[int, list[int]] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            children.setdefault(parent, []).append(int(folder.name))
+    found = [process]
+    for one in found:
+        found += children.get(one, [])
+    return found
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_local_cluster_is_private_and_ends_with_its_driver(local_driver: Any) -> None:
+    ours = descendants(local_driver.pid)
+    addresses = {address for process in ours for address, _ in listening(process)}
+    assert addresses
+    assert addresses <= set(LOOPBACK)
+    local_driver.kill()
+    local_driver.wait()
+    wait_until(lambda: not any(command(process) for process in ours))  # one that has ended has none
+
+
+STRANGER = """
+import os, subprocess, sys
+from dicent.cluster.connection import TOKEN, Connection, ray
+
+with Connection():
+    address = ray().get_runtime_context().gcs_address
+    client = f"import ray; ray.init({address!r}); print(len(ray.nodes()), 'machine')"
+    for token in (os.environ[TOKEN], "0" * 64):
+        variables = {**os.environ, TOKEN: token}
+        found = subprocess.run([sys.executable, "-c", client], env=variables, capture_output=True, text=True)
+        print(found.returncode, found.stdout.strip())
+"""
+
+
+def test_local_cluster_asks_for_a_token() -> None:
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    found = subprocess.run(
+        [sys.executable, "-c", STRANGER], env=variables, capture_output=True, text=True, timeout=PATIENCE
+    )
+    assert found.stdout.splitlines() == ["0 1 machine", "1 "]
+
+
+def command(process: int) -> str:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{process}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    return ""
+
+
+# Games and learning elsewhere
+
+
+def test_game_of_an_installed_package_reaches_the_workers(
+    machines: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = tmp_path / "site"
+    shutil.copytree(PACKAGE, site / "takeaway", ignore=shutil.ignore_patterns("__pycache__"))
+    information = site / "takeaway-1.0.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: takeaway\nVersion: 1.0\n")
+    (information / "entry_points.txt").write_text(ENTRY)
+    monkeypatch.syspath_prepend(str(site))
+    from dicent.game import registry
+
+    registry._paths.cache_clear()
+    registry._presets.cache_clear()
+    config = dicent.config("laptop", game="takeaway", games=200, **SETTINGS)
+    dicent.train(config, tmp_path / "run", cluster=machines.address)
+    state = RunReader(tmp_path / "run").state()
+    assert state is not None
+    assert state.games >= 200
+    registry._paths.cache_clear()
+    registry._presets.cache_clear()
+
+
+def test_tournament_survives_the_loss_of_a_machine(machines: Any, tmp_path: Path) -> None:
+    players = ["random", "uct:200", "greedy:rollout=2"]
+    here = dicent.play_tournament(tmp_path / "here", players, "ewn", games=100, seed=3)
+    lost: list[int] = []
+
+    def disturb(*given: object) -> None:
+        if not lost and processes(b"ray::play_piece"):
+            lost.append(1)
+            machines.remove_node(machines.list_all_nodes()[-1], allow_graceful=False)
+            machines.add_node(num_cpus=1)
+
+    there = dicent.play_tournament(
+        tmp_path / "there", players, "ewn", games=100, seed=3, cluster=machines.address, progress=disturb
+    )
+    assert lost
+    for ours, theirs in zip(here.encounters, there.encounters, strict=True):
+        assert ours.results == theirs.results
+        assert without_times(ours.summary) == without_times(theirs.summary)
+
+
+def test_reproduction_on_a_cluster(machines: Any, tmp_path: Path) -> None:
+    scale = SCALES["smoke"].replace(seconds=1.0, games=2)
+    result = reproduce(tmp_path, scale, cluster=machines.address)
+    assert result.finished
+    assert len(result.learned) == len(result.runs) == 7
+    again = reproduce(tmp_path, scale, cluster=machines.address)
+    assert again.to_dict() == result.to_dict()
+
+
+# Many faults
+
+
+def test_run_survives_many_faults(machines: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let random faults happen over DICENT_CLUSTER_MINUTES; then count the games and compare the strength."""
+    poison, rng = tmp_path / "poison", random.Random(0)
+    monkeypatch.setattr(cluster_workers, "ClusterWorker", poisoned(poison))
+    begin, faults, warnings = time.monotonic(), [], []
+    counted: list[int] = []
+
+    def kill() -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(rng.choice(processes()), signal.SIGKILL)
+
+    def remove() -> None:
+        machines.remove_node(rng.choice(machines.list_all_nodes()[1:]), allow_graceful=False)
+
+    def disturb(status: Status) -> None:
+        counted[:] = [status.games]
+        if time.monotonic() - begin < 60 * MINUTES * len(faults) / FAULTS or len(faults) == FAULTS:
+            return
+        possible = {"add": lambda: machines.add_node(num_cpus=1)}
+        if len(machines.list_all_nodes()) > 1:
+            possible |= {"remove": remove, "poison": poison.touch}
+        if processes():
+            possible |= {"kill": kill}
+        if len(machines.list_all_nodes()) > 3:
+            del possible["add"]
+        chosen = rng.choice(sorted(possible))
+        possible[chosen]()
+        faults.append(chosen)
+
+    def over() -> bool:
+        if time.monotonic() - begin > 60 * MINUTES + PATIENCE:
+            raise AssertionError(f"no machine plays: {warnings[-3:]}")
+        return len(faults) == FAULTS and time.monotonic() - begin > 60 * MINUTES
+
+    config = dicent.config("laptop", game="dice-nim", minutes=60.0, **SETTINGS)
+    with contextlib.suppress(KeyboardInterrupt):
+        dicent.train(
+            config,
+            tmp_path / "run",
+            cluster=machines.address,
+            watch=disturb,
+            warn=lambda text: warnings.append(str(text)),
+            stop=over,
+        )
+    print(f"{len(faults)} faults: { {kind: faults.count(kind) for kind in sorted(set(faults))} }")  # noqa: T201
+    wait_until(lambda: not processes())
+    numbers = [record.number for record in dicent.read_records(tmp_path / "run" / "games.jsonl")]
+    state = RunReader(tmp_path / "run").state()
+    assert state is not None
+    assert len(set(numbers)) == len(numbers) == state.games
+    assert state.games >= counted[0] > 0
+    calm = config.replace(minutes=None, games=state.games)
+    dicent.train(calm, tmp_path / "calm")
+    match = dicent.play_match(str(tmp_path / "run"), str(tmp_path / "calm"), games=2000)
+    print(f"{state.games} games; {match.score:.3f} against an undisturbed run, {match.interval}")  # noqa: T201
+    assert math.isclose(match.score, 0.5, abs_tol=0.05)
+
+
+def test_silent_address_is_an_error() -> None:
+    with pytest.raises(DicentError, match="no Ray cluster answers"):
+        dicent.play_match("random", "random", "dice-nim", games=2, cluster="127.0.0.1:1")

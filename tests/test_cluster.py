@@ -1,0 +1,178 @@
+"""Training and tournaments on a Ray cluster: several machines in one, and what happens when they fail."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dicent
+from dicent.cluster.connection import Connection
+from dicent.cluster.tasks import Tasks
+from dicent.errors import DicentError
+from dicent.learn import cluster_workers
+from dicent.learn.run_reader import RunReader
+from dicent.learn.status import Status
+
+from .clusters import PATIENCE, cluster_of, poisoned, processes, wait_until, without_times
+from .conftest import GAMES
+
+ray = pytest.importorskip("ray")
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.usefixtures("uncompiled")]
+
+SETTINGS = {
+    "games_at_once": 4,
+    "games_per_update": 10,
+    "evaluations_per_move": 8,
+    "hidden": 8,
+    "layers": 1,
+    "measurements": 0,
+    "checkpoint_seconds": 1.0,
+}
+
+
+@pytest.fixture(scope="module")
+def machines() -> Iterator[Any]:
+    """Start a cluster that all tests share."""
+    with cluster_of(2, {"NUMBA_DISABLE_JIT": "1"}) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def my_game(tmp_path: Path) -> Path:
+    """Write a game file that is nowhere installed."""
+    path = tmp_path / "my_nim.py"
+    path.write_bytes((GAMES / "dice_nim.py").read_bytes())
+    return path
+
+
+def numbers(folder: Path) -> list[int]:
+    return [record.number for record in dicent.read_records(folder / "games.jsonl")]
+
+
+def test_run_survives_the_loss_of_workers_and_machines(
+    machines: Any, my_game: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Poison a worker, kill another, remove a machine, add one; the user's game reaches all of them."""
+    config = dicent.config("laptop", game=f"{my_game}:stones=9", record_every=1, **SETTINGS)
+    poison = tmp_path / "poison"
+    monkeypatch.setattr(cluster_workers, "ClusterWorker", poisoned(poison))
+    warnings: list[str] = []
+    done: set[str] = set()
+
+    def disturb(status: Status) -> None:
+        playing = [worker for worker in status.workers if worker.state == "playing"]
+        if "poison" not in done and status.games >= 20 and len(playing) == 2:
+            poison.touch()
+            done.add("poison")
+        elif "kill" not in done and any(w.rejected for w in status.workers) and len(playing) == 1:
+            for process in processes():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
+            done.add("kill")
+        elif "kill" in done and "remove" not in done and len(playing) == 2:
+            machines.remove_node(machines.list_all_nodes()[-1], allow_graceful=False)
+            done.add("remove")
+        elif "remove" in done and "add" not in done and len(status.workers) == 1:
+            machines.add_node(num_cpus=1)
+            done.add("add")
+        elif "add" in done and len(playing) == 2:
+            done.add("joined")
+
+    deadline = time.monotonic() + PATIENCE
+    config = config.replace(minutes=PATIENCE / 60)
+    with contextlib.suppress(KeyboardInterrupt):  # the run ends as by Ctrl-C
+        dicent.train(
+            config,
+            tmp_path / "run",
+            cluster=machines.address,
+            watch=disturb,
+            warn=lambda text: warnings.append(str(text)),
+            stop=lambda: "joined" in done or time.monotonic() > deadline,
+        )
+    assert done == {"poison", "kill", "remove", "add", "joined"}
+    assert any("a value is no finite number" in warning for warning in warnings)
+    assert any("is lost and will be replaced" in warning for warning in warnings)
+    found = numbers(tmp_path / "run")
+    assert len(set(found)) == len(found) > 20
+    state = RunReader(tmp_path / "run").state()
+    assert state is not None
+    assert state.games == len(found)
+    wait_until(lambda: not processes())
+
+
+DRIVER = """
+import sys
+from pathlib import Path
+import dicent
+from dicent.learn.config import read_config
+
+if __name__ == "__main__":
+    folder, settings, address = sys.argv[1:]
+    dicent.train(read_config(Path(settings)), folder, cluster=address)
+"""
+
+
+def test_killed_driver_leaves_no_worker_and_resumes(machines: Any, tmp_path: Path) -> None:
+    config = dicent.config("laptop", game="dice-nim", games=10**9, **SETTINGS)
+    (tmp_path / "driver.py").write_text(DRIVER)
+    (tmp_path / "settings.toml").write_text(config.toml())
+    command = [sys.executable, "driver.py", "run", "settings.toml", machines.address]
+    driver = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL)
+    wait_until(lambda: len(list(tmp_path.glob("run/checkpoints/0*"))) > 0, driver)
+    driver.kill()
+    driver.wait()
+    wait_until(lambda: not processes())
+    before = dicent.load_network(tmp_path / "run").description
+    assert before is not None
+    games = before.training["games"]
+    dicent.train(config.replace(games=games + 50), tmp_path / "run", cluster=machines.address)
+    after = dicent.load_network(tmp_path / "run").description
+    assert after is not None
+    assert after.training["games"] >= games + 50
+
+
+def test_tournament_equals_that_of_one_machine(machines: Any, my_game: Path, tmp_path: Path) -> None:
+    players, game = ["random", "uct:5", "greedy:rollout=1"], f"{my_game}:stones=9"
+    here = dicent.play_tournament(tmp_path / "here", players, game, games=12, seed=3)
+    there = dicent.play_tournament(
+        tmp_path / "there", players, game, games=12, seed=3, cluster=machines.address
+    )
+    for ours, theirs in zip(here.encounters, there.encounters, strict=True):
+        assert ours.results == theirs.results
+        assert without_times(ours.summary) == without_times(theirs.summary)
+    assert here.to_dict()["ratings"] == there.to_dict()["ratings"]
+    for file in (tmp_path / "here").glob("games/*.jsonl"):
+        assert records(tmp_path / "there" / "games" / file.name) == records(file)
+        assert [record["number"] for record in records(file)] == list(range(12))
+
+
+def records(file: Path) -> list[dict[str, Any]]:
+    found = [without_times(json.loads(line)) for line in file.read_text().splitlines()]
+    return sorted(found, key=lambda record: record["number"])
+
+
+def test_call_of_a_killed_process_runs_again(machines: Any, tmp_path: Path) -> None:
+    marker = str(tmp_path / "killed")
+
+    def half(number: int) -> int:
+        if not os.path.exists(marker):  # noqa: PTH110  imports nothing of the test
+            open(marker, "w").close()
+            os.kill(os.getpid(), signal.SIGKILL)
+        if number % 2:
+            raise DicentError(f"{number} is odd")
+        return number // 2
+
+    with Connection(machines.address) as connection:
+        tasks = Tasks(connection)
+        assert tasks.places == 2
+        assert dict(tasks.run(half, [(2 * i,) for i in range(4)])) == {0: 0, 1: 1, 2: 2, 3: 3}
+        with pytest.raises(DicentError, match="7 is odd"):
+            list(tasks.run(half, [(7,)]))
