@@ -8,6 +8,10 @@ plays in half precision. `--pack` writes the files that another machine needs
 to resume, in parts of less than 16 MiB (ONE-1.tar, ONE-2.tar, ...). Networks in earlier parts are left out
 unless `--all` is given, so all parts of all pieces belong together. `--unpack` takes them in any order: of
 two versions of a file the newer one stays.
+
+`--only-learn` stops before the matches. `--most MIB` packs the tables, the facts of runs and matches, and as
+many of the last networks as that size allows, those of Descent Expectiminimax and Expectiminimax first. It
+packs no records of games and no snapshots: only the comparison after equal time can resume elsewhere.
 """
 
 import argparse
@@ -77,14 +81,17 @@ def halve(path: Path) -> None:
         write_atomically(path, bytes(save(halves, about)))
 
 
-def pack(folder: Path, out: Path, everything: bool = False) -> list[Path]:
-    """Write the files that another machine needs to resume; return the parts."""
+def pack(folder: Path, out: Path, everything: bool = False, most: float | None = None) -> list[Path]:
+    """Write the files that another machine needs to resume, or `most` bytes of them; return the parts."""
     noted = folder / PACKED
-    before = json.loads(noted.read_text()) if noted.exists() and not everything else []
+    anew = everything or most is not None
+    before = json.loads(noted.read_text()) if noted.exists() and not anew else []
     networks = [str(path.relative_to(folder)) for path in sorted(folder.glob(f"runs/*/checkpoints/*/{FILE}"))]
     write_atomically(noted, json.dumps(networks, indent=1).encode())
     names = [str(path.relative_to(folder)) for path in sorted(folder.rglob("*")) if path.is_file()]
     names = [name for name in names if name not in before and is_needed(Path(name))]
+    if most is not None:
+        names = chosen(folder, names, most)
     parts: list[Path] = []
     while names:
         parts.append(out.with_name(f"{out.stem}-{len(parts) + 1}{out.suffix}"))
@@ -95,6 +102,22 @@ def pack(folder: Path, out: Path, everything: bool = False) -> list[Path]:
 def is_needed(name: Path) -> bool:
     """Return whether another machine needs a file: no replay buffers, locks or incomplete files."""
     return name.name not in OPTIONAL and not any(part.startswith(".") for part in name.parts)
+
+
+def chosen(folder: Path, names: list[str], most: float) -> list[str]:
+    """Return the most useful files with at most so many bytes together."""
+    wanted = [name for name in names if not {"games", "snapshots"} & set(Path(name).parts)]
+    arms = ("descent", "expectiminimax", "alphazero", "determinized")
+
+    def rank(name: str) -> int:
+        return next((i for i, arm in enumerate(arms, 1) if Path(name).name == FILE and f"/{arm}-" in name), 0)
+
+    found, size = [], 0
+    for name in sorted(wanted, key=rank):
+        size += (folder / name).stat().st_size
+        if size <= most:
+            found.append(name)
+    return found
 
 
 def fill(part: Path, folder: Path, names: list[str]) -> int:
@@ -132,6 +155,10 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--minutes", type=float)
     parser.add_argument("--unpack", type=Path, nargs="+", default=[], metavar="PART")
     parser.add_argument("--pack", type=Path, metavar="OUT.tar")
+    parser.add_argument("--only-learn", action="store_true", help="stop before the matches")
+    parser.add_argument("--most", type=float, metavar="MIB", help="pack at most so much")
+    parser.add_argument("--processes", type=int)
+    parser.add_argument("--alphazero-processes", type=int)
     parser.add_argument("--all", action="store_true", help="also pack the networks in earlier parts")
     given = parser.parse_args(arguments)
     reporter = Reporter(given.folder)
@@ -144,6 +171,9 @@ def main(arguments: list[str] | None = None) -> None:
             seconds=given.seconds,
             games=given.games,
             minutes=given.minutes,
+            processes=given.processes,
+            alphazero_processes=given.alphazero_processes,
+            only_learn=given.only_learn,
             watch=reporter.watch,
             warn=reporter.say,
         )
@@ -153,7 +183,8 @@ def main(arguments: list[str] | None = None) -> None:
         reporter.say("everything is done" if result.finished else "not finished: the same command resumes")
     finally:
         if given.pack:
-            for part in pack(given.folder, given.pack, given.all):
+            most = None if given.most is None else given.most * 2**20
+            for part in pack(given.folder, given.pack, given.all, most):
                 reporter.say(f"packed {part}, {part.stat().st_size / 2**20:.1f} MiB")
 
 

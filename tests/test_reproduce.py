@@ -1,14 +1,13 @@
 """The reproduction of the paper resumes after any stop, and repeats nothing."""
 
 import json
+import os
 import runpy
 import signal
 import subprocess
 import sys
 import tarfile
-from collections import Counter
 from collections.abc import Callable
-from itertools import combinations
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,13 +20,20 @@ import dicent
 from dicent import DicentError, Limit
 from dicent.cli import main
 from dicent.learn import preflight
-from dicent.learn.config import preset
+from dicent.learn.run_reader import RunReader
 from dicent.reproduction import reproduce as module
+from dicent.reproduction.learning import Learners, Task, shares
 from dicent.reproduction.reproduce import Step, reproduce
 from dicent.reproduction.result import ReproductionResult
-from dicent.reproduction.scale import ALPHAZERO, SCALES, Scale
+from dicent.reproduction.scale import SCALES, Scale
 
-QUICK = {"games_at_once": 4, "evaluations_per_move": 4, "measurements": 0, "games_per_update": 2}
+QUICK = {
+    "games_at_once": 4,
+    "evaluations_per_move": 4,
+    "measurements": 0,
+    "games_per_update": 2,
+    "snapshot_evaluations": 64,
+}
 TINY = Scale(
     "tiny",
     processes=1,
@@ -72,14 +78,17 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ReproductionR
 
 
 def all_games(folder: Path) -> list[str]:
-    return sorted(line for file in folder.rglob("games/*.jsonl") for line in file.read_text().splitlines())
+    """Return all games without the times of their moves."""
+    lines = [line for file in folder.rglob("games/*.jsonl") for line in file.read_text().splitlines()]
+    games: list[dict[str, Any]] = [json.loads(line) for line in lines]
+    return sorted(json.dumps({k: v for k, v in game.items() if k != "times"}) for game in games)
 
 
 def facts(result: ReproductionResult) -> dict[str, Any]:
     """Return the results without timings, rounded: network values depend on the batch."""
     told = result.to_dict()
-    for row in told["learned"]:
-        del row["seconds"]
+    for row in (*told["learned"], *told["equal_evaluations"]["learned"]):
+        del row["seconds"], row["game_share"]
     rounded: dict[str, Any] = json.loads(json.dumps(told), parse_float=lambda text: round(float(text), 4))
     return rounded
 
@@ -112,7 +121,8 @@ def test_every_table_is_in_both_reports(whole: tuple[Path, ReproductionResult]) 
             "55.6",
         ):
             assert f"{number} %" in report
-        assert report.count("undecided at this scale") == 7  # one network per arm gives no interval
+        # One network per arm gives no interval: in the verdicts, and in both lists of claims.
+        assert report.count("undecided at this scale") == 3 * 7
         assert "game = &quot;ewn-paper&quot;" in report or 'game = "ewn-paper"' in report
         assert all(f"{run.name}" in report for run in result.runs)
     assert page.startswith("<!doctype html>")
@@ -124,7 +134,10 @@ def test_reproduction_plays_all_matches_of_the_paper(whole: tuple[Path, Reproduc
     assert result.tournament is not None
     assert len(result.tournament.encounters) == 15
     assert [len(tournament.encounters) for tournament in result.against] == [6]
-    assert len(all_games(folder)) == 2 * (15 + 6)
+    assert result.equal is not None
+    assert result.equal.evaluations is not None
+    assert len(result.equal.round_robin.arms) == 6  # the networks after equal evaluations meet, too
+    assert len(all_games(folder)) == 2 * 2 * (15 + 6)
     assert all(one.games >= 4 for one in result.learned)
     assert json.loads(json.dumps(result.to_dict()))["finished"]
 
@@ -175,6 +188,35 @@ def test_process_without_a_finished_game_is_no_error(tmp_path: Path) -> None:
     result = reproduce(tmp_path, TINY.replace(seconds=1e-9))
     assert [learned.games for learned in result.learned] == [0] * 7
     assert result.finished
+
+
+# Several processes at the same time
+
+
+def test_learners_begin_together_and_share_the_cores(tmp_path: Path) -> None:
+    scale = TINY.replace(processes=2, at_once=2)
+    first, second = scale.runs(0)[:2]
+    broken = scale.config(second).replace(game="no-such-game")
+    shown: list[int] = []
+    with Learners(2) as learners:
+        learners.compile([scale.config(first)])
+        tasks = [Task(scale.config(run), tmp_path / run.name) for run in (first, second)]
+        learners.learn(tasks, 1e6, lambda i, progress: shown.append(i))
+        for run in (first, second):
+            state = RunReader(tmp_path / run.name).state()
+            assert state is not None
+            assert state.finished
+            assert state.games >= 4
+        with pytest.raises(DicentError, match="no-such-game"):
+            learners.learn([Task(broken, tmp_path / "broken")], 1e6, lambda i, progress: None)
+    assert all(child.poll() is not None for child in learners.children)
+
+
+def test_cores_are_shared_equally(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(10)), raising=False)
+    assert shares(1) == [list(range(10))]
+    assert shares(4) == [[0, 1], [2, 3], [4, 5], [6, 7]]
+    assert shares(11) == [[]] * 11
 
 
 # In pieces, on machines that keep no files
@@ -333,50 +375,3 @@ def test_command_prints_text_or_json(
     told = json.loads(capsys.readouterr().out)
     assert set(told["table_1"]) == {"descent", "expectiminimax", "determinized"}
     assert told["table_1"]["descent"]["interval"] is None
-
-
-# Scales
-
-
-@pytest.mark.parametrize("name", SCALES)
-def test_scales_have_the_papers_arms(name: str) -> None:
-    scale = SCALES[name]
-    assert scale.name == name
-    runs = scale.runs(3)
-    assert len({run.seed for run in runs}) == len({run.name for run in runs}) == len(runs)
-    assert not {run.seed for run in runs} & {run.seed for run in scale.runs(4)}
-    for run in runs:
-        config = scale.config(run)
-        assert config.game == "ewn-paper"
-        assert config.run.minutes == pytest.approx(scale.seconds / 60)  # equal wall time for all
-        assert config.network.network == "residual"
-        if run.arm != ALPHAZERO:
-            assert not config.search.completion
-            assert (config.self_play.selection, config.self_play.schedule, config.self_play.targets) == (
-                "ordinal",
-                "annealed",
-                "tree",
-            )
-            assert (config.replay.replay, config.replay.duplication) == ("smooth", 3.0)
-            assert (config.search.search, config.search.terminal) == (run.arm.search, run.arm.terminal)
-            assert config.replay.replay_games >= config.learner.games_per_update
-
-
-def test_scale_paper_is_as_published() -> None:
-    scale = SCALES["paper"]
-    config = scale.config(scale.runs(0)[0])
-    kept = {"keep_checkpoints", "record_every", "measurements", "minutes", "search", "terminal", "seed"}
-    theirs = preset("paper")
-    assert all(config.flat()[f] == theirs.flat()[f] for f in theirs.flat() if f not in kept)
-    assert config.run.minutes == 30 * 24 * 60
-    assert (scale.processes, scale.alphazero_processes, scale.games) == (4, 3, 4)
-    assert (scale.play, scale.simulations) == (Limit(time=1.5), 1600)
-
-
-def test_scale_gpu_has_20_000_games_for_each_search() -> None:
-    scale = SCALES["gpu"]
-    ours = [run.arm.search for run in scale.runs(0) if run.arm != ALPHAZERO]
-    met = Counter(frozenset(pair) for pair in combinations(ours, 2))
-    for search in set(ours):
-        others = [count for pair, count in met.items() if search in pair and len(pair) == 2]
-        assert scale.games * sum(others) >= 20_000  # without games against itself

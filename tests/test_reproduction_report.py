@@ -3,17 +3,40 @@
 import dataclasses
 import importlib.metadata
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import dicent
+from dicent import DicentError
 from dicent.play.tournament import Encounter, TournamentResult
-from dicent.reproduction.findings import AgainstAlphaZero, Claim, RoundRobin, Share, arms_of
+from dicent.reproduction.figures import add, figures, filled, trend
+from dicent.reproduction.findings import (
+    AgainstAlphaZero,
+    Claim,
+    RoundRobin,
+    Share,
+    Verdict,
+    arms_of,
+    head_to_head,
+)
+from dicent.reproduction.pairs import (
+    PAIRS,
+    RUNS,
+    Cost,
+    Pair,
+    read_rows,
+    reproduction,
+    write_rows,
+    write_tables,
+)
 from dicent.reproduction.report import as_markdown, as_page, sections
 from dicent.reproduction.result import Learned, ReproductionResult, Strength
 from dicent.reproduction.scale import ALPHAZERO, ARMS, SCALES, Arm, Scale
 from dicent.stats.welch import Part, student_quantile, welch_interval
+
+ROOT = Path(__file__).parents[1]
 
 # Statistics
 
@@ -135,8 +158,9 @@ def invented(scale: Scale) -> ReproductionResult:
     ]
     round_robin = TournamentResult("ewn-paper", names, 0, 2, tuple(met), len(met))
     against = [
-        TournamentResult("ewn-paper", ("alphazero", *names), 0, 2, tuple(lost), len(lost))
-        for lost in [[encounter(0, i + 1, 0.4 + 0.01 * k) for i in range(len(ours))] for k in (-1, 0, 1)]
+        TournamentResult("ewn-paper", (f"alphazero-{k + 2}", *names), 0, 2, tuple(lost), len(lost))
+        for k in (-1, 0, 1)
+        for lost in [[encounter(0, i + 1, 0.4 + 0.01 * k) for i in range(len(ours))]]
     ]
     learned = [
         Learned(
@@ -223,3 +247,102 @@ def test_a_copy_that_is_not_installed_reports_its_version(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(importlib.metadata, "distribution", missing)
     assert f"Dicent {dicent.__version__}" in as_markdown(sections(invented(SCALES["small"])))
+
+
+def test_verdict_depends_where_time_and_evaluations_disagree() -> None:
+    def claim(low: float, high: float) -> Claim:
+        return Claim("It helps", "55 %", Share(0.5, 0.5, (low, high), (low, high)), 0.5)
+
+    above, below, around = claim(0.51, 0.55), claim(0.45, 0.49), claim(0.45, 0.55)
+    assert Verdict(above, above).verdict == "confirmed"
+    assert Verdict(below, below).verdict == "not confirmed"
+    assert Verdict(around, around).verdict == "undecided at this scale"
+    for one, other in ((above, below), (below, above), (above, around), (around, below)):
+        assert Verdict(one, other).verdict == "depends"
+
+
+def test_intervals_head_to_head_cover_the_truth() -> None:
+    covered = rounds = 0
+    for i in range(500):
+        rng = np.random.default_rng(i)
+        scores = (
+            0.53 + rng.normal(0, 0.03, (4, 1)) - rng.normal(0, 0.03, (1, 4)) + rng.normal(0, 0.02, (4, 4))
+        )
+        low, high = head_to_head((scores, scores, np.full((4, 4), 0.02))).interval
+        covered += low <= 0.53 <= high
+        rounds += 1
+    assert 0.93 < covered / rounds < 0.995
+
+
+# Tables
+
+
+def test_tables_hold_everything_that_the_report_shows(tmp_path: Path) -> None:
+    result = dataclasses.replace(invented(SCALES["small"]), equal=invented(SCALES["small"]))
+    assert result.equal is not None
+    result = dataclasses.replace(
+        result,
+        learned=tuple(
+            dataclasses.replace(one, strength=(), moves=100, iterations=200, depths=300, game_seconds=50.0)
+            for one in result.learned
+        ),
+        equal=dataclasses.replace(result.equal, evaluations=1000),
+    )
+    write_tables(tmp_path, result)
+    again = reproduction(read_rows(tmp_path / PAIRS, Pair), read_rows(tmp_path / RUNS, Cost), "small")
+    opening, *rest = sections(result)
+    assert as_markdown(sections(again)[1:]) == as_markdown(rest)
+    assert opening.title == sections(again)[0].title
+    assert "| share of a game |" in as_markdown(sections(again))
+
+
+def test_added_tables_replace_those_of_the_same_study(tmp_path: Path) -> None:
+    def pair(study: str, score: float) -> Pair:
+        return Pair(study, "end", "a-1", "b-1", 2, score, score, 0.01)
+
+    def write(name: str, *pairs: Pair) -> Path:
+        folder = tmp_path / name
+        folder.mkdir()
+        write_rows(folder / PAIRS, Pair, pairs)
+        write_rows(folder / RUNS, Cost, [])
+        return folder
+
+    here = write("here", pair("one", 0.25), pair("two", 0.5))
+    add(here, [write("there", pair("two", 0.75), pair("three", 1.0))])
+    assert read_rows(here / PAIRS, Pair) == [pair("one", 0.25), pair("two", 0.75), pair("three", 1.0)]
+
+
+def test_missing_match_is_named(tmp_path: Path) -> None:
+    write_tables(tmp_path, invented(SCALES["small"]))
+    pairs, costs = read_rows(tmp_path / PAIRS, Pair), read_rows(tmp_path / RUNS, Cost)
+    with pytest.raises(DicentError, match="determinized-gain-1 and determinized-gain-2 have not met"):
+        reproduction(pairs[1:], costs, "small")
+    (tmp_path / PAIRS).write_text("study,point\n")
+    with pytest.raises(DicentError, match=r"pairs\.csv is no table with the columns study, point, first"):
+        read_rows(tmp_path / PAIRS, Pair)
+
+
+def test_trend_is_the_slope_of_the_scores() -> None:
+    rng = np.random.default_rng(0)
+    x, noise = np.array([0.0, 1.0, 3.0]), rng.normal(0, 0.001, (3, 2, 2))
+    met = [
+        (0.5 + 0.02 * t + e, 0.5 + 0.03 * t + e, np.full((2, 2), 0.01)) for t, e in zip(x, noise, strict=True)
+    ]
+    found = trend(x, met)
+    assert found.value == pytest.approx(0.02, abs=0.001)
+    assert found.plain == pytest.approx(0.03, abs=0.001)
+    half = (found.games_interval[1] - found.games_interval[0]) / 2
+    assert half == pytest.approx(1.96 * 0.01 / math.sqrt(((x - x.mean()) ** 2).sum() * 4), rel=0.01)
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/lab/reproduction.md"])
+def test_figures_of_our_pages_follow_from_the_data(name: str) -> None:
+    page = (ROOT / name).read_text(encoding="utf-8")
+    assert filled(page, figures(ROOT / "docs" / "lab" / "reproduction" / "fair")) == page
+
+
+def test_unknown_figure_in_a_page_is_named() -> None:
+    page = "a\n<!-- figures: one -->\nold\n<!-- end -->\nb\n"
+    assert filled(page, {"one": "new\n"}) == page.replace("old", "\nnew\n")
+    with pytest.raises(DicentError, match="there is no figure 'one'; known are two"):
+        filled(page, {"two": ""})

@@ -81,6 +81,12 @@ class RoundRobin(Scores):
         """Return how much more the first arms scored than the second."""
         return self._sum({a: (a in first) / len(first) - (a in second) / len(second) for a in ARMS}, 0.0)
 
+    def against(self, one: Arm, other: Arm) -> Share:
+        """Return the mean score of the networks of one arm against those of another."""
+        mine, theirs = ([i for i, arm in enumerate(self.arms) if arm == chosen] for chosen in (one, other))
+        block = np.ix_(mine, theirs)
+        return head_to_head((self.adjusted[block], self.plain[block], self.errors[block]))
+
     def network(self, i: int) -> Share:
         """Return the mean score of one fixed network against all others; both intervals are over games."""
         means, plain_means = self._means()
@@ -127,6 +133,19 @@ class AgainstAlphaZero(Scores):
         return _share(float(columns.mean()), plain, parts, errors)
 
 
+Met = tuple[Floats, Floats, Floats]  # [M, N] scores of M networks against N others: adjusted, plain, errors
+
+
+def head_to_head(*met: Met) -> Share:
+    """Return the mean score over comparisons between networks of two kinds, both of which are samples."""
+    # The noise of a match counts on both sides, which makes the interval too wide, never too narrow.
+    each = 1 / len(met)
+    parts = [Part(each, adjusted.mean(axis=axis).tolist()) for adjusted, _, _ in met for axis in (0, 1)]
+    value, plain = (each * sum(float(scores[k].mean()) for scores in met) for k in (0, 1))
+    errors = np.concatenate([(each * errors / errors.size).ravel() for _, _, errors in met])
+    return _share(value, plain, parts, errors)
+
+
 def _share(value: float, plain: float, parts: list[Part], errors: Floats) -> Share:
     """Return a share with both intervals; the one over networks includes the one over games."""
     half = quantile(0.95) * float(np.sqrt((errors**2).sum()))
@@ -155,6 +174,26 @@ class Claim:
     def to_dict(self) -> dict[str, object]:
         """Return everything as JSON types."""
         return {"claim": self.text, "paper": self.paper, "verdict": self.verdict, **self.share.to_dict()}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The verdict on a claim after equal times and after equal evaluations of learning."""
+
+    time: Claim
+    evaluations: Claim | None  # None: these matches have not been played
+
+    @property
+    def text(self) -> str:
+        """Return the claim."""
+        return self.time.text
+
+    @property
+    def verdict(self) -> str:
+        """Return the verdict of both comparisons if they agree, else that it depends on the comparison."""
+        if self.evaluations is None or self.evaluations.verdict == self.time.verdict:
+            return self.time.verdict
+        return "depends"
 
 
 def arms_of(search: str | None = None, terminal: str | None = None) -> tuple[Arm, ...]:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import html
+import dataclasses
 import platform
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from dicent import machine
-from dicent.draw.charts import Curve, chart, interval_chart, page, table
+from dicent.draw.charts import Curve, chart, interval_chart
 from dicent.files import write_atomically
 from dicent.reproduction.findings import Claim, Share
 from dicent.reproduction.result import Learned, ReproductionResult
 from dicent.reproduction.scale import ALPHAZERO, ARMS, GAME, SEARCHES, Arm
+from dicent.reproduction.sections import Section, as_markdown, as_page
 from dicent.search.limit import Limit
 from dicent.stats.intervals import Interval
 from dicent.version import __version__
@@ -39,18 +39,6 @@ INTERVALS = (
 )
 
 
-@dataclass(frozen=True)
-class Section:
-    """A section of the report."""
-
-    title: str
-    text: Sequence[str] = ()  # paragraphs
-    head: Sequence[str] = ()
-    rows: Sequence[Sequence[str]] = ()
-    figure: str = ""  # SVG, for the page only
-    code: str = ""
-
-
 def write_report(folder: Path, result: ReproductionResult) -> None:
     """Write `report.html` and `report.md`."""
     parts = sections(result)
@@ -62,12 +50,11 @@ def sections(result: ReproductionResult) -> list[Section]:
     """Return all sections."""
     return [
         _opening(result),
+        _verdicts(result),
         _claims(result),
         Section("Confidence intervals", [INTERVALS]),
-        _table_1(result),
-        _depth(result),
-        *_networks(result),
-        *_table_2(result),
+        *_tables(result),
+        *([] if result.equal is None else _equal(result.equal)),
         _budgets(result),
         _curves(result),
         *_settings(result),
@@ -114,17 +101,95 @@ def _processes(count: int) -> str:
     return "process" if count == 1 else "processes"
 
 
+def _verdicts(result: ReproductionResult) -> Section:
+    """Show each claim after equal times and after equal evaluations."""
+    text = (
+        "An interval above the claim's threshold confirms it, one below contradicts it. Where equal time and "
+        "equal evaluations of learning lead to different verdicts, the verdict depends on the comparison."
+    )
+    head = ["claim", "paper", "ours at equal time", "ours at equal evaluations", "verdict"]
+    return Section("Verdicts", [text], head, verdict_rows(result))
+
+
+def verdict_rows(result: ReproductionResult) -> list[list[str]]:
+    """Return the claim, the paper's figure, ours twice, and the verdict."""
+    rows = []
+    for verdict in result.verdicts:
+        equal = "" if verdict.evaluations is None else ours(verdict.evaluations)
+        rows.append([verdict.text, verdict.time.paper, ours(verdict.time), equal, f"**{verdict.verdict}**"])
+    return rows
+
+
+def ours(claim: Claim) -> str:
+    """Return our measurement of a claim with its interval."""
+    if claim.threshold == 0:
+        return difference_cell(claim.share)
+    return score_cell(claim.share)
+
+
+def score_cell(share: Share) -> str:
+    """Return a score with its interval over networks, in percent."""
+    return f"{100 * share.value:.1f} % ({_interval(share.interval)})"
+
+
+def difference_cell(share: Share) -> str:
+    """Return a difference with its interval over networks, in points."""
+    return f"{100 * share.value:+z.1f} points ({_interval(share.interval)})"
+
+
 def _claims(result: ReproductionResult) -> Section:
     text = [sentence(claim) for claim in result.claims]
-    return Section("The paper's claims", text or ["No results yet."])
+    return Section("The paper's claims after equal time", text or ["No results yet."])
+
+
+def _tables(result: ReproductionResult) -> list[Section]:
+    """Show the scores of all networks."""
+    return [
+        _table_1(result),
+        _depth(result),
+        *_matrix(result),
+        *_networks(result),
+        *_table_2(result),
+    ]
+
+
+def _equal(result: ReproductionResult) -> list[Section]:
+    """Show the same tables for the networks after equal evaluations."""
+    after = f" after {result.evaluations:,} evaluations"
+    claims = Section("The paper's claims" + after, [sentence(claim) for claim in result.claims])
+    return [
+        dataclasses.replace(claims, text=claims.text or ["No results yet."]),
+        *(dataclasses.replace(part, title=part.title + after) for part in _tables(result)),
+    ]
+
+
+def _matrix(result: ReproductionResult) -> list[Section]:
+    """Show the score of each arm against each other arm."""
+    rows = matrix_rows(result)
+    if not rows:
+        return []
+    text = (
+        "The luck-adjusted score of the arm of the row against that of the column, in percent, with its "
+        "interval over networks."
+    )
+    return [Section("Head to head", [text], ["", *(arm.title for arm in ARMS)], rows)]
+
+
+def matrix_rows(result: ReproductionResult) -> list[list[str]]:
+    """Return the score of each arm against each other arm."""
+    found = result.matrix()
+    return [
+        [one.title, *("" if one == other else score_cell(row[other]) for other in ARMS)]
+        for one, row in found.items()
+    ]
 
 
 def sentence(claim: Claim) -> str:
     """Return a claim of the paper with our verdict."""
     points = 100 * claim.share.value
-    ours = f"{points:+z.1f} points" if claim.threshold == 0 else f"{points:.1f} %"
+    value = f"{points:+z.1f} points" if claim.threshold == 0 else f"{points:.1f} %"
     return (
-        f"{claim.text}: **{claim.verdict}**. Paper: {claim.paper}. Ours: {ours}, interval "
+        f"{claim.text}: **{claim.verdict}**. Paper: {claim.paper}. Ours: {value}, interval "
         f"{_interval(claim.share.interval)}."
     )
 
@@ -208,28 +273,56 @@ def _interval(interval: Interval) -> str:
 
 
 def _budgets(result: ReproductionResult) -> Section:
-    rows = []
-    for arm, learned in _by_arm(result).items():
-        seconds, games = [one.seconds for one in learned], [one.games for one in learned]
-        evaluations, states = [one.evaluations for one in learned], [one.states for one in learned]
-        means = [f"{np.mean(column):,.0f}" for column in (seconds, games, evaluations, states)]
-        rows.append([arm.title, *means, f"{min(evaluations):,} to {max(evaluations):,}"])
-    head = [
-        "arm",
-        "seconds",
-        "self-play games",
-        "evaluations",
-        "states learned",
-        "evaluations, least to most",
-    ]
+    rows = [[arm.title, *cost_cells(learned)] for arm, learned in _by_arm(result).items()]
     equal = "wall time" if result.scale.seconds else "self-play games"
     text = (
         f"Budgets are equal in {equal}; the numbers are means over the processes of an arm. Evaluations are "
-        "those of self-play, which may differ between arms in the same time."
+        "those of self-play, which may differ between arms in the same time. The time of a move is the time "
+        "of the process divided by all moves of its games, which advance together. Rounds of a search are "
+        "descents or simulations. The last column is the share of the run that one game spans."
     )
+    if result.scale.at_once > 1:
+        text += f" {result.scale.at_once} processes of an arm learn at the same time."
     if any(one.strength for one in result.learned):
         text += " The learning curves below also compare the arms after equal evaluations."
-    return Section("Training cost", [text], head, rows)
+    return Section("Training cost", [text], ["arm", *COST], rows)
+
+
+COST = [
+    "seconds",
+    "self-play games",
+    "evaluations",
+    "states learned",
+    "evaluations, least to most",
+    "evaluations a move",
+    "ms a move",
+    "rounds a move",
+    "depth",
+    "share of a game",
+]
+
+
+def cost_cells(learned: Sequence[Learned]) -> list[str]:
+    """Return what the processes of an arm have spent, as means."""
+
+    def mean(numbers: Sequence[float]) -> float:
+        return float(np.mean(numbers))
+
+    evaluations = [one.evaluations for one in learned]
+    counts = [[one.seconds, one.games, one.evaluations, one.states] for one in learned]
+    moves = [max(1, one.moves) for one in learned]
+    each = list(zip(learned, moves, strict=True))
+    return [
+        *(f"{mean(column):,.0f}" for column in zip(*counts, strict=True)),
+        f"{min(evaluations):,} to {max(evaluations):,}",
+        f"{mean([one.evaluations / n for one, n in each]):.1f}",
+        f"{mean([1000 * one.seconds / n for one, n in each]):.3f}",
+        f"{mean([one.iterations / n for one, n in each]):.1f}",
+        f"{mean([one.depths / n for one, n in each]):.1f}",
+        f"{100 * share:.1f} %"
+        if np.isfinite(share := mean([one.game_share for one in learned]))
+        else "unknown",
+    ]
 
 
 def _by_arm(result: ReproductionResult) -> dict[Arm, list[Learned]]:
@@ -242,7 +335,7 @@ def _curves(result: ReproductionResult) -> Section:
     arms = {arm: some for arm, some in _by_arm(result).items() if all(one.strength for one in some)}
     if not arms:
         return Section("Learning curves", ["No measurements were made during learning."])
-    opponent = result.learned[0].strength[-1].opponent
+    opponent = next(iter(arms.values()))[0].strength[-1].opponent
     equal = min(float(np.mean([one.evaluations for one in some])) for some in arms.values())
     most = max(len(_means(some)[0]) for some in arms.values())
     by_minutes, by_evaluations, rows = [], [], []
@@ -291,45 +384,3 @@ def _settings(result: ReproductionResult) -> list[Section]:
             for run, text in zip(first.values(), (shared, puct), strict=True)
         ),
     ]
-
-
-def as_markdown(parts: Sequence[Section]) -> str:
-    """Return the report as Markdown."""
-    lines = []
-    for i, part in enumerate(parts):
-        lines += [f"{'#' if i == 0 else '##'} {part.title}", ""]
-        for paragraph in part.text:
-            lines += [paragraph, ""]
-        if part.rows:
-            lines += [_row(part.head), _row(["---"] * len(part.head)), *map(_row, part.rows), ""]
-        if part.code:
-            lines += ["```toml", part.code.rstrip(), "```", ""]
-    return "\n".join(lines)
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def as_page(parts: Sequence[Section]) -> str:
-    """Return the report as an HTML page."""
-    body = []
-    for i, part in enumerate(parts):
-        level = "h1" if i == 0 else "h2"
-        body.append(f"<{level}>{html.escape(part.title)}</{level}>")
-        body += [f"<p>{_inline(paragraph)}</p>" for paragraph in part.text]
-        if part.figure:
-            body.append(f"<figure>{part.figure}</figure>")
-        if part.rows:
-            body.append(table(part.head, part.rows))
-        if part.code:
-            body.append(f"<pre>{html.escape(part.code)}</pre>")
-    return page(parts[0].title, "".join(body))
-
-
-def _inline(text: str) -> str:
-    """Convert bold text and code of a paragraph to HTML."""
-    for mark, tag in (("**", "strong"), ("`", "code")):
-        pieces = (text if tag == "code" else html.escape(text)).split(mark)
-        text = "".join(f"<{tag}>{p}</{tag}>" if i % 2 else p for i, p in enumerate(pieces))
-    return text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dicent.play.tournament import Encounter, TournamentResult
-from dicent.reproduction.findings import AgainstAlphaZero, Claim, RoundRobin, Share, arms_of, claims
-from dicent.reproduction.scale import ALPHAZERO, SEARCHES, TERMINALS, Arm, Run, Scale
+from dicent.reproduction.findings import AgainstAlphaZero, Claim, RoundRobin, Share, Verdict, arms_of, claims
+from dicent.reproduction.scale import ALPHAZERO, ARMS, SEARCHES, TERMINALS, Arm, Run, Scale
 from dicent.stats.intervals import quantile
 
 
@@ -34,6 +35,15 @@ class Learned:
     evaluations: int
     states: int  # learned, each counted as often as it was used
     strength: tuple[Strength, ...]
+    moves: int = 0  # that self-play has searched
+    iterations: int = 0  # of these searches: descents or simulations
+    depths: int = 0  # the sum of the depths that they reached
+    game_seconds: float = 0.0  # the sum of the durations of games
+
+    @property
+    def game_share(self) -> float:
+        """Return the share of the run that one game spans; long games learn from values of old networks."""
+        return self.game_seconds / self.games / self.seconds if self.games and self.seconds else math.nan
 
 
 @dataclass(frozen=True)
@@ -46,11 +56,13 @@ class ReproductionResult:
     learned: tuple[Learned, ...]  # finished processes
     tournament: TournamentResult | None  # the round robin, once it is finished
     against: tuple[TournamentResult, ...]  # one gauntlet for each network of AlphaZero
+    evaluations: int | None = None  # of learning, for each network; None: these are the last networks
+    equal: ReproductionResult | None = None  # the same for the networks after equal evaluations
 
     @property
     def finished(self) -> bool:
         """Are all matches over?"""
-        return self.alphazero is not None
+        return self.alphazero is not None and (self.equal is None or self.equal.finished)
 
     @property
     def arms(self) -> tuple[Arm, ...]:
@@ -88,6 +100,19 @@ class ReproductionResult:
     def claims(self) -> list[Claim]:
         """Return the claims of the paper with our measurements."""
         return claims(self.round_robin, self.alphazero)
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """Return a verdict on each claim whose matches are over."""
+        equal = {claim.text: claim for claim in self.equal.claims} if self.equal else {}
+        return [Verdict(claim, equal.get(claim.text)) for claim in self.claims]
+
+    def matrix(self) -> dict[Arm, dict[Arm, Share]]:
+        """Return the score of each arm against each other arm."""
+        found = self.round_robin
+        if found is None:
+            return {}
+        return {one: {other: found.against(one, other) for other in ARMS if other != one} for one in ARMS}
 
     def table_1(self) -> dict[str, Share]:
         """Return the score of each search in the round robin."""
@@ -131,6 +156,10 @@ class ReproductionResult:
                 "games": one.games,
                 "evaluations": one.evaluations,
                 "states": one.states,
+                "moves": one.moves,
+                "iterations": one.iterations,
+                "depths": one.depths,
+                "game_share": one.game_share if math.isfinite(one.game_share) else None,
             }
             for one in self.learned
         ]
@@ -143,7 +172,10 @@ class ReproductionResult:
             "networks": {name: share.to_dict() for name, share in self.networks().items()},
             "against_alphazero": against,
             "claims": [claim.to_dict() for claim in self.claims],
+            "verdicts": {verdict.text: verdict.verdict for verdict in self.verdicts},
             "learned": learned,
+            "evaluations": self.evaluations,
+            "equal_evaluations": None if self.equal is None else self.equal.to_dict(),
         }
 
 

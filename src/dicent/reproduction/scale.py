@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -73,6 +74,8 @@ class Scale:
     network: dict[str, Setting] = field(default_factory=dict)  # of all arms
     descent: dict[str, Setting] = field(default_factory=dict)  # settings beyond the preset `paper`
     alphazero: dict[str, Setting] = field(default_factory=dict)  # settings beyond the preset `alphazero`
+    thinking: dict[str, int] = field(default_factory=dict)  # evaluations_per_move in learning, by search
+    at_once: int = 1  # processes of an arm that learn at the same time, each with its share of the cores
 
     def __post_init__(self) -> None:
         if self.processes < 1 or self.alphazero_processes < 1:
@@ -84,6 +87,8 @@ class Scale:
             raise DicentError(
                 f"games must be an even number, for pairs with sides swapped (got {self.games})"
             )
+        if self.at_once < 1:
+            raise DicentError(f"at_once must be 1 or more (got {self.at_once})")
 
     def runs(self, seed: int) -> list[Run]:
         """Return all training processes, each with its own seed."""
@@ -99,7 +104,20 @@ class Scale:
         more = self.descent
         if run.arm == ALPHAZERO:
             base, more = config("alphazero", **self.network), self.alphazero
-        return base.replace(**more, **budget, game=GAME, seed=run.seed)
+        budget["evaluations_per_move"] = self.thinking.get(run.arm.search)
+        given = {name: value for name, value in budget.items() if value is not None}
+        return base.replace(**{**more, **given}, game=GAME, seed=run.seed)
+
+    def slots(self, runs: Sequence[Run]) -> list[list[Run]]:
+        """Return the runs in the order of learning, those of a slot at the same time.
+
+        A slot has runs of one arm: no arm takes time from another. All first slots of the arms come before
+        all second ones, so that a slow phase of the machine affects every arm.
+        """
+        slots: dict[tuple[int, Arm], list[Run]] = {}
+        for run in runs:
+            slots.setdefault(((run.number - 1) // self.at_once, run.arm), []).append(run)
+        return [slots[key] for key in sorted(slots, key=lambda key: key[0])]
 
     def replace(self, **changes: Any) -> Scale:
         """Return a copy with other sizes; None leaves a size unchanged."""
@@ -108,6 +126,10 @@ class Scale:
 
 FEW_FILES: dict[str, Setting] = {"keep_checkpoints": 1, "record_every": 1000}  # there are many runs
 CONCURRENT: dict[str, Setting] = {"waves": False, "overlap": True}  # self-play does not wait for learning
+# With these budgets a move costs about 124 evaluations in every arm: Descent Expectiminimax finishes its last
+# descent, and PUCT meets ended games, which the network need not evaluate.
+MATCHED = {"descent": 60, "determinized": 120, "expectiminimax": 125, "puct": 135}
+SEVERAL_LEAVES: dict[str, Setting] = {"leaves": 8}  # fills the batches of AlphaZero
 # The whole time budget goes to training.
 UNDISTURBED: dict[str, Setting] = {"measurements": 0, "save_games_in_flight": False}
 SMALL: dict[str, Setting] = {"network": "residual", "filters": 16, "blocks": 2, "hidden": 128}
@@ -127,7 +149,7 @@ SCALES = {
         descent={
             **FEW_FILES,
             **CONCURRENT,
-            "evaluations_per_move": 30,
+            "snapshot_evaluations": 1000,
             "batch": 256,
             "games_at_once": 32,
             "games_per_update": 8,
@@ -136,11 +158,13 @@ SCALES = {
         },
         alphazero={
             **FEW_FILES,
-            "evaluations_per_move": 30,
+            **SEVERAL_LEAVES,
+            "snapshot_evaluations": 1000,
             "games_at_once": 32,
             "measurements": 1,
             "ladder_games": 4,
         },
+        thinking=MATCHED,
     ),
     "small": Scale(
         "small",
@@ -154,45 +178,57 @@ SCALES = {
         descent={
             **FEW_FILES,
             **CONCURRENT,
-            "evaluations_per_move": 60,
+            "snapshot_evaluations": 250_000,
             "batch": 512,
-            "games_at_once": 128,
-            "games_per_update": 16,
+            "games_at_once": 12,
+            "games_per_update": 4,
             "measurements": 4,
             "ladder_games": 100,
         },
-        alphazero={**FEW_FILES, "evaluations_per_move": 60, "measurements": 4, "ladder_games": 100},
+        alphazero={
+            **FEW_FILES,
+            **SEVERAL_LEAVES,
+            "snapshot_evaluations": 250_000,
+            "games_at_once": 12,
+            "games_per_update": 4,
+            "measurements": 4,
+            "ladder_games": 100,
+        },
+        thinking=MATCHED,
     ),
     "gpu": Scale(
         "gpu",
         processes=4,
         alphazero_processes=4,
-        games=160,
+        games=100,
         play=Limit(depth=3),
         simulations=60,
-        seconds=45.0,
+        seconds=85.0,
         network={**FULL, **PADDED},
         descent={
             **FEW_FILES,
             **CONCURRENT,
-            "evaluations_per_move": 60,
-            "replay_games": 640,
+            "snapshot_evaluations": 4_000_000,
+            "replay_games": 320,
             "batch": 2048,
-            "games_at_once": 2048,  # few, so that hundreds end after seconds and learning can begin
+            "games_at_once": 192,  # so few that a game spans a small share of the run
             "groups": 3,
-            "games_per_update": 64,
+            "games_per_update": 32,
             **UNDISTURBED,
         },
         alphazero={
             **FEW_FILES,
-            "evaluations_per_move": 60,
+            **SEVERAL_LEAVES,
+            "snapshot_evaluations": 4_000_000,
             "replay_states": 400_000,
             "batch": 1024,
-            "games_at_once": 2048,
-            "groups": 2,
-            "games_per_update": 64,
+            "games_at_once": 192,
+            "groups": 3,
+            "games_per_update": 32,
             **UNDISTURBED,
         },
+        thinking=MATCHED,
+        at_once=4,
     ),
     "paper": Scale(
         "paper",

@@ -1,0 +1,131 @@
+"""Learning processes of a reproduction on the machines of a cluster: one per GPU, or one per machine.
+
+A process learns for at most an hour at a time. Then its run folder returns to the driver, and any machine may
+resume it, so that the loss of a machine costs an hour at most.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+import time
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+
+from dicent.cluster.connection import Connection, ray
+from dicent.cluster.tasks import Tasks
+from dicent.errors import DicentError
+from dicent.files import write_atomically
+from dicent.learn.config import Config, config_from
+from dicent.learn.run_reader import RunReader
+from dicent.learn.train import train
+from dicent.version import __version__
+
+AT_A_TIME = 3600.0  # seconds of learning between two returns of a run folder
+Files = dict[str, bytes]  # of a run folder, by path
+
+
+def learn_on_cluster(
+    connection: Connection,
+    runs: Sequence[tuple[Config, Path]],
+    seconds_left: Callable[[], float],
+    finished: Callable[[int], object],
+    warn: Callable[[str], object],
+) -> None:
+    """Learn, or resume, these runs at the same time; `finished` receives the number of a run that has ended.
+
+    Raises KeyboardInterrupt when no time is left, with everything saved.
+    """
+    tasks = _tasks(connection, runs[0][0], warn)
+    ending = False
+
+    def tick() -> None:
+        if ending:
+            raise KeyboardInterrupt
+
+    def learn(config: Config, path: Path) -> None:
+        while not _is_finished(path):
+            seconds = min(AT_A_TIME, seconds_left())
+            if seconds <= 0:
+                raise KeyboardInterrupt
+            call = (config.toml(), read_files(path), seconds, tasks.cores, __version__)
+            for _, files in tasks.run(learn_part, [call], tick):
+                write_files(path, files)
+
+    with ThreadPoolExecutor(len(runs)) as pool:
+        jobs = {pool.submit(learn, *run): i for i, run in enumerate(runs)}
+        try:
+            for job in as_completed(jobs):
+                job.result()
+                finished(jobs[job])
+        finally:
+            ending = True
+
+
+def _tasks(connection: Connection, config: Config, warn: Callable[[str], object]) -> Tasks:
+    """Return tasks of equal size: a GPU with its share of the cores, or a machine."""
+    nodes, device = [node for node in connection.nodes() if node.cores], config.run.device
+    gpus = int(device == "cuda" or (device == "auto" and all(node.gpus for node in nodes)))
+    shares = {node.cores // (node.gpus if gpus else 1) for node in nodes if node.gpus >= gpus}
+    if len(shares) > 1:
+        warn(
+            f"the machines differ: a process could have {min(shares)} to {max(shares)} cores, and equal "
+            "seconds are not equal learning"
+        )
+    return Tasks(connection, cores=max(1, min(shares, default=1)), gpus=gpus)
+
+
+def learn_part(settings: str, files: Files, seconds: float, cores: int, version: str) -> Files:
+    """Learn, or resume, a run for some seconds on this machine; return the files of its folder."""
+    if version != __version__:
+        raise DicentError(f"a machine of the cluster has Dicent {__version__}, and the driver {version}")
+    end = time.monotonic() + seconds
+    config = config_from(tomllib.loads(settings), "the driver")
+    with tempfile.TemporaryDirectory() as folder, _cores(cores):
+        path = Path(folder, "run")
+        write_files(path, files)
+        with contextlib.suppress(KeyboardInterrupt):  # by `stop`, with everything saved
+            train(config, path, warn=lambda text: None, stop=lambda: time.monotonic() > end)
+        return read_files(path)
+
+
+@contextlib.contextmanager
+def _cores(count: int) -> Iterator[None]:
+    """Keep this process to the cores beside its GPU."""
+    found = ray().get_gpu_ids()
+    if not found or not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    everything = sorted(os.sched_getaffinity(0))
+    first = int(found[0]) * count
+    os.sched_setaffinity(0, everything[first : first + count] or everything)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, everything)
+
+
+def read_files(path: Path) -> Files:
+    """Return the files of a run folder."""
+    found = [file for file in sorted(path.rglob("*")) if file.is_file() and not file.name.startswith(".")]
+    return {file.relative_to(path).as_posix(): file.read_bytes() for file in found}
+
+
+def write_files(path: Path, files: Files) -> None:
+    """Write the files of a run folder. A driver that is killed meanwhile leaves one that can be resumed."""
+    path.mkdir(parents=True, exist_ok=True)
+    for name in sorted(files, key=lambda name: name.startswith("checkpoints/")):  # last: they count the rest
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path / name, files[name])
+    for old in path.glob("checkpoints/*"):
+        if not any(name.startswith(f"checkpoints/{old.name}/") for name in files):
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def _is_finished(path: Path) -> bool:
+    state = RunReader(path).state()
+    return state is not None and state.finished
