@@ -71,7 +71,7 @@ def test_game_can_be_played_by_clicks(browser: Browser, server: Server) -> None:
     browser.click("button.primary", "Start")
     browser.see(".to-roll")
     play_on(browser)
-    assert browser.see(".status").text in ("Red wins", "Blue wins")
+    assert browser.see(".status").text.startswith(("You won: ", "You lost: "))
     id = browser.driver.current_url.rpartition("/")[2]
     game = server.get(f"api/games/{id}")
     assert game["game"] == "ewn"
@@ -106,7 +106,8 @@ def test_game_can_be_played_by_keyboard(browser: Browser, server: Server) -> Non
 
     wait_for(ended, "the end of the game")
     assert server.get(f"api/games/{id}")["ended"] == "played"
-    assert "wins" in browser.driver.execute_script("return document.getElementById('announcer').textContent")
+    announced = browser.driver.execute_script("return document.getElementById('announcer').textContent")
+    assert "You won: " in announced or "You lost: " in announced
 
 
 def go_to(browser: Browser, selector: str) -> None:
@@ -131,7 +132,7 @@ def test_moves_can_be_typed_or_dragged_and_real_dice_entered(browser: Browser, s
     browser.see(".cell.movable[data-name='a4']")
     browser.write("#typed", "a4c4")
     browser.click(".typed button")
-    assert "no legal action" in browser.see(".message").text
+    assert "not possible: the die shows 3. You may play a4b4, " in browser.see(".message").text
     browser.write("#typed", "a4b3")
     browser.click(".typed button")
     browser.see(".move-text", "a4b3")
@@ -166,7 +167,7 @@ def test_hint_shows_an_arrow_and_resigning_asks_first(browser: Browser, server: 
     browser.see(".arrow.hint")
     browser.click("button", "Resign")
     browser.click("dialog button.danger")
-    browser.see(".status", "Blue wins, Red resigned")
+    browser.see(".status", "You lost: you resigned")
     browser.click("button", "Take back")
     browser.see(".status", "Your move")
 
@@ -336,3 +337,29 @@ def test_vendored_code_has_its_licence() -> None:
         Path(__file__).parents[1] / "src/dicent/web/static/vendor",
     ):
         assert list(folder.glob("LICENSE-*")), folder
+
+
+def test_rules_can_be_read_on_a_phone(browser: Browser, server: Server) -> None:
+    browser.look(390, 844)
+    browser.open(server.url)
+    browser.see(".preview .piece")  # the board, too
+    browser.click("a", "How to play")
+    browser.see(".rules h2", "If the number rolled is gone")
+    assert len(browser.all(".rules .arrow")) >= 6
+    assert browser.driver.execute_script("return document.documentElement.scrollWidth") <= 390
+    assert browser.violations() == browser.complaints() == []
+
+
+def test_finished_game_offers_a_rematch_with_sides_swapped(browser: Browser, server: Server) -> None:
+    id = server.begin(position="5/5/5/1b1A1/5 1 -", dice="hand", rival="beginner")
+    server.post(f"api/games/{id}/steps", {"at": 0, "step": "3"})
+    browser.open(f"{server.url}#/play/{id}")
+    browser.see(".status-more", "3 is gone: 1 may move.")
+    server.post(f"api/games/{id}/steps", {"at": 1, "step": "d2e1"})
+    browser.open(f"{server.url}#/play/{id}")
+    browser.see(".status", "You won: Red reached e1")
+    browser.click("button", "Rematch")
+    wait_for(lambda: id not in browser.driver.current_url, "the rematch")
+    again = server.get("api/games/" + browser.driver.current_url.rpartition("/")[2])
+    assert again["players"] == {"MAX": "beginner", "MIN": "human"}
+    assert (again["game"], again["dice"]) == ("ewn", "hand")

@@ -1,5 +1,7 @@
 """The library of games: saved games persist, conflicts are refused, damaged files are reported."""
 
+import os
+import shutil
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
@@ -9,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from dicent.errors import ConflictError, LibraryError, MissingError
-from dicent.library.library import Library
+from dicent.errors import ConflictError, LibraryError, MissingError, RecordError
+from dicent.library.library import MARK, SCHEMA, Library
 from dicent.play.record import Record
 
 START = "ABC2/DE3/F3f/3de/2abc 1 -"
@@ -119,7 +121,7 @@ def test_games_are_found(library: Library) -> None:
         return [facts.id for facts in games]
 
     assert found() == [ids[0], ids[2], ids[1]]  # the last changed game comes first
-    assert found(text="ann 100%") == [ids[1]]
+    assert found(text="ann 100%") == found(text="ANN_") == [ids[1]]
     assert found(text="annxlee") == found(text="1000") == []  # wildcards of LIKE are matched literally
     assert found(text=ids[2][:8]) == [ids[2]]
     assert found(game="ewn") == [ids[0], ids[2], ids[1]]
@@ -127,6 +129,8 @@ def test_games_are_found(library: Library) -> None:
     assert found(result=-1) == [ids[0]]
     assert found(result="open", game="ewn:size=4") == [ids[2]]
     assert found(text="'; DROP TABLE games; --") == []
+    assert found(text="\0") == found(text="_\0") == found(text="%\0") == []
+    assert found(game="ewn:") == found(game="ew%") == found(game="\0") == []
     games, total = library.search(first=1, most=1)
     assert ([facts.id for facts in games], total) == ([ids[2]], 3)
 
@@ -162,9 +166,102 @@ def test_import_adds_all_records_or_none(library: Library) -> None:
     [id] = library.add_records([record])
     assert library.get(id).record() == Record("ewn", ("a", "b"), START, ("2", "b5c4"), None)
     broken = Record("ewn", ("a", "b"), START, (None,), None)  # type: ignore[arg-type]
-    with pytest.raises(LibraryError):
+    with pytest.raises(RecordError, match="cannot hold this game"):
         library.add_records([record, broken])
     assert library.search()[1] == 1
+
+
+@pytest.mark.parametrize("seed", [None, 10**30, 1.5, "x"])
+def test_a_value_that_cannot_be_saved_is_no_damage(library: Library, seed: object) -> None:
+    id = add(library)
+    record = Record("ewn", ("a", "b"), START, (), None, seed)  # type: ignore[arg-type]
+    with pytest.raises(RecordError, match="cannot hold this game"):
+        library.add_records([record])
+    with pytest.raises(RecordError, match="cannot hold this game"):
+        library.add_records([Record("ewn", ("\ud800", "b"), START, (), None)])
+    assert library.get(id).steps == ()
+
+
+def test_damage_is_reported_only_after_a_check_of_the_file(library: Library) -> None:
+    class Failing:
+        """A connection whose statements fail, and whose checks do not."""
+
+        def __init__(self, file: sqlite3.Connection) -> None:
+            self.file = file
+
+        def execute(self, statement: str, *values: object) -> sqlite3.Cursor:
+            if "quick_check" in statement:
+                return self.file.execute(statement, *values)
+            raise sqlite3.DatabaseError("an unknown problem")
+
+    file, library._file = library._file, Failing(library._file)  # type: ignore[assignment]
+    with pytest.raises(LibraryError, match="cannot be used: an unknown problem"):
+        library.search()
+    library._file = file
+    assert library.search() == ([], 0)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions are those of the folder there")
+def test_only_the_owner_reads_a_new_library(library: Library) -> None:
+    add(library)
+    for path in library.path.parent.iterdir():
+        assert path.stat().st_mode & 0o777 == 0o600, path
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    """Return the files of a folder with their contents."""
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+@pytest.mark.parametrize("mode", ["delete", "wal"])
+@pytest.mark.parametrize("mark", [0, 7])
+@pytest.mark.parametrize("is_open", [False, True])
+def test_databases_of_other_programs_are_not_touched(
+    tmp_path: Path, mode: str, mark: int, is_open: bool
+) -> None:
+    path = tmp_path / "mail.sqlite"
+    with closing(sqlite3.connect(path, isolation_level=None)) as file:
+        file.execute(f"PRAGMA journal_mode = {mode}")
+        file.execute(f"PRAGMA application_id = {mark}")
+        file.execute("CREATE TABLE mail (text)")
+        if is_open:
+            before = everything(tmp_path)
+            with pytest.raises(LibraryError, match="another program"):
+                Library(path)
+            assert everything(tmp_path).keys() == before.keys()
+            assert everything(tmp_path)["mail.sqlite"] == before["mail.sqlite"]
+    if not is_open:
+        before = everything(tmp_path)
+        with pytest.raises(LibraryError, match="another program"):
+            Library(path)
+        assert everything(tmp_path) == before
+
+
+def test_a_library_whose_process_was_killed_opens_again(library: Library, tmp_path: Path) -> None:
+    """The changes are still in the file beside it, as version 0.2 left them also for a new library."""
+    id = add(library)
+    for name in ("", "-wal"):
+        shutil.copy(f"{library.path}{name}", tmp_path / f"copy.sqlite{name}")
+    with closing(Library(tmp_path / "copy.sqlite")) as again:
+        assert again.get(id).players == ("human", "full")
+    old = tmp_path / "old.sqlite"
+    with closing(sqlite3.connect(old, isolation_level=None)) as file:
+        file.execute("PRAGMA journal_mode = WAL")
+        for statement in SCHEMA.split(";\n"):
+            file.execute(statement)
+        file.execute(f"PRAGMA application_id = {MARK}")
+        file.execute("PRAGMA user_version = 1")
+        for name in ("", "-wal"):
+            shutil.copy(f"{old}{name}", tmp_path / f"killed.sqlite{name}")
+    with closing(Library(tmp_path / "killed.sqlite")) as again:
+        assert again.search() == ([], 0)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+def test_a_pipe_is_no_library(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(LibraryError, match="not a regular file"):
+        Library(tmp_path / "pipe")
 
 
 def test_games_can_be_deleted(library: Library) -> None:
@@ -182,7 +279,7 @@ def test_games_can_be_deleted(library: Library) -> None:
 def test_damaged_and_foreign_files_are_named(tmp_path: Path) -> None:
     text = tmp_path / "notes.txt"
     text.write_text("no database at all, but long enough to be looked at\n" * 100)
-    with pytest.raises(LibraryError, match=r"notes.txt is damaged or not a library .*Move it away"):
+    with pytest.raises(LibraryError, match=r"notes\.txt is not a library; choose another file"):
         Library(text)
     foreign = tmp_path / "foreign.sqlite"
     with sqlite3.connect(foreign) as file:

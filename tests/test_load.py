@@ -376,3 +376,14 @@ def test_games_and_states_can_be_pickled(name: str) -> None:
 def test_a_game_of_a_file_can_be_pickled(edited: Edit) -> None:
     game = dicent.load(edited("dice_nim"), stones=7)
     assert pickle.loads(pickle.dumps(game)) == game
+
+
+def test_pickled_games_open_where_their_file_does_not_exist(edited: Edit, tmp_path: Path) -> None:
+    path = edited("dice_nim")
+    game = dicent.load(path, stones=7)
+    pickled = pickle.dumps(game)
+    path.unlink()
+    found = pickle.loads(pickled)
+    assert (found, found.name, found.options["stones"]) == (game, game.name, 7)
+    path.write_text("another file of the same name")
+    assert pickle.loads(pickled) == game

@@ -5,6 +5,10 @@ class DicentError(ValueError):
     """An error that the user can fix; the commands print it without a traceback."""
 
 
+class JsonError(DicentError):
+    """A text is not JSON, or longer or deeper than is accepted."""
+
+
 class GameError(DicentError):
     """A game does not exist, cannot be loaded, or does not have the given options."""
 
@@ -34,6 +38,13 @@ class MissingTorchError(DicentError):
 
     def __init__(self) -> None:
         super().__init__("networks need torch: pip install 'dicent[learn]'")
+
+
+class MissingRayError(DicentError):
+    """Ray is not installed, and a cluster is to be used."""
+
+    def __init__(self) -> None:
+        super().__init__("clusters need Ray: pip install 'dicent[cluster]'")
 
 
 class PlayerError(DicentError):

@@ -1,23 +1,32 @@
-"""Files: atomic writes, locks between processes, and the user's folders, on every system."""
+"""Files: atomic writes, locks between processes, safe reading, and the user's folders, on every system."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import itertools
+import json
 import os
+import re
 import shutil
+import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import IO
+from typing import IO, Any, BinaryIO
 
 import filelock
 
-from dicent.errors import DicentError
+from dicent.errors import DicentError, JsonError
 
 # A file system answers with these if it has no locks; network drives do.
 NO_LOCKS = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
+
+MOST_JSON = 1 << 26  # bytes of a JSON text
+MOST_NESTED = 64  # arrays and objects inside each other
+HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")  # neither tab nor end of line
+BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+"?|([][{}])', re.DOTALL)  # skips texts, also one without an end
 
 NATIVE = not issubclass(filelock.FileLock, filelock.SoftFileLock)  # the system has locks
 
@@ -87,10 +96,17 @@ def locked(path: Path) -> Iterator[None]:
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a file completely or not at all, even if power fails."""
+    with replaced(path) as temporary:
+        temporary.write_bytes(content)
+
+
+@contextlib.contextmanager
+def replaced(path: Path) -> Iterator[Path]:
+    """Give a path to write to; its file replaces `path` at the end, unless an error was raised."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with open(temporary, "wb") as file:
-            file.write(content)
+        yield temporary
+        with open(temporary, "rb+") as file:
             sync(file)
         temporary.replace(path)
     finally:
@@ -123,6 +139,82 @@ def allocate(path: Path, size: int) -> None:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
         else:
             file.truncate(size)
+
+
+# Reading what nobody should trust
+
+
+def parse_json(text: str | bytes, most: int = MOST_JSON, constants: bool = True) -> Any:
+    """Return the value of a JSON text from anywhere; raise only JsonError.
+
+    The text has at most `most` bytes or letters, and `MOST_NESTED` arrays and objects inside each other. Half
+    a surrogate pair is refused, since it cannot be written again. `constants` accepts NaN and Infinity.
+    """
+    if len(text) > most:
+        raise JsonError(f"the text is too long: at most {most:,} bytes (got {len(text):,})")
+    try:
+        if isinstance(text, bytes):
+            text = text.decode()
+        else:
+            text.encode()
+        _check_nesting(text)
+        value = json.loads(text, parse_constant=None if constants else _refuse_constant)
+        if "\\u" in text:
+            json.dumps(value, ensure_ascii=False).encode()
+    except JsonError:
+        raise
+    except UnicodeDecodeError:
+        raise JsonError("the text is not UTF-8") from None
+    except UnicodeEncodeError:
+        raise JsonError("the text has half a surrogate pair, which is no letter") from None
+    except ValueError as error:
+        raise JsonError(f"the text is not JSON: {error}") from None
+    return value
+
+
+def _check_nesting(text: str) -> None:
+    if text.count("[") + text.count("{") <= MOST_NESTED:
+        return
+    steps = (1 if bracket in "[{" else -1 for bracket in BRACKETS.findall(text) if bracket)
+    if max(itertools.accumulate(steps), default=0) > MOST_NESTED:
+        raise JsonError(f"the text is nested too deeply: at most {MOST_NESTED} arrays and objects")
+
+
+def _refuse_constant(constant: str) -> None:
+    raise ValueError(f"{constant} is not valid JSON")
+
+
+def visible(text: str) -> str:
+    """Return a text with its control characters as escapes, so that a terminal shows and never obeys them."""
+    return HIDDEN.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
+def open_file(path: Path) -> BinaryIO:
+    """Open a file to read; raise an OSError for pipes and devices, where a reader might wait for ever."""
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+    return open(handle, "rb")
+
+
+def read_json(path: Path, most: int = MOST_JSON) -> Any:
+    """Return the value in a JSON file; raise an OSError or a JsonError."""
+    with open_file(path) as file:
+        return parse_json(file.read(most + 1), most)
+
+
+def inside(folder: Path, path: Path) -> Path:
+    """Return `path`, which must lie in `folder`; raise an error if a link leads out of it."""
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise DicentError(f"{path} leads out of the folder {folder}: remove the link, or copy what it names")
+    return path
+
+
+def read_inside(folder: Path, name: str) -> bytes:
+    """Return the content of a file in a folder; raise an error if it is elsewhere, or no file."""
+    with open_file(inside(folder, folder / name)) as file:
+        return file.read()
 
 
 def cache_folder() -> Path:

@@ -11,21 +11,26 @@ import secrets
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
-from dicent.errors import ConflictError, LibraryError, MissingError
+from dicent.errors import ConflictError, LibraryError, MissingError, RecordError
+from dicent.files import open_file
 from dicent.play.record import Record
 
 Dice = Literal["rolled", "hand"]
-Ended = Literal["played", "resigned"]
+Ended = Literal["played", "resigned", "time"]
 Result = Literal[1, 0, -1]
 
 VERSION = 1
 MARK = 0x44696365  # "Dice", in the file's header, marks our files
+SQLITE, HEADER = b"SQLite format 3\0", 100  # how the header begins; its bytes
+OWNER_ONLY = 0o600  # permissions of a new library: games are private
+# A value that SQLite or Python refuses to write says nothing about the file.
+REFUSED = (sqlite3.IntegrityError, sqlite3.InterfaceError, sqlite3.DataError, OverflowError, UnicodeError)
 SCHEMA = """
 CREATE TABLE games (
   id TEXT PRIMARY KEY,
@@ -36,7 +41,7 @@ CREATE TABLE games (
   dice TEXT NOT NULL,     -- rolled, or entered by hand
   seed INTEGER NOT NULL,  -- of the dice
   result INTEGER,         -- for MAX; NULL while the game is unfinished
-  ended TEXT,             -- played or resigned
+  ended TEXT,             -- played, resigned, or time: lost on time
   created TEXT NOT NULL,
   changed TEXT NOT NULL
 ) STRICT;
@@ -53,6 +58,7 @@ CREATE TABLE reviews (
 ) STRICT;
 """
 COLUMNS = "id, game, start, max, min, dice, seed, result, ended, created, changed"
+SEARCHED = "lower(game || ' ' || max || ' ' || min || ' ' || start || ' ' || id)"
 REVIEWED = "EXISTS (SELECT 1 FROM reviews WHERE reviews.game = games.id)"
 
 
@@ -82,9 +88,10 @@ class SavedGame(GameSummary):
 
     def record(self) -> Record:
         """Return the game as a record; a resigned game has no result there."""
-        result = self.result if self.ended == "played" else None
+        late = self.ended == "time"
+        result = self.result if late or self.ended == "played" else None
         return Record(
-            self.game, self.players, self.start, self.steps, result
+            self.game, self.players, self.start, self.steps, result, lost_on_time=late
         )  # without the seed, since it predicts the dice
 
 
@@ -96,6 +103,9 @@ class Library:
         self._lock = threading.RLock()
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
+            if not self.path.exists():
+                self.path.touch(OWNER_ONLY)  # SQLite gives the files beside it the same permissions
+            require_ours(self.path)
             self._file = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=10)
         except (OSError, sqlite3.Error) as error:
             raise LibraryError(f"the library {self.path} cannot be opened: {error}") from error
@@ -127,7 +137,7 @@ class Library:
 
     def _add(self, record: Record, dice: str) -> str:
         id = secrets.token_hex(8)
-        ended = None if record.result is None else "played"
+        ended = None if record.result is None else "time" if record.lost_on_time else "played"
         end = record.seed, record.result, ended
         row = (id, record.game, record.start, *record.players, dice, *end, _text(_now()), self._stamp())
         self._file.execute(f"INSERT INTO games ({COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?)", row)
@@ -192,11 +202,11 @@ class Library:
         """
         where, values = ["TRUE"], list[object]()
         for word in text.split():
-            where.append("game || ' ' || max || ' ' || min || ' ' || start || ' ' || id LIKE ? ESCAPE '!'")
-            values.append(f"%{_literal(word)}%")
+            where.append(f"instr({SEARCHED}, lower(?))")  # LIKE would stop at a zero byte
+            values.append(word)
         if game:
-            where.append("(game = ? OR game LIKE ? ESCAPE '!')")
-            values += [game, f"{_literal(game)}:%"]
+            where.append("(game = ? OR instr(game, ?) = 1)")
+            values += [game, f"{game}:"]
         if result is not None:
             where.append("result IS ?")
             values.append(None if result == "open" else result)
@@ -234,26 +244,33 @@ class Library:
         def one(name: str) -> Any:
             return self._file.execute(f"PRAGMA {name}").fetchone()[0]
 
-        self._file.execute("PRAGMA journal_mode = WAL")
         self._file.execute("PRAGMA synchronous = FULL")
         self._file.execute("PRAGMA foreign_keys = ON")
         with self._change():
-            version, mark = one("user_version"), one("application_id")
-            empty = self._file.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
-            if version == 0 and empty:
+            version = one("user_version")
+            if version == 0 and one("application_id") == 0:
                 for statement in SCHEMA.split(";\n"):
                     self._file.execute(statement)
                 self._file.execute(f"PRAGMA application_id = {MARK}")
                 self._file.execute(f"PRAGMA user_version = {VERSION}")
-            elif mark != MARK:
-                raise LibraryError(f"{self.path} is a database of another program; choose another file")
             elif version > VERSION:
                 raise LibraryError(
                     f"{self.path} has format {version}, and this version of Dicent reads up to {VERSION}; "
                     "update Dicent, or choose another file"
                 )
-        if (said := one("quick_check(1)")) != "ok":
-            raise sqlite3.DatabaseError(said)
+        self._file.execute("PRAGMA journal_mode = WAL")
+        if (problem := self._damage()) is not None:
+            raise sqlite3.DatabaseError(problem)
+
+    def _damage(self) -> str | None:
+        """Return what SQLite finds wrong with the file, or None."""
+        try:
+            (found,) = self._file.execute("PRAGMA quick_check(1)").fetchone()
+        except sqlite3.OperationalError:  # full disks and locks are no damage
+            return None
+        except sqlite3.DatabaseError as error:
+            return str(error)
+        return None if found == "ok" else str(found)
 
     def _require(self, seen: SavedGame) -> None:
         row = self._file.execute("SELECT ended FROM games WHERE id = ?", (seen.id,)).fetchone()
@@ -296,15 +313,18 @@ class Library:
     def _explained(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.OperationalError as error:
-            raise LibraryError(
-                f"the library {self.path} cannot be used: {error}. Check that the disk has space, and that "
-                "the file is writable and not in use"
-            ) from error
+        except REFUSED as error:
+            raise RecordError(f"the library cannot hold this game: {error}") from error
         except sqlite3.DatabaseError as error:
+            problem = self._damage() if type(error) is sqlite3.DatabaseError else None
+            if problem is None:
+                raise LibraryError(
+                    f"the library {self.path} cannot be used: {error}. Check that the disk has space, and "
+                    "that the file is writable and not in use"
+                ) from error
             raise LibraryError(
-                f"the library {self.path} is damaged or not a library ({error}). Move it away to "
-                "start a new one; `sqlite3 FILE .recover` may rescue games from the old one"
+                f"the library {self.path} is damaged ({problem}). Move it away to start a new one; "
+                "`sqlite3 FILE .recover` may rescue games from the old one"
             ) from error
 
 
@@ -327,9 +347,25 @@ def _columns(row: tuple[Any, ...], length: int) -> dict[str, Any]:
     }
 
 
-def _literal(text: str) -> str:
-    """Escape a text for LIKE."""
-    return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
+def require_ours(path: Path) -> None:
+    """Raise an error for a file of another program, which is only read.
+
+    The file's header names the program. Changes of a database that was not closed are in a file beside it.
+    """
+    with open_file(path) as file:
+        header = file.read(HEADER)
+    if not header or (header.startswith(SQLITE) and int.from_bytes(header[68:72]) == MARK):
+        return
+    if not header.startswith(SQLITE):
+        raise LibraryError(f"{path} is not a library; choose another file")
+    changes = path.with_name(path.name + "-wal")
+    has_changes = changes.exists() and changes.stat().st_size > 0
+    how = "mode=ro" if has_changes else "mode=ro&immutable=1"  # immutable: no file appears beside it
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=10)) as found:
+        (mark,) = found.execute("PRAGMA application_id").fetchone()
+        (tables,) = found.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if mark != MARK and (mark, tables) != (0, 0):
+        raise LibraryError(f"{path} is a database of another program; choose another file")
 
 
 def _now() -> datetime:

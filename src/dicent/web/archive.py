@@ -10,7 +10,7 @@ from fastapi.responses import PlainTextResponse
 
 from dicent.errors import DicentError, RecordError
 from dicent.library.library import GameSummary, Library
-from dicent.play.notation import read_games, write_game
+from dicent.play.notation import each_game, write_game
 from dicent.play.record import Record, with_score
 from dicent.web.positions import game_named
 from dicent.web.problems import DECLARED, ProblemError, about, answers_as
@@ -18,17 +18,24 @@ from dicent.web.schemas import GamePage, Imported, ImportRequest, Players, Summa
 
 PAGE = 50  # games
 STEPS, NAME = 10_000, 200  # limits of an imported game: steps; letters in its name and its players'
+GAMES, ALL_STEPS = 1000, 50_000  # limits of an import, which is replayed while others wait
 RESULTS: dict[str, int | str | None] = {"": None, "1": 1, "0": 0, "-1": -1, "open": "open"}
 
 
 def read_legal(text: str) -> list[Record]:
     """Read the games of a text; every one must be of an installed game."""
-    records = read_games(text)
-    for number, record in enumerate(records, 1):
-        if len(record.steps) > STEPS or len(record.game) > NAME or max(map(len, record.players)) > NAME:
+    records: list[Record] = []
+    steps = 0
+    for record in each_game(text, longest=STEPS):
+        steps += len(record.steps)
+        if len(records) == GAMES or steps > ALL_STEPS:
             raise RecordError(
-                f"game {number} is too long: at most {STEPS:,} steps, and {NAME} letters in a name"
+                f"there are too many games: at most {GAMES:,}, with {ALL_STEPS:,} steps in all. Import them "
+                "in parts"
             )
+        records.append(record)
+        if len(record.game) > NAME or max(map(len, record.players)) > NAME:
+            raise RecordError(f"game {len(records)} has too long a name: at most {NAME} letters")
         game_named(record.game)
     return records
 

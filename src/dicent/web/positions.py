@@ -12,6 +12,7 @@ import dicent
 from dicent.draw.paths import action_paths
 from dicent.errors import GameError
 from dicent.game import Game, State
+from dicent.game.how_to_play import Block, how_to_play
 from dicent.game.registry import game_names, is_known, make
 from dicent.game.view import Board as GameBoard
 from dicent.game.view import View, as_board
@@ -33,6 +34,8 @@ from dicent.web.schemas import (
     Place,
     Position,
     PositionText,
+    RulesBlock,
+    RulesText,
     Side,
     Stack,
     StepRequest,
@@ -87,6 +90,27 @@ def describe_position(state: State, ply: int = 0) -> Position:
             Outcome(text=game.format_outcome(state, o), p=p, dice=shown_dice(state.apply_outcome(o)))
             for o, p in state.outcomes
         ],
+        note=game.note(state),
+        ending=game.ending(state),
+    )
+
+
+def describe_rules(game: Game) -> RulesText:
+    """Describe the rules in words and pictures."""
+    return RulesText(
+        game=game.name, title=game.title, blocks=[_describe_block(game, block) for block in how_to_play(game)]
+    )
+
+
+def _describe_block(game: Game, block: Block) -> RulesBlock:
+    view = None if block.state is None else game.view(block.state)
+    paths = [action_paths(block.state, a) for a in block.actions] if block.state is not None else []
+    return RulesBlock(
+        kind=block.kind,
+        lines=list(block.lines),
+        view=None if view is None else _describe_board(view),
+        position="" if block.state is None else str(block.state),
+        paths=[list(ways[0]) for ways in paths if ways],
     )
 
 
@@ -155,6 +179,11 @@ def routes() -> APIRouter:
     @router.get("/info")
     def info() -> Info:
         return describe_server()
+
+    @router.get("/rules")
+    def rules(game: GameText) -> RulesText:
+        with about("game"):
+            return describe_rules(game_named(game))
 
     @router.get("/position")
     def position(

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from fastapi import APIRouter
+from pydantic import BaseModel
 
-from dicent.errors import DicentError, MissingError
-from dicent.learn.config_sections import Setting
-from dicent.learn.run_reader import MOST_BYTES, Row, RunReader
+from dicent.errors import DicentError, MissingError, RecordError
+from dicent.files import inside, read_json
+from dicent.learn.run_reader import Row, RunReader
+from dicent.play.record import Record
 from dicent.web.problems import DECLARED
 from dicent.web.schemas import RunDetails, RunSummary, TournamentDetails, TournamentSummary
 
+Model = TypeVar("Model", bound=BaseModel)
+Summary = TypeVar("Summary", RunSummary, TournamentSummary)
 MOST = 1000  # listed runs and tournaments
 POINTS = 120  # of a curve; each is a mean of neighbours
 GAMES = 20  # latest records of a run
@@ -38,8 +44,8 @@ class Runs:
     def _found(self, kind: Callable[[Path], bool]) -> dict[str, Path]:
         """List the folders of a kind by name; a name in a request only selects one of these."""
         try:
-            paths = sorted(self.folder.iterdir())
-            return {path.name: path for path in paths if not path.name.startswith(".") and kind(path)}
+            paths = sorted(path for path in self.folder.iterdir() if not path.name.startswith("."))
+            return {_name(path): path for path in paths if kind(path)}
         except OSError:
             return {}
 
@@ -49,42 +55,71 @@ class Runs:
             raise MissingError(f"there is no {what} {name!r}")
         return found[name]
 
-    def runs(self) -> list[Row]:
+    def runs(self) -> list[RunSummary]:
         """Summarise all runs."""
-        return [_run_summary(name, path) for name, path in list(self._found(_is_run).items())[:MOST]]
+        found = list(self._found(_is_run).items())[:MOST]
+        return [_summary(RunSummary, name, path, _run_summary) for name, path in found]
 
-    def run(self, name: str) -> Row:
+    def run(self, name: str) -> RunDetails:
         """Return the summary, curves and latest records of a run."""
-        path = self._named(name, _is_run, "run")
-        run = RunReader(path)
-        return {
-            **_run_summary(name, path),
-            "settings": _settings(path),
-            "curves": _curves(run.metrics()),
-            "records": run.records(TAIL)[-GAMES:][::-1],
-        }
+        return _read(RunDetails, name, self._named(name, _is_run, "run"), _run_details)
 
-    def tournaments(self) -> list[Row]:
+    def tournaments(self) -> list[TournamentSummary]:
         """Summarise all tournaments."""
         found = list(self._found(_is_tournament).items())[:MOST]
-        return [_tournament_summary(name, path) for name, path in found]
+        return [_summary(TournamentSummary, name, path, _tournament_summary) for name, path in found]
 
-    def tournament(self, name: str) -> Row:
+    def tournament(self, name: str) -> TournamentDetails:
         """Return the ratings and the cross table of a tournament."""
         path = self._named(name, _is_tournament, "tournament")
-        results = _json(path / "results.json")
-        ratings = results.get("ratings", [])
-        return {
-            **_tournament_summary(name, path),
-            "seed": results.get("seed", 0),
-            "ratings": ratings,
-            "first_move": results.get("first_move"),
-            "cross": _cross([row["player"] for row in ratings], results.get("matches", [])),
-        }
+        return _read(TournamentDetails, name, path, _tournament_details)
+
+
+def _name(path: Path) -> str:
+    """Return the name of a folder as text that JSON can hold."""
+    return os.fsencode(path.name).decode(errors="replace")
+
+
+def _read(kind: type[Model], name: str, path: Path, read: Callable[[str, Path], Row]) -> Model:
+    """Return what a reader finds in a folder; raise a DicentError if anything there is damaged."""
+    try:
+        found = kind.model_validate(read(name, path))
+        json.dumps(found.model_dump(mode="json"), allow_nan=False)
+    except DicentError:
+        raise
+    except (OSError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise DicentError(f"{name} cannot be read: its files are damaged ({error!r:.200})") from error
+    return found
+
+
+def _summary(kind: type[Summary], name: str, path: Path, read: Callable[[str, Path], Row]) -> Summary:
+    """Return the summary of a folder; one damaged folder must not hide the others."""
+    try:
+        return _read(kind, name, path, read)
+    except DicentError as error:
+        return kind(name=name, problem=str(error))
+
+
+def _run_details(name: str, path: Path) -> Row:
+    run = RunReader(path)
+    return {
+        **_run_summary(name, path),
+        "settings": run.config().settings(),
+        "curves": _curves(run.metrics()),
+        "records": list(filter(_is_record, run.records(TAIL)))[-GAMES:][::-1],
+    }
+
+
+def _is_record(row: Row) -> bool:
+    try:
+        Record.from_json(json.dumps(row))
+    except RecordError:
+        return False
+    return True
 
 
 def _run_summary(name: str, path: Path) -> Row:
-    rows, settings = RunReader(path).metrics(TAIL), _settings(path)
+    rows, settings = RunReader(path).metrics(TAIL), RunReader(path).config().settings()
     last = rows[-1] if rows else {}
     losses = [row["loss"] for row in rows if "loss" in row]
     strength = [row for row in rows if row.get("kind") == "strength"]
@@ -134,8 +169,20 @@ def _thinned(points: list[tuple[float, float | None]]) -> list[tuple[float, floa
     return [(part[-1][0], sum(y for _, y in part) / len(part)) for part in parts]
 
 
+def _tournament_details(name: str, path: Path) -> Row:
+    results = _json(path, "results.json")
+    ratings = results.get("ratings", [])
+    return {
+        **_tournament_summary(name, path),
+        "seed": results.get("seed", 0),
+        "ratings": ratings,
+        "first_move": results.get("first_move"),
+        "cross": _cross([row["player"] for row in ratings], results.get("matches", [])),
+    }
+
+
 def _tournament_summary(name: str, path: Path) -> Row:
-    about, results = _json(path / "tournament.json"), _json(path / "results.json")
+    about, results = _json(path, "tournament.json"), _json(path, "results.json")
     return {
         "name": name,
         "game": str(about.get("game", "")),
@@ -154,21 +201,13 @@ def _cross(players: list[str], matches: list[Row]) -> list[list[float | None]]:
     return [[shares.get((one, other)) for other in players] for one in players]
 
 
-def _settings(path: Path) -> dict[str, Setting]:
-    """Return the settings of a run by their flat names; none if they cannot be read."""
-    try:
-        return RunReader(path).config().settings()
-    except DicentError:
-        return {}
-
-
-def _json(path: Path) -> Row:
-    """Read a file that may be missing or incomplete."""
-    try:
-        content = json.loads(path.read_bytes()) if path.stat().st_size <= MOST_BYTES else {}
-    except (OSError, ValueError):
-        return {}
-    return content if isinstance(content, dict) else {}
+def _json(folder: Path, name: str) -> Row:
+    """Read a file that may be missing."""
+    path = inside(folder, folder / name)
+    content = read_json(path) if path.exists() else {}
+    if not isinstance(content, dict):
+        raise DicentError(f"{path} is damaged: it must be a JSON object, as in {{...}}")
+    return content
 
 
 def _finite(value: object) -> float | None:
@@ -181,18 +220,18 @@ def routes(runs: Runs) -> APIRouter:
 
     @router.get("/runs")
     def listed() -> list[RunSummary]:
-        return [RunSummary.model_validate(run) for run in runs.runs()]
+        return runs.runs()
 
     @router.get("/runs/{name}")
     def run(name: str) -> RunDetails:
-        return RunDetails.model_validate(runs.run(name))
+        return runs.run(name)
 
     @router.get("/tournaments")
     def tournaments() -> list[TournamentSummary]:
-        return [TournamentSummary.model_validate(each) for each in runs.tournaments()]
+        return runs.tournaments()
 
     @router.get("/tournaments/{name}")
     def tournament(name: str) -> TournamentDetails:
-        return TournamentDetails.model_validate(runs.tournament(name))
+        return runs.tournament(name)
 
     return router

@@ -107,6 +107,26 @@ class Position(BaseModel):
     view: Board | None
     actions: list[Action]
     outcomes: list[Outcome]
+    note: str  # what a player should know here, or nothing
+    ending: str  # how the game ended, or nothing
+
+
+class RulesBlock(BaseModel):
+    """A block of the rules; a picture has a board and the ways of the actions drawn on it."""
+
+    kind: Literal["heading", "text", "list", "picture"]
+    lines: list[str]
+    view: Board | None
+    position: str  # of a picture whose game has no board
+    paths: list[list[Hop]]
+
+
+class RulesText(BaseModel):
+    """The rules of a game in words."""
+
+    game: str
+    title: str
+    blocks: list[RulesBlock]
 
 
 class StepRequest(Request):
@@ -295,18 +315,19 @@ class Info(BaseModel):
 
 
 class RunSummary(BaseModel):
-    """A run in a list."""
+    """A run in a list. A damaged one has a `problem` in place of the rest."""
 
     name: str
-    game: str
-    search: str
-    minutes: float
-    games: int
-    evaluations: int
-    states: int
-    loss: float | None
-    evaluations_per_second: float | None
-    scores: dict[str, float]  # against fixed players, as measured last
+    problem: str | None = None
+    game: str = ""
+    search: str = ""
+    minutes: float = 0.0
+    games: int = 0
+    evaluations: int = 0
+    states: int = 0
+    loss: float | None = None
+    evaluations_per_second: float | None = None
+    scores: dict[str, float] = {}  # against fixed players, as measured last
 
 
 class Curve(BaseModel):
@@ -329,13 +350,14 @@ class RunDetails(RunSummary):
 
 
 class TournamentSummary(BaseModel):
-    """A tournament in a list."""
+    """A tournament in a list. A damaged one has a `problem` in place of the rest."""
 
     name: str
-    game: str
-    players: list[str]
-    matches: int  # that are over
-    finished: bool
+    problem: str | None = None
+    game: str = ""
+    players: list[str] = []
+    matches: int = 0  # that are over
+    finished: bool = False
 
 
 class TournamentDetails(TournamentSummary):

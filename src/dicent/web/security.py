@@ -50,6 +50,8 @@ class Security:
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
+        if scope["type"] == "http" and scope["method"] == "HEAD":
+            scope = {**scope, "method": "GET"}  # the server sends the headers of that answer only
         refused = self._refused(scope)
         if refused is not None:
             await _refuse(refused, scope, receive, send)

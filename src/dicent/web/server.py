@@ -22,6 +22,7 @@ from dicent.files import data_folder
 from dicent.game.registry import offer
 from dicent.library.library import Library
 from dicent.web import archive, games, positions, reviews, runs
+from dicent.web.connections import BACKLOG, HEADER_SECONDS, limited, seldom_logged
 from dicent.web.engine_socket import add_socket
 from dicent.web.problems import add_handlers
 from dicent.web.security import LOOPBACK, Security
@@ -47,6 +48,8 @@ class Settings:
     threads: int | None = None  # for moves; by default one per core
     warm: bool = False  # compile the first game at the start
     games: tuple[str, ...] = ()  # game files to offer
+    header_seconds: float = HEADER_SECONDS  # for the headers of a request to arrive
+    connections: int | None = None  # at the same time; by default as many as file handles allow
 
     def __post_init__(self) -> None:
         if self.host not in LOOPBACK and self.token is None:
@@ -124,11 +127,13 @@ def _add_pages(app: FastAPI) -> None:
 def serve(settings: Settings, ready: Callable[[uvicorn.Server], object] = lambda server: None) -> None:
     """Run the server until it stops; call `ready` with it once it answers requests."""
     listening = _listen(settings.host, settings.port)
-    with listening:
+    with listening, seldom_logged():
         sys.setswitchinterval(SWITCH)
         app = make_app(settings)
         config = uvicorn.Config(
             app,
+            http=limited(settings.header_seconds, settings.connections),
+            backlog=BACKLOG,
             log_level="warning",
             access_log=False,
             server_header=False,
@@ -165,7 +170,7 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
-        listening.listen(256)
+        listening.listen(BACKLOG)
     except OSError as error:
         listening.close()
         if error.errno == errno.EADDRINUSE:

@@ -1,5 +1,5 @@
 // Announce moves, rolls and results to screen readers.
-import { COLOUR, resultText } from "./words.js";
+import { COLOUR, endText, inColours } from "./words.js";
 
 /** @param {string} text */
 export function announce(text) {
@@ -17,6 +17,7 @@ export function announceStep(game) {
   if (told === key) return;
   told = key;
   const parts = [past.player === "CHANCE" ? `The die shows ${past.step}.` : `${COLOUR[past.player]} played ${past.step}.`];
-  if (game.ended) parts.push(`${resultText(game.result, game.ended, game.position.score)}.`);
+  if (game.ended) parts.push(`${endText(game)}.`);
+  else if (game.position.note) parts.push(`${inColours(game.position.note)}.`);
   announce(parts.join(" "));
 }

@@ -4,6 +4,9 @@
 export const analyseLink = (game, position) =>
   `#/analyse?${new URLSearchParams({ game, position }).toString()}`;
 
+/** @param {string} game */
+export const rulesLink = (game) => `#/rules?${new URLSearchParams({ game }).toString()}`;
+
 /** @param {string} text */
 function decoded(text) {
   try {

@@ -8,6 +8,7 @@ import { NewGame } from "./new_game.js";
 import { Icon } from "./parts.js";
 import { Play } from "./play.js";
 import { ReviewPage } from "./review.js";
+import { Rules } from "./rules.js";
 import { Watch } from "./watch.js";
 
 /** @type {[string, string][]} */
@@ -27,7 +28,7 @@ function App() {
     const timer = setInterval(() => fetch("/api/info").then(() => setAway(false), () => {}), 2000);
     return () => clearInterval(timer);
   }, [away]);
-  const title = PAGES.find(([page]) => page === at.page)?.[1] ?? (at.page === "review" ? "Review" : "Play");
+  const title = PAGES.find(([page]) => page === at.page)?.[1] ?? { review: "Review", rules: "Rules" }[at.page] ?? "Play";
   useEffect(() => {
     document.title = `${title} · Dicent`;
     scrollTo(0, 0);
@@ -52,6 +53,8 @@ function Page({ at }) {
       return html`<${Analyse} query=${at.query} />`;
     case "library":
       return html`<${Library} />`;
+    case "rules":
+      return html`<${Rules} query=${at.query} />`;
     case "watch":
       return html`<${Watch} query=${at.query} />`;
     case "review":

@@ -2,6 +2,7 @@
 import { html, useMemo, useState } from "./ui.js";
 import { getInfo, post } from "./api.js";
 import { Board } from "./board.js";
+import { rulesLink } from "./links.js";
 import { keep, recall } from "./preferences.js";
 import { Choice, Dot, Message, useLoaded } from "./parts.js";
 import { getStart } from "./positions.js";
@@ -100,6 +101,7 @@ export function NewGame() {
           ${info.games.map((one) => html`<option value=${one.name}>${titleOf(one, info.games)}</option>`)}
         </select>
       </label>
+      ${text && html`<p class="rules-link"><a href=${rulesLink(text)}>How to play</a></p>`}
       <${Choice} legend="You play" name="sides" value=${sides} onChange=${setSides} choices=${[
         ["MAX", html`<${Dot} side="MAX" />${COLOUR.MAX}, first`],
         ["MIN", html`<${Dot} side="MIN" />${COLOUR.MIN}`],

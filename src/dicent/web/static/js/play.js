@@ -2,7 +2,8 @@
 import { html, useEffect, useRef, useState } from "./ui.js";
 import { Board } from "./board.js";
 import { Die, Faces } from "./die.js";
-import { analyseLink } from "./links.js";
+import { post } from "./api.js";
+import { analyseLink, rulesLink } from "./links.js";
 import { firstEquity, firstWin, useAnalysis } from "./engine.js";
 import { isHuman, isOver, useGame, useLastAction } from "./game.js";
 import { useKept } from "./preferences.js";
@@ -13,7 +14,7 @@ import { announce, announceStep } from "./announce.js";
 import { Choices } from "./choices.js";
 import { useTray } from "./tray.js";
 import { useTurn } from "./turn.js";
-import { COLOUR, equity, percent, playerName, resultText, sidesOf } from "./words.js";
+import { COLOUR, endText, equity, inColours, percent, playerName, sidesOf } from "./words.js";
 
 /** @typedef {import("./types.js").Game} Game */
 /** @typedef {import("./types.js").Side} Side */
@@ -66,6 +67,15 @@ export function Play({ id }) {
     announce(text);
   }
 
+  async function rematch() {
+    if (!game) return;
+    try {
+      location.hash = `#/play/${(await post("/api/games", again(game), { patient: false })).id}`;
+    } catch (/** @type {any} */ error) {
+      setProblem(error.message);
+    }
+  }
+
   const over = isOver(game);
   const undo = mine && !busy ? turn.undo : null; // the last hop of an unfinished turn
   const [above, below] = sidesOf(position.view);
@@ -94,8 +104,8 @@ export function Play({ id }) {
       <section class="card turn" aria-label="Turn">
         <${TurnDie} game=${game} position=${position} live=${live} roller=${roller} onRoll=${toRoll ? press : null} />
         <div class="turn-words">
-          <p class="status">${live ? statusText(game, roller, busy) : over && at === steps ? resultText(game.result, game.ended, game.position.score) : `After step ${at}`}</p>
-          <p class="status-more">${live && hint?.at === steps ? hint.text : over && at === steps ? "" : live ? (slow ? SLOW : helpText(game, roller, mine, rollForMe)) : "Earlier position"}</p>
+          <p class="status">${live ? statusText(game, roller, busy) : over && at === steps ? endText(game) : `After step ${at}`}</p>
+          <p class="status-more">${live && hint?.at === steps ? hint.text : over && at === steps ? "" : live ? (slow ? SLOW : [noteText(game), helpText(game, roller, mine, rollForMe)].filter(Boolean).join(" ")) : "Earlier position"}</p>
         </div>
         ${game.dice === "hand" && !over && html`<${Faces} rolls=${rollsOf(game)} enabled=${live && toPlay === "CHANCE" && !busy} onChoose=${send} label="Number on the die" />`}
       </section>
@@ -104,13 +114,16 @@ export function Play({ id }) {
       <${Message} text=${problem} onClose=${() => setProblem(null)} />
       <div class="buttons">
         ${over
-          ? html`<a class="button primary" href=${`#/review/${game.id}`}>Review</a><a class="button quiet" href="#/play">New game</a>
+          ? html`<a class="button primary" href=${`#/review/${game.id}`}>Review</a>
+              ${canRepeat(game) && html`<button type="button" class="quiet" disabled=${Boolean(busy)} onClick=${rematch}>Rematch</button>`}
+              <a class="button quiet" href="#/play">New game</a>
               ${humans.length > 0 && html`<button type="button" class="quiet" disabled=${Boolean(busy)} onClick=${() => act("take-back")}>Take back</button>`}`
           : html`
               <button type="button" class="quiet" disabled=${!mine || Boolean(busy)} onClick=${askHint}>Hint</button>
               <button type="button" class="quiet" disabled=${Boolean(busy) || !humans.length || !(undo || canTakeBack(game))} onClick=${() => (undo ? undo() : act("take-back"))}>Take back</button>
               <button type="button" class="quiet" disabled=${Boolean(busy) || !humans.length} onClick=${() => setAsking(true)}>Resign</button>`}
         <a class="button quiet" href=${analyseLink(game.game, position.position)}>Analyse</a>
+        <a class="button quiet" href=${rulesLink(game.game)}>Rules</a>
       </div>
       ${!over && humans.length > 0 && html`<${TypedStep} game=${game} onStep=${send} enabled=${live && (mine || (toPlay === "CHANCE" && game.dice === "hand")) && !busy} />`}
       <section class="card moves-card" aria-label="Moves">
@@ -145,6 +158,15 @@ function resigner(game, roller, humans) {
   const turn = roller ?? game.position.to_play;
   return humans.includes(/** @type {Side} */ (turn)) ? turn : humans[0];
 }
+
+/** Return whether both players can play again: people, or strengths of the computer. @param {Game} game */
+const canRepeat = (game) => game.ended !== null && Object.values(game.players).every((name) => name === "human" || /^[a-z]+$/.test(name));
+
+/** Return the request for a rematch, with the sides swapped. @param {Game} game */
+const again = (game) => ({ game: game.game, players: { MAX: game.players.MIN, MIN: game.players.MAX }, dice: game.dice });
+
+/** Say what the game itself has to say about this position. @param {Game} game */
+const noteText = (game) => (game.position.note ? `${inColours(game.position.note)}.` : "");
 
 /** @param {Game} game */
 const canTakeBack = (game) =>

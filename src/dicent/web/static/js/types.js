@@ -17,8 +17,10 @@ export {};
 /** @typedef {{text: string, p: number, dice: string[]}} Outcome */
 /**
  * @typedef {{game: string, position: string, to_play: Side|"CHANCE"|null, result: number|null, score: number|null, ply: number,
- *   roller: Side|null, view: View|null, actions: Action[], outcomes: Outcome[]}} Position
+ *   roller: Side|null, view: View|null, actions: Action[], outcomes: Outcome[], note: string, ending: string}} Position
  */
+/** @typedef {{kind: "heading"|"text"|"list"|"picture", lines: string[], view: View|null, position: string, paths: Hop[][]}} RulesBlock */
+/** @typedef {{game: string, title: string, blocks: RulesBlock[]}} RulesText */
 /** @typedef {{step: string, player: Side|"CHANCE", position: string, dice: string[]}} Past */
 /**
  * @typedef {{id: string, game: string, start: string, steps: string[], players: Record<Side, string>,

@@ -8,13 +8,13 @@ import { Scene } from "./scene.js";
 import { capital, count, percent, resultText } from "./words.js";
 
 /**
- * @typedef {{name: string, game: string, search: string, minutes: number, games: number, evaluations: number,
+ * @typedef {{name: string, problem: string|null, game: string, search: string, minutes: number, games: number, evaluations: number,
  *   states: number, loss: number|null, evaluations_per_second: number|null, scores: Record<string, number>}} Run
  */
 /** @typedef {{group: string, name: string, label: string, percent: boolean, x: number[], y: number[]}} Curve */
 /** @typedef {{game: string, players: [string, string], start: string, steps: string[], result: number|null, number?: number}} Played */
 /** @typedef {Run & {curves: Curve[], records: Played[]}} WholeRun */
-/** @typedef {{name: string, game: string, players: string[], matches: number, finished: boolean}} Tournament */
+/** @typedef {{name: string, problem: string|null, game: string, players: string[], matches: number, finished: boolean}} Tournament */
 /**
  * @typedef {Tournament & {cross: (number|null)[][],
  *   ratings: {player: string, elo: number, interval: [number, number], points: number, games: number}[]}} WholeTournament
@@ -38,8 +38,8 @@ export function Watch({ query }) {
   const tournaments = useLive("/api/tournaments");
   const allRuns = /** @type {Run[]} */ (runs.value ?? []);
   const allTournaments = /** @type {Tournament[]} */ (tournaments.value ?? []);
-  const tournament = query.get("tournament") ?? (query.has("run") || allRuns.length ? null : allTournaments[0]?.name ?? null);
-  const run = tournament ? null : query.get("run") ?? allRuns[0]?.name ?? null;
+  const tournament = query.get("tournament") ?? (query.has("run") || allRuns.length ? null : first(allTournaments));
+  const run = tournament ? null : query.get("run") ?? first(allRuns);
   const nothing = runs.value && tournaments.value && !allRuns.length && !allTournaments.length;
   return html`<div class="page watch">
     <h1 class="hidden">Watch</h1>
@@ -48,15 +48,18 @@ export function Watch({ query }) {
       <p class="soft">Start one: <code>dicent train runs/first --game ewn --minutes 5</code></p></div>`}
     ${!nothing && html`<nav class="watch-list" aria-label="Runs and tournaments">
       ${allRuns.length > 0 && html`<h2>Runs</h2>`}
-      ${allRuns.map((one) => html`<${Entry} key=${one.name} name=${one.name} current=${run === one.name} kind="run" facts=${`${one.game} · ${duration(one.minutes)}`} />`)}
+      ${allRuns.map((one) => html`<${Entry} key=${one.name} name=${one.name} current=${run === one.name} kind="run" facts=${one.problem ? "damaged" : `${one.game} · ${duration(one.minutes)}`} />`)}
       ${allTournaments.length > 0 && html`<h2>Tournaments</h2>`}
       ${allTournaments.map((one) => html`<${Entry} key=${one.name} name=${one.name} current=${tournament === one.name} kind="tournament"
-        facts=${`${one.game} · ${one.players.length} players${one.finished ? "" : "· in progress"}`} />`)}
+        facts=${one.problem ? "damaged" : `${one.game} · ${one.players.length} players${one.finished ? "" : " · in progress"}`} />`)}
     </nav>`}
     ${run && html`<${RunView} key=${run} name=${run} />`}
     ${tournament && html`<${TournamentView} key=${tournament} name=${tournament} />`}
   </div>`;
 }
+
+/** Return the first that can be read. @param {{name: string, problem: string|null}[]} all */
+const first = (all) => (all.find((one) => !one.problem) ?? all[0])?.name ?? null;
 
 /** @param {{name: string, current: boolean, kind: string, facts: string}} props */
 const Entry = ({ name, current, kind, facts }) => html`<a class="watch-entry" href=${`#/watch?${kind}=${encodeURIComponent(name)}`} aria-current=${current ? "true" : undefined}>

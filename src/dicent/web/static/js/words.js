@@ -64,9 +64,29 @@ export const resultText = (result, ended, score) => {
   const winner = result > 0 ? COLOUR.MAX : COLOUR.MIN;
   const loser = result > 0 ? COLOUR.MIN : COLOUR.MAX;
   if (ended === "resigned") return `${winner} wins, ${loser} resigned`;
+  if (ended === "time") return `${winner} wins on time`;
   const won = Math.abs(score ?? 0);
   return won ? `${winner} wins ${won} point${won === 1 ? "" : "s"}` : `${winner} wins`;
 };
+
+/**
+ * Say how a game ended for the people who played it: "You lost: Blue reached a5".
+ * @param {import("./types.js").Game} game
+ */
+export function endText(game) {
+  const { result, ended, position } = game;
+  if (result === null) return resultText(null);
+  const why = ended === "resigned" ? `${COLOUR[result > 0 ? "MIN" : "MAX"]} resigned` : inColours(position.ending);
+  const people = /** @type {Side[]} */ (["MAX", "MIN"]).filter((side) => game.players[side] === "human");
+  if (result === 0 || people.length !== 1) {
+    return ended === "resigned" || !why ? resultText(result, ended, position.score) : `${resultText(result, ended, position.score)}: ${why}`;
+  }
+  const won = (result > 0 ? "MAX" : "MIN") === people[0];
+  if (ended === "resigned") return won ? `You won: ${why}` : "You lost: you resigned";
+  const scored = Math.abs(position.score ?? 0);
+  const much = scored ? ` ${scored} point${scored === 1 ? "" : "s"}` : "";
+  return `You ${won ? "won" : "lost"}${much}${why ? `: ${why}` : ""}`;
+}
 
 /** Capitalise the first letter. @param {string} text */
 export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);

@@ -1,0 +1,48 @@
+// The page with the rules of a game: words and pictures that the game itself states.
+import { html } from "./ui.js";
+import { get } from "./api.js";
+import { Board } from "./board.js";
+import { Die } from "./die.js";
+import { NotHere, PlainPosition, useLoaded } from "./parts.js";
+import { inColours } from "./words.js";
+
+/** @typedef {import("./types.js").RulesBlock} RulesBlock */
+
+/** @param {{query: URLSearchParams}} props */
+export function Rules({ query }) {
+  const game = query.get("game") ?? "ewn";
+  const { value: rules, error } = useLoaded(() => get("/api/rules", { game }), [game]);
+  if (error) return html`<${NotHere} text=${error.message} />`;
+  if (!rules) return null;
+  return html`<article class="page narrow rules">
+    <h1>${rules.title}</h1>
+    ${rules.blocks.map((/** @type {RulesBlock} */ block) => html`<${Block} block=${block} />`)}
+    <div class="buttons"><a class="button primary" href="#/play">New game</a>
+      ${history.length > 1 && html`<button type="button" class="quiet" onClick=${() => history.back()}>Back</button>`}</div>
+  </article>`;
+}
+
+/** @param {{block: RulesBlock}} props */
+function Block({ block }) {
+  const lines = block.lines.map(inColours);
+  switch (block.kind) {
+    case "heading":
+      return html`<h2>${lines[0]}</h2>`;
+    case "list":
+      return html`<ul>${lines.map((line) => html`<li>${line}</li>`)}</ul>`;
+    case "picture":
+      return html`<${Picture} block=${block} caption=${lines[0] ?? ""} />`;
+    default:
+      return html`<p>${lines[0]}</p>`;
+  }
+}
+
+/** @param {{block: RulesBlock, caption: string}} props */
+function Picture({ block, caption }) {
+  const { view, paths } = block;
+  const arrows = paths.flat().map(([from, to]) => ({ from, to, kind: "hint", label: "" }));
+  return html`<figure>
+    ${view ? html`<${Board} view=${view} arrows=${arrows} label=${caption || "Start position"} />` : html`<${PlainPosition} text=${block.position} />`}
+    <figcaption>${view && view.dice.length > 0 && html`<${Die} roll=${{ text: "", dice: view.dice }} throw="still" rolls=${[]} />`}<span>${caption}</span></figcaption>
+  </figure>`;
+}

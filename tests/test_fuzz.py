@@ -1,0 +1,386 @@
+"""Malformed data: every reader returns or raises a DicentError, and nothing outside the installed games runs.
+
+`make fuzz` reads 100,000 malformed imports, records, networks, tables, run folders, tournaments and protocol
+lines. Each case follows from the seed and its number, which a failure names.
+"""
+
+import contextlib
+import json
+import os
+import random
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import safetensors.numpy
+
+import dicent
+from dicent.engine.query import QueryError, Terms, read_query
+from dicent.errors import DicentError
+from dicent.evaluate.network_file import SHIPPED, describe_network, load_network
+from dicent.exact.solver import Solver
+from dicent.exact.stored import load_solution, save_solution
+from dicent.files import MOST_NESTED
+from dicent.games.ewn.protocol.engine import IniGetEngine
+from dicent.games.ewn.tablebase.file import Contents, header, read_header
+from dicent.learn.run_folder import RunFolder
+from dicent.learn.run_reader import RunReader
+from dicent.play.process import _Program
+from dicent.play.record import Record, read_records
+from dicent.play.tournament import _read as read_encounter
+from dicent.web.archive import read_legal
+from dicent.web.problems import ProblemError
+from dicent.web.runs import Runs
+
+from .test_engine_fuzz import mutated as mutated_query
+from .test_notation import PGN, WTN
+
+CASES = int(os.environ.get("DICENT_FUZZ", "700"))
+SEED = int(os.environ.get("DICENT_FUZZ_SEED", "1"))
+GAMES = (
+    "evil.py",
+    "./evil.py:stones=5",
+    "evil",
+    "../evil.py",
+    "ewn:rules=evil.py",
+    "os",
+    "dicent.games.ewn",
+    "pig:x=1",
+)
+VALUES: tuple[Any, ...] = (
+    None, True, False, 0, -1, 1, 2, 7, 255, 2**31, -(2**63), 2**63, 10**30, 10**400, 0.5, -0.0, 1e308,
+    float("nan"), float("inf"), "", "x", "evil.py", "../../etc/passwd", "/etc/passwd", "\0", "\x1b[2J",
+    "\u2028", "x" * 3000, "9" * 5000, [], [[]], [None], [1, 2, 3], ["a", "b"], {}, {"": 0},
+    {"a": {"b": [{}]}}, [1e999], *GAMES,
+)  # fmt: skip
+PIECES = (
+    b'"',
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b",",
+    b":",
+    b"\\ud800",
+    b"\xff\xfe",
+    b"\0",
+    b"1e999",
+    b"NaN",
+    b"\n",
+    b"\r",
+    b"=",
+    b"#",
+)
+MANY = MOST_NESTED * 60  # brackets, far more than a parser can follow by recursion
+
+
+def changed(rng: random.Random, value: Any) -> Any:
+    """Return a copy of a JSON value with some part replaced, added or removed."""
+    if isinstance(value, dict) and value and rng.random() < 0.9:
+        key = rng.choice(list(value))
+        rest = dict(value)
+        match rng.randrange(8):
+            case 0:
+                del rest[key]
+            case 1:
+                rest[rng.choice(("x", "", "format", "__class__", "\0"))] = rng.choice(VALUES)
+            case _:
+                rest[key] = changed(rng, value[key])
+        return rest
+    if isinstance(value, list) and value and rng.random() < 0.8:
+        place, rest = rng.randrange(len(value)), list(value)
+        match rng.randrange(6):
+            case 0:
+                del rest[place]
+            case 1:
+                rest.insert(place, rng.choice(VALUES))
+            case _:
+                rest[place] = changed(rng, value[place])
+        return rest
+    return rng.choice(VALUES)
+
+
+def damaged(rng: random.Random, content: bytes) -> bytes:
+    """Return bytes with a few of them changed, inserted, removed or repeated."""
+    data = bytearray(content)
+    for _ in range(rng.choice((0, 0, 1, 1, 2, 6))):
+        place = rng.randrange(len(data) + 1)
+        match rng.randrange(7):
+            case 0:
+                data[place:place] = bytes([rng.randrange(256)])
+            case 1:
+                del data[place : place + rng.randint(1, 9)]
+            case 2:
+                data[place:place] = rng.choice(PIECES)
+            case 3:
+                data[place : place + 1] = bytes([rng.randrange(256)])
+            case 4:
+                data[place:place] = data[: rng.randrange(min(len(data), 500) + 1)]
+            case 5 if rng.random() < 0.2:
+                data[place:place] = rng.choice((b"[", b'{"a":', b"[[{")) * MANY
+            case 6 if rng.random() < 0.2:
+                del data[place:]
+    return bytes(data)
+
+
+def as_json(rng: random.Random, value: Any) -> bytes:
+    """Return a changed JSON value as bytes, perhaps damaged."""
+    for _ in range(rng.choice((0, 1, 1, 2, 3))):
+        value = changed(rng, value)
+    return damaged(rng, json.dumps(value, ensure_ascii=rng.random() < 0.5).encode(errors="surrogatepass"))
+
+
+@pytest.fixture(scope="module")
+def executed() -> Iterator[list[str]]:
+    """Return the files of all code that runs, and what a pickle loads, while this module is tested."""
+    found: list[str] = []
+    listening = True
+
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        if listening and event == "exec":
+            found.append(str(getattr(arguments[0], "co_filename", "?")))
+        elif listening and event == "pickle.find_class":
+            found.append(f"pickle {arguments}")
+
+    sys.addaudithook(hook)  # cannot be removed
+    yield found
+    listening = False
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, executed: list[str]) -> Iterator[Path]:
+    """Run inside a folder with a game that must not run; fail if anything there has run."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "evil.py").write_text("open('marker', 'w').close()\n")
+    executed.clear()
+    yield tmp_path
+    assert not (tmp_path / "marker").exists()
+    inside = [file for file in executed if file.startswith(("pickle", str(tmp_path), "evil", "./evil"))]
+    assert not inside, inside
+
+
+Case = Callable[[random.Random], object]
+
+
+def run(name: str, cases: int, case: Case, *also: type[Exception]) -> None:
+    """Run a case with each number; errors other than a DicentError are failures."""
+    refused = 0
+    for number in range(cases):
+        rng = random.Random(f"{SEED} {name} {number}")
+        try:
+            case(rng)
+        except (DicentError, ProblemError, *also):
+            refused += 1
+        except BaseException as error:
+            raise AssertionError(f"case {number} of {name}, seed {SEED}: {error!r}") from error
+    sys.stdout.write(f"{name}: {cases:,} cases, {refused:,} refused\n")
+    assert 0 < refused < cases or cases < 20
+
+
+def records() -> list[dict[str, Any]]:
+    """Return records of some games."""
+    found = []
+    for game in ("ewn", "dice-nim", "tic-tac-toe", "pig"):
+        rng, state = random.Random(game), dicent.make(game).initial_state(3)
+        start, steps = str(state), []
+        for _ in range(8):
+            if state.result is not None:
+                break
+            if state.is_chance:
+                outcome = rng.choice([o for o, p in state.outcomes if p > 0])
+                steps.append(state.game.format_outcome(state, outcome))
+                state = state.apply_outcome(outcome)
+            else:
+                action = rng.choice(state.legal_actions)
+                steps.append(state.game.format_action(state, action))
+                state = state.apply(action)
+        found.append(json.loads(Record(game, ("a", "b"), start, tuple(steps), state.result).to_json()))
+    return found
+
+
+def test_imports(place: Path) -> None:
+    texts = [*(json.dumps(record) for record in records()), PGN, WTN]
+
+    def case(rng: random.Random) -> None:
+        kind = rng.randrange(6)
+        line = as_json(rng, rng.choice(records_)) if kind < 4 else damaged(rng, texts[kind].encode())
+        text = "\n".join([line.decode(errors="replace"), *rng.choices(texts, k=rng.choice((0, 0, 1)))])
+        for record in read_legal(text):
+            assert Record.from_json(record.to_json()) == record
+
+    records_ = records()
+    run("imports", CASES // 5, case)
+
+
+def test_records(place: Path) -> None:
+    lines = records()
+
+    def case(rng: random.Random) -> None:
+        path = place / "games.jsonl"
+        path.write_bytes(as_json(rng, rng.choice(lines)) + b"\n")
+        for record in read_records(path):
+            assert Record.from_json(record.to_json()) == record
+
+    run("records", CASES // 5, case)
+
+
+def test_networks(place: Path) -> None:
+    source = safetensors.safe_open(SHIPPED / "net-chosen.safetensors", "numpy")
+    described = json.loads(source.metadata()["dicent"])
+    described["training"] = {}
+    small = {"a": np.zeros(3, np.float32), "b": np.ones((2, 2), np.float32)}
+    path = place / "net.safetensors"
+
+    def case(rng: random.Random) -> None:
+        if rng.random() < 0.8:
+            text = as_json(rng, described).decode(errors="replace")
+            path.write_bytes(safetensors.numpy.save(small, {"dicent": text}))
+        else:
+            path.write_bytes(damaged(rng, safetensors.numpy.save(small, {"dicent": json.dumps(described)})))
+        describe_network(path)
+        if rng.random() < 0.1:
+            load_network(path)
+
+    run("networks", CASES // 10, case)
+
+
+def test_tables(place: Path) -> None:
+    data = np.zeros(30, np.uint8)
+    table = header(Contents("ewn", 5, 6, "official", 4, 10), data)
+    solver = Solver(dicent.make("dice-nim:stones=3"))
+    solver.solve(solver.game.initial_state(0))
+    save_solution(place / "solution", solver)
+    solution = (place / "solution").read_bytes()
+    with safetensors.safe_open(place / "solution", "numpy") as file:
+        described = json.loads(file.metadata()["dicent solution"])
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  not a mapping
+
+    def case(rng: random.Random) -> None:
+        path = place / "some.table"
+        if rng.random() < 0.5:
+            begin = table.index(b"{")
+            said = as_json(rng, json.loads(table[begin:]))
+            path.write_bytes(damaged(rng, table[:begin]) + said + bytes(data))
+            read_header(path)
+            return
+        if rng.random() < 0.7:
+            text = as_json(rng, described).decode(errors="replace")
+            path.write_bytes(safetensors.numpy.save(tensors, {"dicent solution": text}))
+        else:
+            path.write_bytes(damaged(rng, solution))
+        load_solution(path)
+
+    run("tables", CASES // 10, case)
+
+
+STATE = {
+    "format": 3,
+    "run": {
+        "games": 3, "cut_games": 0, "evaluations": 9, "seconds": 1.5, "loss": 0.5, "next_games": [4, 5],
+        "scores": {"a": 0.5}, "lines": {"metrics.jsonl": 1, "games.jsonl": 1}, "pending": [0.5, 1.0],
+        "results": [[0.1, 1]], "finished": False,
+    },
+    "components": {"module": "DenseNetwork"},
+    "files": {"network.safetensors": "00", "../../evil.py": "00"},
+    "check": "0",
+}  # fmt: skip
+ROWS = [
+    {"kind": "phase", "loss": 0.5, "games": 2, "seconds": 60, "evaluations": 9, "states": 4},
+    {"kind": "strength", "scores": {"random": 0.75}, "exact": {"a": 1.0}, "seconds": 90, "games": 3},
+]
+
+
+def test_run_folders(place: Path) -> None:
+    run_path = place / "runs" / "one"
+    (run_path / "checkpoints" / "00000001").mkdir(parents=True)
+    config = b'game = "dice-nim"\nseed = 3\n\n[search]\nsearch = "descent"\n\n[run]\ngames = 4\n'
+    games = records()
+
+    def case(rng: random.Random) -> None:
+        intact = rng.random() < 0.7
+        (run_path / "config.toml").write_bytes(config if intact else damaged(rng, config))
+        rows = [as_json(rng, row) for row in ROWS] + [as_json(rng, rng.choice(games))]
+        (run_path / "metrics.jsonl").write_bytes(b"\n".join(rows))
+        (run_path / "games.jsonl").write_bytes(b"\n".join(rows[::-1]))
+        (run_path / "checkpoints" / "00000001" / "state.json").write_bytes(as_json(rng, STATE))
+        RunReader(run_path).state()
+        with RunFolder(run_path, warn=lambda text: None) as folder:
+            assert folder.load() is None
+        assert len(runs.runs()) == 1
+        json.dumps(runs.run("one").model_dump(mode="json"), allow_nan=False)
+
+    runs = Runs(place / "runs")
+    run("run folders", CASES // 10, case)
+
+
+def test_tournaments(place: Path) -> None:
+    cup = place / "runs" / "cup"
+    (cup / "matches").mkdir(parents=True)
+    about = {
+        "format": 1,
+        "game": "ewn",
+        "seed": 0,
+        "gauntlet": False,
+        "players": ["a", "b"],
+        "networks": [None, None],
+    }
+    rating = {"player": "a", "elo": 3.5, "interval": [-1, 8], "points": 1.5, "games": 2}
+    match = {"players": ["a", "b"], "score": 0.5}
+    results = {
+        "game": "ewn",
+        "seed": 0,
+        "ratings": [rating],
+        "first_move": None,
+        "matches": [match],
+        "finished": True,
+    }
+    encounter = {"facts": match, "results": [1, -1], "starters": [1], "scores": []}
+
+    def case(rng: random.Random) -> None:
+        (cup / "tournament.json").write_bytes(as_json(rng, about))
+        (cup / "results.json").write_bytes(as_json(rng, results))
+        (cup / "matches" / "0-1.json").write_bytes(as_json(rng, encounter))
+        assert len(runs.tournaments()) == 1
+        with contextlib.suppress(DicentError):
+            read_encounter(cup, 0, 1, 2)
+        json.dumps(runs.tournament("cup").model_dump(mode="json"), allow_nan=False)
+
+    runs = Runs(place / "runs")
+    run("tournaments", CASES // 10, case)
+
+
+def test_protocol_lines(place: Path) -> None:
+    engine = IniGetEngine("random", "ini-get")
+    lines = (
+        b"get B 2 C5 0 E3 C3 D5 E4 A1 B1 D2 A2 0 A3",
+        b"ini R",
+        b"time_setting 5",
+        b"board 5 6 6",
+        b"exit",
+    )
+    program = _Program(["nothing"], 1.0)
+    program._write = lambda line: None  # type: ignore[method-assign]
+
+    def case(rng: random.Random) -> None:
+        kind = rng.randrange(3)
+        if kind == 0:
+            read_query(mutated_query(rng), Terms())
+            return
+        if kind == 1:
+            ask_program(rng)
+            return
+        answer = engine.answer(damaged(rng, rng.choice(lines)).decode(errors="replace").replace("\n", " "))
+        assert answer is None or isinstance(answer, str)
+
+    def ask_program(rng: random.Random) -> None:
+        answers = iter([as_json(rng, {"warning": "x"}), *[as_json(rng, {"id": 1, "action": "a1"})] * 99])
+        program.asked = 0
+        program._answer = lambda deadline: next(answers)  # type: ignore[method-assign]
+        assert isinstance(program.ask({}), str)
+
+    run("protocol lines", CASES // 5, case, QueryError)

@@ -1,0 +1,328 @@
+"""Bad imports, damaged runs and slow clients: the server names the problem and continues to serve."""
+
+import contextlib
+import json
+import logging
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from dicent.game import registry
+from dicent.play.record import Record
+from dicent.web import archive, connections
+from dicent.web.connections import Seldom, seldom_logged
+
+from .serving import begin, served
+
+NIM = Record("dice-nim:stones=3", ("one", "two"), "3 1 -", (), None)
+DEEP = "[" * 200_000 + "]" * 200_000
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    with served(tmp_path_factory.mktemp("served")) as client:
+        yield client
+
+
+def edited(**changes: object) -> str:
+    """Return a line of JSON with some fields of a record changed."""
+    return json.dumps({**json.loads(NIM.to_json()), **changes})
+
+
+# Imports
+
+
+@pytest.mark.parametrize("seed", [None, 1.5, "x", 10**30, True, [1]])
+def test_a_bad_seed_is_named_with_its_line(client: httpx.Client, seed: object) -> None:
+    text = f"{NIM.to_json()}\n\n{edited(seed=seed)}\n"
+    answer = client.post("/api/import", json={"text": text})
+    assert (answer.status_code, answer.json()["field"]) == (422, "text")
+    assert answer.json()["error"].startswith("line 3: seed of a record must be a whole number")
+    assert client.get("/api/games").is_success
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"result": "won"}, "result of a record must be 1, 0, -1, or null"),
+        ({"result": 2}, "result of a record must be"),
+        ({"result": False}, "result of a record must be"),
+        ({"number": -1}, "number of a record must be"),
+        ({"score": "many"}, "score of a record must be a finite number"),
+        ({"players": ["one"]}, "players of a record must be a list of two texts"),
+        ({"players": [1, 2]}, "players of a record must be"),
+        ({"steps": "223"}, "steps of a record must be a list of texts"),
+        ({"steps": [2]}, "steps of a record must be"),
+        ({"start": "nowhere"}, "the start of game 0"),
+        ({"steps": ["9"]}, "step 1 of game 0"),
+        ({"more": 1}, "a record must have the fields"),
+        ({"game": "x.py"}, "names the game file"),
+        ({"game": "dice-nim:stones=many"}, "stones"),
+    ],
+)
+def test_a_bad_field_is_named_with_its_line(
+    client: httpx.Client, changes: dict[str, object], expected: str
+) -> None:
+    answer = client.post("/api/import", json={"text": NIM.to_json() + "\n" + edited(**changes)})
+    assert answer.status_code == 422
+    assert answer.json()["error"].startswith("line 2: ")
+    assert expected in answer.json()["error"]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (edited().replace("null", '"\\ud800"'), "half a surrogate pair"),
+        (edited().replace("null", DEEP), "nested too deeply"),
+        (edited().replace("null", "1e999999"), "result of a record must be"),
+        (edited().replace('"seed": 0', '"seed": ' + "9" * 5000), "not JSON"),
+        ('{"format": 1', "not JSON"),
+    ],
+)
+def test_a_line_that_is_no_json_is_named(client: httpx.Client, line: str, expected: str) -> None:
+    text = json.dumps({"text": NIM.to_json() + "\n" + line})
+    answer = client.post("/api/import", content=text, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 422
+    assert answer.json()["error"].startswith("line 2: ")
+    assert expected in answer.json()["error"]
+
+
+def test_names_with_other_ends_of_lines_are_imported(client: httpx.Client) -> None:
+    names = ("one\u2028two", "three\x85\x1cfour")
+    [id] = client.post("/api/import", json={"text": replace(NIM, players=names).to_json()}).json()["ids"]
+    assert client.get(f"/api/games/{id}").json()["players"] == {"MAX": names[0], "MIN": names[1]}
+
+
+@pytest.mark.parametrize(
+    ("limit", "lines"), [("GAMES", [NIM] * 4), ("ALL_STEPS", [replace(NIM, steps=("1", "1"))] * 2)]
+)
+def test_an_import_has_a_limit(
+    client: httpx.Client, monkeypatch: pytest.MonkeyPatch, limit: str, lines: list[Record]
+) -> None:
+    monkeypatch.setattr(archive, limit, 3)
+    text = "\n".join(record.to_json() for record in lines)
+    answer = client.post("/api/import", json={"text": text})
+    assert answer.status_code == 422
+    assert "too many games" in answer.json()["error"]
+    assert client.post("/api/import", json={"text": lines[0].to_json()}).is_success
+
+
+def test_a_game_of_an_import_is_made_once(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    real = registry.make
+    monkeypatch.setattr(registry, "make", lambda name: made.append(name) or real(name))
+    text = "\n".join([replace(NIM, game="dice-nim:stones=7", start="7 1 -").to_json()] * 5)
+    assert len(client.post("/api/import", json={"text": text}).json()["ids"]) == 5
+    assert made == ["dice-nim:stones=7"]
+
+
+# Requests
+
+
+def test_a_zero_byte_matches_nothing(client: httpx.Client) -> None:
+    begin(client)
+    assert client.get("/api/games").json()["games"]
+    for query in ("text=%00", "text=%25%00", "game=%00"):
+        assert client.get(f"/api/games?{query}").json()["games"] == [], query
+
+
+def test_head_gets_the_headers_of_get(client: httpx.Client) -> None:
+    for path in ("/", "/api/info", "/static/js/main.js", "/nothing"):
+        head, got = client.head(path), client.get(path)
+        assert head.status_code == got.status_code, path
+        assert head.content == b""
+        assert head.headers["content-type"] == got.headers["content-type"]
+
+
+# Runs and tournaments
+
+
+METRICS = {"kind": "phase", "loss": 0.5, "games": 2, "seconds": 60, "evaluations": 9, "states": 4}
+
+
+def make_run(folder: Path, config: str = 'game = "ewn"\n', metrics: str | None = None) -> None:
+    folder.mkdir(parents=True)
+    (folder / "config.toml").write_text(config)
+    (folder / "metrics.jsonl").write_text(json.dumps(METRICS) if metrics is None else metrics)
+
+
+def damaged(**changes: object) -> str:
+    return json.dumps({**METRICS, **changes})
+
+
+DAMAGED_RUNS = {
+    "config": {"config": "game = [[["},
+    "deep config": {"config": "game = " + "[" * 100_000},
+    "wrong setting": {"config": "sead = 3"},
+    "text": {"metrics": damaged(seconds="sixty")},
+    "nan": {"metrics": damaged(seconds=float("nan"))},
+    "infinite": {"metrics": damaged().replace("60", "1e999")},
+    "huge": {"metrics": damaged(seconds=10**400)},
+    "no scores": {"metrics": damaged(kind="strength")},
+    "scores": {"metrics": damaged(kind="strength", scores=[1])},
+    "lines": {"metrics": damaged(games=[])},
+}
+
+
+def test_damaged_runs_do_not_hide_the_others(tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    make_run(runs / "good", metrics=DEEP + "\n" + json.dumps(METRICS))
+    (runs / "good" / "games.jsonl").write_text(f'{{"number": 1}}\n{edited(result=DEEP)}\n{NIM.to_json()}\n')
+    for name, files in DAMAGED_RUNS.items():
+        make_run(runs / name, **files)
+    with served(tmp_path, runs=runs) as own:
+        listed = {run["name"]: run for run in own.get("/api/runs").json()}
+        assert listed.keys() == {"good", *DAMAGED_RUNS}
+        assert listed["good"]["problem"] is None
+        assert listed["good"]["games"] == 2
+        assert [game["game"] for game in own.get("/api/runs/good").json()["records"]] == [NIM.game]
+        for name in DAMAGED_RUNS:
+            assert listed[name]["problem"], name
+            answer = own.get(f"/api/runs/{name}")
+            assert (answer.status_code, set(answer.json())) == (422, {"error", "field"}), name
+
+
+DAMAGED_TOURNAMENTS: dict[str, dict[str, Any]] = {
+    "list": {"tournament": "[]"},
+    "no json": {"tournament": "{"},
+    "deep": {"tournament": DEEP},
+    "players": {"tournament": '{"game": "ewn", "players": 3}'},
+    "results": {"results": "[1]"},
+    "matches": {"results": '{"matches": 4}'},
+}
+BAD_DETAILS: dict[str, dict[str, Any]] = {
+    "nan": {"results": '{"ratings": [{"player": "a", "elo": NaN}]}'},
+    "ratings": {"results": '{"ratings": [1]}'},
+    "cross": {"results": '{"ratings": [], "matches": [{"players": ["a"], "score": 1}]}'},
+}
+
+
+def test_damaged_tournaments_do_not_hide_the_others(tmp_path: Path) -> None:
+    good = {
+        "tournament": '{"game": "ewn", "players": ["a", "b"]}',
+        "results": '{"ratings": [], "matches": []}',
+    }
+    for name, files in {"good": {}, **DAMAGED_TOURNAMENTS, **BAD_DETAILS}.items():
+        folder = tmp_path / "runs" / name
+        folder.mkdir(parents=True)
+        for file, text in {**good, **files}.items():
+            (folder / f"{file}.json").write_text(text)
+    with served(tmp_path) as own:
+        listed = {one["name"]: one["problem"] for one in own.get("/api/tournaments").json()}
+        assert {name for name, problem in listed.items() if problem} == set(DAMAGED_TOURNAMENTS)
+        assert own.get("/api/tournaments/good").is_success
+        for name in (*DAMAGED_TOURNAMENTS, *BAD_DETAILS):
+            assert own.get(f"/api/tournaments/{name}").status_code == 422, name
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links and names of this kind need rights there")
+def test_links_lead_to_no_file_outside_a_run(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text(f"{NIM.to_json()}\n{json.dumps(METRICS)}\n")
+    runs = tmp_path / "runs"
+    for file in ("games.jsonl", "metrics.jsonl", "config.toml"):
+        make_run(runs / file)
+        (runs / file / file).unlink(missing_ok=True)
+        (runs / file / file).symlink_to(secret)
+    make_run(runs / "pipe")
+    (runs / "pipe" / "metrics.jsonl").unlink()
+    os.mkfifo(runs / "pipe" / "metrics.jsonl")
+    with contextlib.suppress(OSError):  # not every system has such names
+        make_run(Path(os.fsdecode(os.fsencode(runs) + b"/\xff\xfe")))
+    (runs / "cup").mkdir()
+    (runs / "cup" / "tournament.json").write_text('{"game": "ewn", "players": []}')
+    (runs / "cup" / "results.json").symlink_to(secret)
+    with served(tmp_path, runs=runs) as own:
+        listed = {run["name"]: run["problem"] for run in own.get("/api/runs").json()}
+        for file in ("games.jsonl", "metrics.jsonl", "config.toml"):
+            answer = own.get(f"/api/runs/{file}")
+            assert answer.status_code == 422, file
+            assert "leads out of the folder" in answer.json()["error"]
+        assert listed.pop("pipe") is None  # it has no metrics
+        assert listed.pop("games.jsonl") is None  # a summary does not read them
+        assert own.get("/api/runs/%EF%BF%BD%EF%BF%BD").is_success or len(listed) == 2
+        assert own.get("/api/tournaments").json()[0]["problem"]
+
+
+# Slow clients
+
+
+def half_sent(client: httpx.Client) -> socket.socket:
+    raw = socket.create_connection((client.base_url.host, client.base_url.port or 0))
+    raw.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ")
+    return raw
+
+
+def test_half_sent_requests_are_closed_before_the_token_is_checked(tmp_path: Path) -> None:
+    with served(tmp_path, host="0.0.0.0", token="correct-horse", header_seconds=0.2) as own:
+        silent = socket.create_connection((own.base_url.host, own.base_url.port or 0))
+        kept = socket.create_connection((own.base_url.host, own.base_url.port or 0))
+        kept.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\nGET / HTTP/1.1\r\nHost: ")
+        with contextlib.ExitStack() as stack:
+            for raw in (silent, kept, *(half_sent(own) for _ in range(50))):
+                stack.enter_context(raw)
+                raw.settimeout(600)
+                with contextlib.suppress(ConnectionResetError):
+                    while raw.recv(65536):  # ends only when the server closes the connection
+                        pass
+        assert own.get("/api/info").status_code == 401
+        assert own.get("/api/info", headers={"Authorization": "Bearer correct-horse"}).is_success
+
+
+def test_a_body_that_nobody_waits_for_does_not_hold_a_connection(tmp_path: Path) -> None:
+    """The request is refused at once, and its body trickles in after that."""
+    with served(tmp_path, host="0.0.0.0", token="correct-horse", header_seconds=0.2) as own:
+        raw = socket.create_connection((own.base_url.host, own.base_url.port or 0))
+        with raw, contextlib.suppress(ConnectionError):
+            raw.settimeout(600)
+            raw.sendall(b"POST /api/import HTTP/1.1\r\nHost: x\r\nContent-Length: 2000000\r\n\r\n")
+            assert b"401" in raw.recv(65536)
+            while True:
+                raw.sendall(b" " * 100)
+                raw.settimeout(0.02)
+                with contextlib.suppress(TimeoutError):
+                    if not raw.recv(65536):
+                        break
+
+
+def test_connections_beyond_the_limit_are_closed(tmp_path: Path) -> None:
+    with served(tmp_path, connections=5) as own, contextlib.ExitStack() as stack:
+        own.get("/api/info")  # one of them, and it stays open
+        held = [stack.enter_context(half_sent(own)) for _ in range(8)]
+        for raw in held[4:]:
+            raw.settimeout(600)
+            with contextlib.suppress(ConnectionResetError):
+                assert raw.recv(1) == b""
+        assert own.get("/api/info").is_success
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")
+def test_few_file_handles_mean_few_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    for handles, most in ((1 << 20, connections.MOST), (256, 96), (64, 8)):
+        monkeypatch.setattr(connections.resource, "getrlimit", lambda kind, n=handles: (n, n))
+        assert connections.most_connections() == most
+
+
+def test_the_log_is_limited_and_says_what_it_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    now = [0.0]
+    limit, log = Seldom(3, 60.0, lambda: now[0]), logging.getLogger("dicent.web.test")
+    log.addFilter(limit)
+    for _ in range(1000):
+        log.warning("out of %s", "handles")
+    now[0] = 61.0
+    log.warning("once %s", "more")
+    assert [record.getMessage() for record in caplog.records] == [
+        *["out of handles"] * 3,
+        "once more (997 messages before this one were left out)",
+    ]
+    before = list(logging.getLogger("asyncio").filters)
+    with seldom_logged():
+        assert len(logging.getLogger("asyncio").filters) == len(before) + 1
+    assert logging.getLogger("asyncio").filters == before
