@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint types layers unit docs wheel test-pythons browser chromium types-js exact rules faults learners load bench golden clean
+.PHONY: help run test lint types layers unit docs wheel test-pythons browser chromium types-js exact rules clock faults cluster cluster-faults fuzz learners load bench golden lock audit clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -67,8 +67,20 @@ exact: $(READY)  ## Run the tests of exact values that take minutes
 rules: $(READY)  ## Compare the rules with other programs on hundreds of thousands of positions (about ten minutes)
 	$(BIN)/pytest tests/slow_rules.py
 
+clock: $(READY)  ## Play a thousand games on time on a busy machine (about half an hour)
+	$(BIN)/pytest tests/slow_clock.py
+
 faults: $(READY)  ## Kill a run a hundred times at random moments and compare its result with an undisturbed run
 	DICENT_FAULT_ROUNDS=100 $(BIN)/pytest tests/test_learn_checkpoints.py -k killed_at_any_moment
+
+cluster: $(READY)  ## Test training, tournaments and the reproduction on Ray clusters of this machine (about five minutes)
+	$(BIN)/pytest tests/test_cluster.py tests/slow_cluster.py
+
+cluster-faults: $(READY)  ## Let 30 random faults happen to a run on a cluster in ten minutes
+	DICENT_CLUSTER_MINUTES=10 $(BIN)/pytest -s tests/slow_cluster.py -k many_faults
+
+fuzz: $(READY)  ## Read 100,000 malformed imports, records, networks, tables, run folders and protocol lines (about fifteen minutes)
+	DICENT_FUZZ=100000 $(BIN)/pytest -s tests/test_fuzz.py
 
 learners: $(READY)  ## Train every learner on games with exact values and report their errors (about 45 minutes)
 	$(BIN)/python benchmarks/learn_exact.py runs/learners
@@ -86,6 +98,14 @@ golden: $(READY)  ## Rewrite the golden playthroughs; read the diff
 	$(BIN)/python tests/golden_trees.py
 	$(BIN)/python tests/golden_views.py
 
+lock:  ## Write constraints.lock: the hashes of the versions in constraints.txt (needs the package index)
+	$(PYTHON) tests/lock.py
+
+audit:  ## Look for known vulnerabilities of the versions in constraints.txt (needs an advisory database)
+	$(PYTHON) -m venv dist/audit
+	dist/audit/bin/pip install --quiet pip-audit
+	dist/audit/bin/pip-audit --strict --no-deps --disable-pip --progress-spinner off -r constraints.txt
+
 clean:  ## Remove the virtual environment and what was built
 	rm -rf $(VENV) dist docs/reference/generated
 
@@ -94,5 +114,5 @@ $(READY): pyproject.toml constraints.txt
 		{ echo "Dicent needs Python 3.11 or later; choose one with: make PYTHON=python3.12"; exit 1; }
 	@$(PYTHON) -m venv --clear $(VENV) || \
 		{ echo "This Python cannot make virtual environments; on Debian: apt-get install python3-venv"; exit 1; }
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,docs,learn,openspiel,web]"
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[cluster,dev,docs,learn,openspiel,web]"
 	@touch $@

@@ -24,7 +24,7 @@ from dicent import machine
 from dicent.gpu.batches import Batches
 from dicent.gpu.network import SIZES, GpuStage
 from dicent.learn.learner import Learner
-from dicent.learn.scheduler import ThreadedScheduler
+from dicent.learn.local_workers import ThreadedWorkers
 from dicent.learn.selection import Ordinal
 from dicent.learn.self_play import SelfPlay
 from dicent.learn.train import Training
@@ -56,7 +56,7 @@ def searching(game, threads, seconds=3.0):
     while not few.play_on(0.5):  # compiles
         few.advance()
         few.value_waiting()
-    groups = ThreadedScheduler(plays)
+    groups = ThreadedWorkers(search.evaluator, plays)
     seen = []
     begin = time.monotonic()
     while time.monotonic() - begin < seconds:

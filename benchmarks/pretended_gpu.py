@@ -20,7 +20,7 @@ import dicent
 from dicent.game.binding import bind
 from dicent.gpu.batches import Batches
 from dicent.kernels import encoding as encoding_kernels
-from dicent.learn.scheduler import ThreadedScheduler
+from dicent.learn.local_workers import ThreadedWorkers
 from dicent.learn.selection import Ordinal
 from dicent.learn.self_play import SelfPlay
 
@@ -83,7 +83,7 @@ def speed(game, at_once, number, seconds):
     plays = [SelfPlay(search, game, at_once // number, limit, Ordinal(), own) for own in numbers]
     for play in plays:
         play.deal()
-    groups = ThreadedScheduler(plays)
+    groups = ThreadedWorkers(evaluator, plays)
     seen, begin = [], time.monotonic()
     while time.monotonic() - begin < seconds:
         groups.play_on(0.5)

@@ -24,7 +24,7 @@ suppress_warnings = ["config.cache"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # signatures stay on one line; the linked source has the types
 autodoc_default_options = {"members": True, "show-inheritance": False}
-autodoc_mock_imports = ["open_spiel", "pyspiel", "tensorboard"]
+autodoc_mock_imports = ["bgsage", "gnubg_nn", "open_spiel", "pyspiel", "tensorboard"]
 viewcode_line_numbers = True
 
 html_theme = "furo"

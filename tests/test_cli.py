@@ -371,6 +371,33 @@ def test_interrupted_match_reports_the_finished_games(
     assert json.loads(capsys.readouterr().out)["games"] == 20
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["match", "uct:5", "random", "--game", TINY, "--games", "4"],
+        ["match", "random", "random", "--game", TINY, "--games", "4", "--clock", "5+3"],
+        ["tournament", "folder", "uct:5", "random", "--game", TINY, "--games", "2"],
+        ["accuracy", "random", "--game", TINY, "--positions", "5"],
+        ["solve", TINY],
+        ["perft", TINY, "--depth", "2"],
+        ["check", TINY, "--positions", "20"],
+        ["analyse", TINY, "2 1 1", "--player", "uct:5"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+@pytest.mark.usefixtures("uncompiled")
+def test_json_is_one_line_and_progress_is_on_standard_error(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")  # progress is shown as in a terminal
+    monkeypatch.setenv("TERM", "xterm")
+    assert main([*(str(tmp_path / "t") if word == "folder" else word for word in arguments), "--json"]) == 0
+    out, err = capsys.readouterr()
+    [line] = out.splitlines()
+    json.loads(line)
+    assert bool(err) == (arguments[0] != "analyse")
+
+
 def test_tournament_prints_text_and_json(output: Output, answer: Answer, tmp_path: Path) -> None:
     arguments = ["tournament", str(tmp_path / "t"), "random", "uct:20", "--game", TINY, "--games", "10"]
     text = output(*arguments)

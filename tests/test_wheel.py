@@ -44,21 +44,30 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
+def empty_environment(folder: Path) -> tuple[Path, Path]:
+    """Make an environment without packages; returns the folder of its programs, and its Python."""
+    venv.create(folder, with_pip=False)
+    programs = folder / ("Scripts" if os.name == "nt" else "bin")
+    return programs, programs / ("python.exe" if os.name == "nt" else "python")
+
+
+def install(python: Path, *what: str) -> None:
+    """Install packages for a Python."""
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", str(python), "install"]
+    subprocess.run([*pip, "--quiet", *what], check=True, capture_output=True)
+
+
 @pytest.fixture(scope="module")
 def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Install the wheel into an empty environment; returns the folder of its programs."""
-    folder = tmp_path_factory.mktemp("environment")
-    venv.create(folder, with_pip=False)
-    programs = folder / ("Scripts" if os.name == "nt" else "bin")
-    python = programs / ("python.exe" if os.name == "nt" else "python")
+    programs, python = empty_environment(tmp_path_factory.mktemp("environment"))
     packages = subprocess.run(
         [python, "-c", "import sysconfig; print(sysconfig.get_paths()['purelib'])"],
         capture_output=True,
         text=True,
         check=True,
     ).stdout.strip()
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", str(python), "install"]
-    subprocess.run([*pip, "--quiet", "--no-deps", "--no-index", str(wheel)], check=True, capture_output=True)
+    install(python, "--no-deps", "--no-index", str(wheel))
     (Path(packages) / "at_hand.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
     return programs
 
@@ -157,3 +166,23 @@ def test_metadata_names_packages_that_exist(wheel: Path) -> None:
     command = [sys.executable, "-m", "pip", "install", "--dry-run", "--quiet", str(wheel)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(os.environ.get("DICENT_WHEEL") != "full", reason="make wheel runs it")
+def test_playing_needs_no_torch(
+    wheel: Path, environ: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Install what playing needs; report its size, and the time of an analysis with native code at hand."""
+    programs, python = empty_environment(tmp_path / "player")
+    install(python, f"{wheel}[web]")
+    assert subprocess.run([python, "-c", "import torch"], capture_output=True).returncode != 0
+    size = sum(file.stat().st_size for file in programs.parent.rglob("*") if file.is_file())
+    command = [str(programs / "dicent"), "analyse", "ewn", "ABC2/DE3/F3f/3de/2abc 1 2"]
+    for _ in range(2):  # the first one compiles
+        begin = time.perf_counter()
+        done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", env=environ)
+        seconds = time.perf_counter() - begin
+        assert (done.returncode, done.stderr) == (0, "")
+    with capsys.disabled():
+        report = f"installed: {size / 1e6:.0f} MB; dicent analyse, native code at hand: {seconds:.2f} s"
+        sys.stdout.write(f"\n{report}\n")

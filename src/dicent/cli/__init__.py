@@ -1,5 +1,6 @@
 """The commands. Each prints text for people, or JSON with --json."""
 
+import importlib
 import os
 import sys
 import warnings
@@ -7,22 +8,26 @@ from collections.abc import Callable
 
 import tyro
 from rich.console import Console
-from rich.markup import escape
 
 import dicent
-from dicent.cli import analyse as analyse  # importing a module adds its commands to the app
-from dicent.cli import engine as engine
-from dicent.cli import exact as exact
-from dicent.cli import games as games
-from dicent.cli import learn
-from dicent.cli import play as play
-from dicent.cli import reproduce as reproduce
-from dicent.cli import review as review
-from dicent.cli import terminal_play as terminal_play
-from dicent.cli import tournament as tournament
-from dicent.cli import web as web
-from dicent.cli.shared import app
+from dicent.cli.shared import app, escape
 from dicent.errors import DicentError, MissingTorchError
+
+# The commands of each module, which adds them to the app when it is imported.
+COMMANDS = {
+    "games": ("games", "check", "perft", "show", "bench"),
+    "play": ("match",),
+    "analyse": ("analyse",),
+    "distil": ("distil",),
+    "engine": ("engine",),
+    "exact": ("solve", "probe", "tablebase", "accuracy"),
+    "learn": ("train",),
+    "reproduce": ("reproduce",),
+    "review": ("review",),
+    "terminal_play": ("play",),
+    "tournament": ("tournament",),
+    "web": ("serve",),
+}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -37,10 +42,21 @@ def main(arguments: list[str] | None = None) -> int:
 def _run(arguments: list[str]) -> None:
     # No option has a space and no equals sign. A text with a dash and a space is a position of backgammon.
     arguments = [f" {a}" if a.startswith("-") and " " in a and "=" not in a else a for a in arguments]
-    learn.add_train(arguments)
+    add_commands(arguments)
     # The default of a flag of `train` depends on preset and run, so `train` accepts both forms of each flag.
     is_train = arguments[:1] == ["train"]
     app.cli(args=arguments, prog="dicent", config=() if is_train else (tyro.conf.FlagCreatePairsOff,))
+
+
+def add_commands(arguments: list[str]) -> None:
+    """Import the module of the command that is named, so that it starts soon; else all of them."""
+    named = [module for module, commands in COMMANDS.items() if arguments and arguments[0] in commands]
+    for module in named or COMMANDS:
+        importlib.import_module(f"dicent.cli.{module}")
+    if "learn" in (named or COMMANDS):
+        from dicent.cli.learn import add_train
+
+        add_train(arguments)
 
 
 def _guarded(command: Callable[[], object]) -> int:

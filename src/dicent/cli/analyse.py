@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
 import dicent
-from dicent.cli.shared import GameText, Json, PositionText, app, print_json
+from dicent.cli.shared import GameText, Json, PositionText, app, escape, print_json
 from dicent.errors import DicentError
 
 if TYPE_CHECKING:
@@ -74,9 +73,9 @@ def _analyses(
 ) -> Iterator[AnalysisJson]:
     """Yield the analysis at every update of the search."""
     from dicent.engine.answers import analysis_json
-    from dicent.engine.session import warm_up
     from dicent.engine.tablebase import with_tablebase
     from dicent.search.tree_search import inner_search
+    from dicent.search.warm_up import warm_up
 
     search = with_tablebase(inner_search(player.search), state)
     warm_up(search, state)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from dicent.cli.shared import app
+from dicent.cli.shared import ClockText, app
 from dicent.errors import DicentError
 
 
@@ -14,6 +14,7 @@ def engine(
     protocol: str = "json",
     threads: int = 2,
     game_files: bool = False,
+    clock: ClockText = None,
 ) -> None:
     """Answer queries on standard input with lines of JSON (see docs/reference/protocol.md).
 
@@ -26,13 +27,19 @@ def engine(
     """
     from dicent.engine.lines import serve_lines
     from dicent.engine.players import check_player
+    from dicent.play.clock import as_clock
     from dicent.play.protocol import JSON, find_protocol
 
     if player is not None:
         check_player(player)  # fail now, not at each query
     if threads < 1:
         raise DicentError(f"--threads must be 1 or more (got {threads})")
+    time = as_clock(clock)
     if protocol == JSON:
+        if time is not None:
+            raise DicentError(
+                "--clock is for protocols such as ini-get; queries of the JSON protocol have a field clock"
+            )
         serve_lines(sys.stdin.buffer, sys.stdout.buffer, player, threads, game_files)
     else:
-        find_protocol(protocol).serve(sys.stdin.buffer, sys.stdout.buffer, player)
+        find_protocol(protocol).serve(sys.stdin.buffer, sys.stdout.buffer, player, time)

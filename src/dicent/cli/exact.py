@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 import dicent
-from dicent.cli.shared import GameText, Json, PositionText, app, print_json, progress_line
+from dicent.cli.shared import GameText, Json, PositionText, app, escape, print_json, progress_line
 from dicent.game.registry import DEFAULT_GAME, make_installed
 
 if TYPE_CHECKING:
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from dicent.exact.solution import Solution
 
 ValuesText = Literal["score", "gain"] | None
+PR = 500  # the error rate in points on the scale of backgammon players
 
 
 @app.command
@@ -32,6 +32,7 @@ def solve(
     /,
     max_states: int = 20_000_000,
     values: ValuesText = None,
+    save: Path | None = None,
     json: Json = False,
 ) -> None:
     """Find the exact value of a position, or of a whole small game.
@@ -39,8 +40,11 @@ def solve(
     Args:
         max_states: The most states to store before giving up.
         values: Expected points (score) or results (gain); by default the score if the game has one.
+        save: File for the values of all states, for `accuracy`, `probe` and the player greedy:solution=FILE.
     """
     made = dicent.make(game)
+    if save is not None and not save.parent.is_dir():
+        raise dicent.DicentError(f"--save {save}: the folder {save.parent} does not exist; create it first")
     begin = time.perf_counter()
     with progress_line() as progress:
         task = progress.add_task("solving")
@@ -50,6 +54,12 @@ def solve(
             lambda p: progress.update(task, description=_describe(p)),
             values=values,
         )
+        if save is not None:
+            from dicent.exact.stored import save_solution
+
+            assert solution.solver is not None
+            progress.update(task, description="saving")
+            save_solution(save, solution.solver)
     _print_solution(solution, time.perf_counter() - begin, json)
 
 
@@ -59,23 +69,31 @@ def probe(
     position: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="POSITION", help="A position.")],
     /,
     values: ValuesText = None,
+    solution: Path | None = None,
     json: Json = False,
 ) -> None:
     """Look up a position in a tablebase, or solve it if no tablebase covers it.
 
     Args:
         values: Expected points (score) or results (gain); by default the score if the game has one.
+        solution: File of `dicent solve GAME --save FILE` to look the position up in.
     """
+    from dicent.exact.stored import load_solution
     from dicent.exact.tablebase import probe as look_up
 
     state = dicent.make(game).parse(position)
     begin = time.perf_counter()
     with progress_line() as progress:
         task = progress.add_task("probing")
-        solution = look_up(
-            state, progress=lambda p: progress.update(task, description=_describe(p)), values=values
-        )
-    _print_solution(solution, time.perf_counter() - begin, json)
+        if solution is not None:
+            known = load_solution(solution, state.game)
+            known.require(state.game, values)
+            found = known.solution_of(state)
+        else:
+            found = look_up(
+                state, progress=lambda p: progress.update(task, description=_describe(p)), values=values
+            )
+    _print_solution(found, time.perf_counter() - begin, json)
 
 
 @app.command
@@ -144,6 +162,8 @@ def accuracy(
     positions: int = 200,
     pieces: int = 4,
     seed: int = 0,
+    solution: Path | None = None,
+    benchmark: Path | None = None,
     json: Json = False,
 ) -> None:
     """Measure the error of a player against exact values, and of its evaluator alone and one ply ahead.
@@ -153,18 +173,27 @@ def accuracy(
         positions: Decisions in each group.
         pieces: The largest number of pieces in endgames; small games are measured completely.
         seed: Seed of the random decisions.
+        solution: File of `dicent solve GAME --save FILE`, which saves solving the game again.
+        benchmark: File of decisions with known values, to measure by instead of exact values.
     """
     from dicent.exact.accuracy import values_aimed_at
+    from dicent.exact.decision_file import read_decisions
     from dicent.exact.sample import exact_sample
+    from dicent.exact.stored import load_solution
     from dicent.exact.tablebase import built_pieces, open_tablebase
 
     measured, learned = _measured(player)
-    made = dicent.make(game) if game else make_installed(learned or DEFAULT_GAME, player)
     values = values_aimed_at([who for who, _ in measured.values()])
     with progress_line() as progress:
         task = progress.add_task("computing exact values")
-        known = open_tablebase(made) if max(built_pieces(made), default=0) >= pieces else None
-        sample = exact_sample(made, positions, pieces, seed, known, values=values)
+        if benchmark is not None:
+            sample = read_decisions(benchmark, dicent.make(game) if game else None)
+            made = sample[0].state.game
+        else:
+            made = dicent.make(game) if game else make_installed(learned or DEFAULT_GAME, player)
+            known = open_tablebase(made) if max(built_pieces(made), default=0) >= pieces else None
+            stored = None if solution is None else load_solution(solution, made)
+            sample = exact_sample(made, positions, pieces, seed, known, values=values, solution=stored)
 
         def measure(name: str, who: Evaluator | dicent.Search, limit: dicent.Limit | None) -> Any:
             def show(n: int) -> None:
@@ -178,7 +207,7 @@ def accuracy(
         print_json({"game": made.name, "player": player, "seed": seed, "values": values, "rows": rows})
         return
     for name, rows in found.items():
-        _print_accuracy(name, rows, "win lost" if values == "gain" else "points lost")
+        _print_accuracy(name, rows, points=values == "score")
 
 
 def _measured(
@@ -236,24 +265,27 @@ def _print_solution(solution: Solution, seconds: float, json: bool) -> None:
         console.print(f"[dim]{solution.graph.in_words()}[/]")
 
 
-def _print_accuracy(title: str, rows: list[AccuracyRow], lost: str) -> None:
+def _print_accuracy(title: str, rows: list[AccuracyRow], points: bool) -> None:
+    """Print a row for each group; points lost in thousandths, and on the PR scale of backgammon."""
     table = Table(box=None, pad_edge=False, title=escape(title), title_justify="left")
-    for column in ("material", "decisions", "error", "worst", "optimal", lost):
+    lost = ("millipoints lost", "PR") if points else ("win lost",)
+    for column in ("material", "decisions", "error", "worst", "optimal", *lost):
         table.add_column(column, header_style="bold", no_wrap=True)
     for row in rows:
-        table.add_row(
-            row.group,
-            f"{row.decisions:,}",
-            _spread(row.error),
-            f"{row.worst:.4f}",
-            _spread(row.optimal, "{:.1%}"),
-            _spread(row.regret),
+        losses = (
+            (_spread(row.regret, "{:.2f}", 1000), _spread(row.regret, "{:.2f}", PR))
+            if points
+            else (_spread(row.regret),)
         )
+        worst = "-" if row.worst is None else f"{row.worst:.4f}"
+        optimal = _spread(row.optimal, "{:.1%}")
+        table.add_row(row.group, f"{row.decisions:,}", _spread(row.error), worst, optimal, *losses)
     Console(highlight=False).print(table)
 
 
-def _spread(estimate: Estimate | None, form: str = "{:.4f}") -> str:
+def _spread(estimate: Estimate | None, form: str = "{:.4f}", times: float = 1.0) -> str:
     """Return a mean and half its interval as text."""
     if estimate is None:
         return "-"
-    return f"{form.format(estimate.mean)} ± {form.format((estimate.high - estimate.low) / 2)}"
+    half = (estimate.high - estimate.low) / 2
+    return f"{form.format(times * estimate.mean)} ± {form.format(times * half)}"

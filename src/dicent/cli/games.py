@@ -4,11 +4,19 @@ import math
 import time
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 import dicent
-from dicent.cli.shared import GameText, Json, PositionText, app, position_of, print_json, progress_line
+from dicent.cli.shared import (
+    GameText,
+    Json,
+    PositionText,
+    app,
+    escape,
+    position_of,
+    print_json,
+    progress_line,
+)
 from dicent.errors import DicentError
 
 

@@ -3,18 +3,18 @@
 import contextlib
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
 from rich.console import Console, Group
 from rich.live import Live
-from rich.markup import escape
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from dicent.cli.shared import Json, app, print_json
+from dicent.cli.shared import Cluster, Json, app, escape, print_json
 from dicent.errors import DicentError
 from dicent.game.registry import is_game_file, require_installed
 from dicent.learn.config import PRESETS, Config, preset, read_config
@@ -27,7 +27,7 @@ from dicent.learn.config_sections import (
     SelfPlayConfig,
     Setting,
 )
-from dicent.learn.status import Status
+from dicent.learn.status import Status, WorkerStatus
 
 if TYPE_CHECKING:
     from dicent.learn.preflight import Preflight
@@ -47,6 +47,7 @@ def add_train(arguments: list[str]) -> None:
             str, tyro.conf.arg(help=f"Start from these settings: {', '.join(PRESETS)}.")
         ] = "laptop",
         json: Json = False,
+        cluster: Cluster = None,
         game: Annotated[str, tyro.conf.arg(help="Name of the game, or its file.")] = base.game,
         seed: Annotated[
             int, tyro.conf.arg(help="Seed; budgets in games or evaluations make runs repeatable.")
@@ -68,7 +69,7 @@ def add_train(arguments: list[str]) -> None:
         before = base.flat()
         flags = _flags(arguments)
         changes = {name: v for name, v in given.items() if v != before[name] or name in flags}
-        _train(folder, base.replace(**changes), json)
+        _train(folder, base.replace(**changes), json, cluster)
 
 
 def _flags(arguments: list[str]) -> set[str]:
@@ -97,7 +98,7 @@ def _base(arguments: list[str]) -> Config:
     return preset(chosen or "laptop")
 
 
-def _train(folder: str, config: Config, json: bool) -> None:
+def _train(folder: str, config: Config, json: bool, cluster: str | None) -> None:
     from dicent.learn.train import train
 
     console = Console(highlight=False, stderr=json)
@@ -111,9 +112,10 @@ def _train(folder: str, config: Config, json: bool) -> None:
             announce=screen.announce,
             watch=screen.watch,
             warn=lambda text: screen.warn(str(text)),
+            cluster=cluster,
         )
     if json:
-        counters = {name: None if v != v else v for name, v in vars(screen.status).items()}
+        counters = {name: None if v != v else v for name, v in asdict(screen.status).items()}
         print_json({"network": str(network), **counters})
         return
     console.print(f"The budget is spent: {_spent(config, folder)}.")
@@ -182,6 +184,8 @@ class _Screen:
             f"at most {found.games_per_hour:,.0f} games/hour",
             soft_wrap=True,
         )
+        for node in found.nodes:
+            self.console.print(f"[dim]machine[/] {escape(node)}", soft_wrap=True)
         for choice in found.choices:
             self.console.print(f"[dim]{choice.name}[/] {choice.value}: {choice.reason}", soft_wrap=True)
 
@@ -210,7 +214,16 @@ def _line(status: Status) -> str:
         f"{status.progress:4.0%}  {status.seconds:,.0f} s  {_games(status)} games  "
         f"{status.states:,} states learned  {status.evaluations_per_second:,.0f} evaluations/s  "
         f"loss {status.loss:.3f}  {strength}"
-    ).rstrip()
+    ).rstrip() + "".join(f"\n      {_worker(worker)}" for worker in status.workers)
+
+
+def _worker(worker: WorkerStatus) -> str:
+    """Return what a worker of a cluster does."""
+    return (
+        f"{worker.node}, {worker.device}: {worker.state}, "
+        f"{worker.evaluations_per_second:,.0f} evaluations/s, {worker.games:,} games, "
+        f"lag {worker.lag}, {worker.restarts} restarts"
+    ) + (f", {worker.rejected} answers rejected" if worker.rejected else "")
 
 
 def _games(status: Status) -> str:
@@ -230,6 +243,7 @@ def _panel(status: Status) -> Group:
         *[(f"score against {name}", f"{score:.1%}") for name, score in status.scores.items()],
         *[(f"exact positions: {name}", f"{share:.1%}") for name, share in status.exactness.items()],
     ]
+    rows += [(f"worker {i}", _worker(worker)) for i, worker in enumerate(status.workers, 1)]
     for name, text in rows:
         table.add_row(f"[dim]{name}[/]", text)
     bar = ProgressBar(total=1.0, completed=min(1.0, status.progress), width=50)

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 import dicent
-from dicent.cli.shared import Json, app, print_json, progress_line
+from dicent.cli.shared import ClockText, Cluster, Json, app, connected, escape, print_json, progress_line
 from dicent.play.result import MatchInterrupted
 
 if TYPE_CHECKING:
@@ -42,6 +41,8 @@ def match(
     luck: str | None = None,
     sprt: tuple[float, float] | None = None,
     max_plies: int | None = None,
+    clock: ClockText = None,
+    cluster: Cluster = None,
     json: Json = False,
 ) -> None:
     """Play a match between two players: pairs of games with the same start and dice, sides swapped.
@@ -52,18 +53,20 @@ def match(
         seed: Seed of start positions and dice.
         threads: Search threads; by default one per core.
         record: File to append the games to, one line of JSON each. Games in it are not played again.
-        luck: Network that judges the luck of rolls; by default a player's network.
+        luck: Network or player whose evaluator judges the luck of rolls; by default a player's network.
         sprt: Two Elo differences; stop as soon as a sequential test decides between them.
         max_plies: Longest game, in moves; by default 10 times the game's usual maximum, or 20,000.
     """
     try:
-        with progress_line() as progress:
+        with connected(cluster) as connection, progress_line() as progress:
             task = progress.add_task("loading")
 
             def show(standing: Standing) -> None:
                 progress.update(task, description=escape(_line(a, standing, games)))
 
-            result = dicent.play_match(a, b, game, games, seed, threads, show, record, luck, sprt, max_plies)
+            result = dicent.play_match(
+                *(a, b, game, games, seed, threads, show, record, luck, sprt, max_plies, clock, connection)
+            )
             progress.update(task, description="judging luck")
             _ = result.luck, result.points  # computed here, while progress is shown
     except MatchInterrupted as stopped:
@@ -114,10 +117,25 @@ def _table(result: MatchResult) -> Table:
     table.add_row("length", f"{result.mean_plies:.1f} moves{turns} a game")
     if result.unfinished:
         table.add_row("cut", f"[yellow]{cut_games(result)}[/]")
+    _add_thinking(table, result)
     table.add_row("time", f"{result.seconds:.1f} s, {result.games / result.seconds:.1f} games/s")
     if result.interrupted:
         table.add_row("interrupted", "[yellow]short games are over-represented[/]")
     return table
+
+
+def _add_thinking(table: Table, result: MatchResult) -> None:
+    """Add the time per move of both players."""
+    a, b = (None if seconds is None else _seconds(seconds) for seconds in result.seconds_per_move)
+    if a is not None and b is not None:
+        table.add_row("time per move", f"{a}, of the other {b}")
+    if result.thinking is not None and result.thinking.clock is not None:
+        late_a, late_b = result.lost_on_time
+        table.add_row("clock", f"{result.thinking.clock}; lost on time {late_a:,}, the other {late_b:,}")
+
+
+def _seconds(seconds: float) -> str:
+    return f"{1e3 * seconds:.3g} ms" if seconds < 0.1 else f"{seconds:.3g} s"
 
 
 def _add_points(table: Table, points: PointsResult) -> None:

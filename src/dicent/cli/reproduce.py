@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from dicent.cli.shared import Json, app, print_json
+from dicent.cli.shared import Cluster, Json, app, connected, escape, print_json
 
 if TYPE_CHECKING:
     from dicent.reproduction.reproduce import Step
@@ -31,6 +30,7 @@ def reproduce(
     alphazero_processes: int | None = None,
     games: int | None = None,
     minutes: float | None = None,
+    cluster: Cluster = None,
     json: Json = False,
 ) -> None:
     """Run the experiments of the paper, and report which of its claims they confirm.
@@ -38,7 +38,7 @@ def reproduce(
     The same command resumes after any stop. The report is FOLDER/report.html and FOLDER/report.md.
 
     Args:
-        scale: Size: smoke (a minute), small (two hours), gpu (half an hour on a GPU), or paper (30 days for
+        scale: Size: smoke (a minute), small (two hours), gpu (twenty minutes on a GPU), or paper (30 days for
             each process).
         seed: Seed of all runs and games.
         seconds: Seconds of training for each process.
@@ -49,7 +49,7 @@ def reproduce(
     """
     from dicent.reproduction.reproduce import reproduce as run_reproduction
 
-    with _Screen() as screen:
+    with connected(cluster) as connection, _Screen() as screen:
         result = run_reproduction(
             folder,
             scale,
@@ -59,6 +59,7 @@ def reproduce(
             alphazero_processes=alphazero_processes,
             games=games,
             minutes=minutes,
+            cluster=connection,
             watch=screen.watch,
             warn=screen.warn,
         )

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 import dicent
-from dicent.cli.shared import Json, app, print_json, progress_line
+from dicent.cli.shared import Json, app, escape, print_json, progress_line
 from dicent.errors import RecordError
 from dicent.game.registry import make_installed, names_game
 

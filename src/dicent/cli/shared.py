@@ -1,13 +1,18 @@
 """Arguments, JSON output and progress display that commands share."""
 
+import contextlib
 import json as json_module
+from collections.abc import Iterator
 from typing import Annotated
 
+import rich.markup
 import tyro
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 import dicent
+from dicent.cluster.connection import Connection, joined
+from dicent.files import visible
 
 GameText = Annotated[
     str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME", help="Name or Python file of a game.")
@@ -17,8 +22,38 @@ PositionText = Annotated[
     tyro.conf.Positional,
     tyro.conf.arg(metavar="POSITION", help="A position; by default the start position."),
 ]
+Cluster = Annotated[
+    str | None,
+    tyro.conf.arg(
+        help="Use the machines of a Ray cluster: its address, or auto for that of RAY_ADDRESS, else one on "
+        "this machine."
+    ),
+]
 Json = Annotated[bool, tyro.conf.FlagCreatePairsOff, tyro.conf.arg(help="Print one line of JSON.")]
+ClockText = Annotated[
+    str | None,
+    tyro.conf.arg(
+        metavar="MINUTES+SECONDS",
+        help="Time of each player for a whole game: minutes and the increment in seconds, as in 5+3.",
+    ),
+]
 app = tyro.extras.SubcommandApp()
+
+
+def escape(text: str) -> str:
+    """Return a text from anywhere so that rich prints it as it is, and the terminal obeys nothing in it."""
+    return rich.markup.escape(visible(text))
+
+
+@contextlib.contextmanager
+def connected(cluster: str | None) -> Iterator[Connection | None]:
+    """Return a context with a connection to a cluster; its machines are printed on the error stream."""
+    with joined(cluster) as connection:
+        if connection is not None:
+            console = Console(stderr=True, highlight=False, soft_wrap=True)
+            for node in connection.nodes():
+                console.print(f"[dim]machine[/] {escape(node.in_words())}")
+        yield connection
 
 
 def print_json(value: object) -> None:

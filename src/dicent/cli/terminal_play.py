@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Literal
 
 from rich.console import Console
-from rich.markup import escape
 
 import dicent
-from dicent.cli.shared import GameText, PositionText, app
+from dicent.cli.shared import GameText, PositionText, app, escape
 from dicent.errors import DicentError
 from dicent.game.game import NAMES
 

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 from rich.console import Console, Group
 from rich.live import Live
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
 import dicent
-from dicent.cli.shared import Json, app, print_json
+from dicent.cli.shared import ClockText, Cluster, Json, app, connected, escape, print_json
 
 if TYPE_CHECKING:
     from dicent.play.result import Standing
@@ -41,6 +40,8 @@ def tournament(
     threads: int | None = None,
     luck: str | None = None,
     max_plies: int | None = None,
+    clock: ClockText = None,
+    cluster: Cluster = None,
     json: Json = False,
 ) -> None:
     """Play a round-robin tournament and rate the players.
@@ -57,10 +58,12 @@ def tournament(
         luck: Network that judges the luck of rolls; by default a player's network.
         max_plies: Longest game, in moves; by default 10 times the game's usual maximum, or 20,000.
     """
-    with _Screen() as screen:
+    with connected(cluster) as connection, _Screen() as screen:
         result = dicent.play_tournament(
             *(folder, players, game, games, seed, gauntlet, threads, luck, screen.watch),
             max_plies=max_plies,
+            clock=clock,
+            cluster=connection,
         )
     if json:
         print_json(result.to_dict())

@@ -9,9 +9,8 @@ import webbrowser
 from pathlib import Path
 
 from rich.console import Console
-from rich.markup import escape
 
-from dicent.cli.shared import app
+from dicent.cli.shared import app, escape
 from dicent.errors import DicentError
 from dicent.files import data_folder
 
