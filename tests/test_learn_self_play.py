@@ -203,7 +203,9 @@ def test_noise_differs_between_moves() -> None:
 
     class Noisy(Puct):
         def kernels(self, bound: Bound, size: int) -> NoisyKernels:
-            return NoisyKernels(bound, self.evaluator, self.settings(), 1.25, self.noise, self.alpha, self.leaves)
+            return NoisyKernels(
+                bound, self.evaluator, self.settings(), 1.25, self.noise, self.alpha, self.leaves
+            )
 
     play_games(Noisy(BytePolicy(), noise=0.25), game, 1, **settings_of("puct"))
     assert len({noise.tobytes() for noise in seen}) == len(seen) >= 5

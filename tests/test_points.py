@@ -393,7 +393,10 @@ def test_records_with_and_without_a_score_are_read(game: Game) -> None:
     assert old.score is None
     assert list(old.states(game)) == list(record.states(game))
     assert with_score(old, game) == record
-    for wrong, message in ((7.0, "ends with .* points, but its record says 7.0"), ("x", "score of a record must be a finite number")):
+    for wrong, message in (
+        (7.0, "ends with .* points, but its record says 7.0"),
+        ("x", "score of a record must be a finite number"),
+    ):
         with pytest.raises(RecordError, match=message):
             list(Record.from_json(json.dumps({**line, "score": wrong})).states(game))
 

@@ -225,7 +225,10 @@ def test_the_engine_prunes() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("expectiminimax:net-official,prune", "prune needs values from native code, such as a sparse network"),
+        (
+            "expectiminimax:net-official,prune",
+            "prune needs values from native code, such as a sparse network",
+        ),
         ("expectiminimax:random=1,prune,determinized", "cannot be determinized with these settings"),
         ("descent:random=1,prune", "'prune' has no name"),
         ("expectiminimax:random=1,prune=perhaps", "prune must be yes or no (got 'perhaps')"),
