@@ -24,6 +24,11 @@ import json, dicent
 games = dicent.rollouts(dicent.make({name!r}), 50, seed=1)
 print(json.dumps([games.results.tolist(), games.plies.tolist()]))
 """
+# Other kernels of the same game: count positions.
+COUNT = """
+import json, dicent
+print(json.dumps(dicent.perft(dicent.make({name!r}).initial_state(0), 4).counts.tolist()))
+"""
 NAME = "dice-nim:stones=6"
 
 
@@ -40,7 +45,7 @@ def start(code: str, **environment: str | Path) -> subprocess.Popen[str]:
 
 def answer(process: subprocess.Popen[str]) -> object:
     """Return the JSON that a process prints."""
-    output, errors = process.communicate(timeout=120)
+    output, errors = process.communicate(timeout=600)
     assert process.returncode == 0, errors
     return json.loads(output)
 
@@ -224,6 +229,15 @@ def test_two_processes_may_compile_at_the_same_time(tmp_path: Path) -> None:
     processes = [start(PLAY.format(name=NAME), DICENT_CACHE=cache) for _ in range(2)]
     assert [answer(process) for process in processes] == [plain_games(NAME)] * 2
     assert len(list(cache.iterdir())) == 1
+
+
+def test_two_processes_may_compile_different_kernels_of_a_game(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    codes = [PLAY.format(name=NAME), COUNT.format(name=NAME)]
+    found = [answer(process) for process in [start(code, DICENT_CACHE=cache) for code in codes]]
+    before = native_files(cache)
+    assert [run(code, DICENT_CACHE=cache) for code in codes] == found
+    assert native_files(cache) == before  # everything was stored, and nothing was lost
 
 
 def test_second_process_loads_the_code_of_the_first(filled: Path) -> None:

@@ -20,7 +20,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ParamSpec, TypeVar
@@ -63,13 +63,15 @@ class Bound:
             if not file:
                 raise GameError(f"{self.game.name}: {template.__module__} is not listed in its KERNELS")
             module = importlib.import_module(f"{self.package.__name__}.{file}")
-            self._functions[template] = self._compiled_alone(getattr(module, template.__name__))
+            name = f"{file}.{template.__name__}"
+            self._functions[template] = self._compiled_alone(getattr(module, template.__name__), name)
         return self._functions[template]
 
-    def _compiled_alone(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Hold the folder's lock during the first call, which compiles.
+    def _compiled_alone(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
+        """Hold the kernel's lock during the first call, which compiles.
 
-        Of several processes with an empty cache, one compiles and the others load the result.
+        Of several processes with an empty cache, one compiles the kernel and the others load the result.
+        Meanwhile they may compile other kernels of the same game.
         """
         ready = not self.compiled
 
@@ -77,7 +79,7 @@ class Bound:
             nonlocal ready
             if ready:
                 return function(*arguments)
-            with _locked(self.folder), _explained(self.game):
+            with _locked(self.folder, name), _explained(self.game):
                 answer = function(*arguments)
             ready = True
             return answer
@@ -191,6 +193,8 @@ def _load(name: str, folder: Path, rules: Rules, compiled: bool) -> ModuleType:
     spec.loader.exec_module(package)
     cached = folder != SOURCES
     package.__dict__.update(COMPILED=compiled, CACHE=compiled and cached)
+    if cached:
+        package.__dict__.update(SAVING=partial(_locked, folder, "saving"))
 
     path = folder / "rules.py" if cached else rules.path
     module = ModuleType(f"{name}.rules")
@@ -230,12 +234,12 @@ def _fill(module: ModuleType, rules: Rules, package: str) -> None:
 
 
 @contextlib.contextmanager
-def _locked(folder: Path | None) -> Iterator[None]:
-    """Hold the folder's lock, if there is a folder and it can be locked."""
+def _locked(folder: Path | None, name: str) -> Iterator[None]:
+    """Hold a lock in the folder, if there is a folder and it can be locked."""
     with contextlib.ExitStack() as stack:
         if folder is not None:
             with contextlib.suppress(OSError):
-                stack.enter_context(locked(folder / ".lock"))
+                stack.enter_context(locked(folder / f".{name}.lock"))
         yield
 
 

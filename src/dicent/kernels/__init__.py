@@ -5,6 +5,9 @@ each game, under another name, with `rules` pointing at that game. The sources a
 compiler, so one text is the reference, the oracle of the tests and the native code.
 """
 
-# How this instance of the package runs. `dicent.game.binding` sets both before any other import.
+from contextlib import nullcontext
+
+# How this instance of the package runs. `dicent.game.binding` sets these before any other import.
 COMPILED = False  # True: every @jit function becomes native code
 CACHE = False  # True: native code is stored beside the sources, for the next process
+SAVING = nullcontext  # a context in which no other process stores native code of this instance

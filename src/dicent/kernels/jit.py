@@ -1,6 +1,6 @@
 """The compiler and its options."""
 
-from . import CACHE, COMPILED
+from . import CACHE, COMPILED, SAVING
 
 if COMPILED:
     import warnings
@@ -37,7 +37,8 @@ if COMPILED:
 
         def save_overload(self, sig, data):
             try:
-                super().save_overload(sig, data)
+                with SAVING():  # Numba's index of a function must not change between its reading and writing
+                    super().save_overload(sig, data)
             except OSError as error:
                 self.complain(error)
 
