@@ -35,7 +35,7 @@ layers: $(READY)  ## Check which package imports which
 	$(BIN)/lint-imports
 
 unit: $(READY) chromium  ## Run the tests
-	$(BIN)/pytest -n auto --dist loadfile
+	$(BIN)/pytest -n auto --dist loadgroup --no-loadscope-reorder
 
 docs: $(READY)  ## Build the documentation in dist/docs, with warnings as errors
 	$(BIN)/python -m sphinx -q -W --keep-going docs dist/docs

@@ -22,6 +22,24 @@ Edit = Callable[..., Path]
 settings.register_profile("any speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any speed")
 
+# The processes of `pytest -n auto` take groups of tests in this order: first the longest, so that none of
+# them is left alone at the end.
+LONGEST = (
+    "test_documents.py",
+    "test_cluster.py",
+    "test_browser.py",
+    "test_learn_checkpoints.py",
+    "test_cli.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Group the tests of a file, and begin with the longest files; a test may name a group of its own."""
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(item.path.name))
+    items.sort(key=lambda item: LONGEST.index(name) if (name := item.path.name) in LONGEST else len(LONGEST))
+
 
 @pytest.fixture(scope="session", autouse=True)
 def ctrl_c_of_the_session() -> None:

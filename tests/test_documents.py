@@ -30,7 +30,9 @@ def narrow_terminal_without_colours(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-@pytest.mark.parametrize("page", RUN, ids=name_of)
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=pytest.mark.xdist_group(name_of(page))) for page in RUN], ids=name_of
+)
 def test_code_and_commands_print_what_the_page_shows(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -133,7 +133,8 @@ def test_runs_differ_by_seed(tmp_path: Path) -> None:
     assert weights(tmp_path / "3") != weights(tmp_path / "4")
 
 
-def test_frequency_of_checkpoints_changes_nothing(tmp_path: Path) -> None:
+def test_frequency_of_checkpoints_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dicent.learn.train.SPACING", 0)  # a slow disk would delay the next checkpoint
     often, rarely = TINY.replace(checkpoint_seconds=1e-9), TINY
     quiet(often, tmp_path / "often")
     quiet(rarely, tmp_path / "rarely")
