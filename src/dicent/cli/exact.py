@@ -98,7 +98,7 @@ def probe(
 
 @app.command
 def tablebase(
-    action: Annotated[Literal["build", "list"], tyro.conf.Positional, tyro.conf.arg(help="What to do.")],
+    action: Annotated[Literal["build", "list"], tyro.conf.Positional, tyro.conf.arg(help="Build a tablebase, or list those on this machine.")],
     game: GameText = DEFAULT_GAME,
     /,
     pieces: int = 4,

@@ -244,7 +244,7 @@ def config_from(given: Mapping[str, object], where: str) -> Config:
 
 
 def _beside(given: Mapping[str, object]) -> list[tuple[str, object]]:
-    """What a mapping has beside the game and the seed."""
+    """Return the items of a mapping other than the game and the seed."""
     return [(name, value) for name, value in given.items() if name not in ("game", "seed")]
 
 

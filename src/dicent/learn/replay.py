@@ -1,4 +1,4 @@
-"""Replay buffers: which states of past games a learning phase uses."""
+"""Replay buffers: the choice of states of past games for a learning phase."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class SmoothReplayBuffer(ReplayBuffer):
         self.end += len(data)
 
     def _with_room(self, data: Dataset) -> Dataset:
-        """Return the content at the front of new rows, twice as many as it has with `data`."""
+        """Return the content in new rows that have room for twice the content and `data`."""
         moved = data.empty(2 * (self.size + len(data)))
         if self.rows is not None:
             for new, old in zip(moved.arrays, self.rows.arrays, strict=True):

@@ -70,7 +70,7 @@ class TournamentResult:
     game: str
     players: tuple[str, ...]
     seed: int
-    games: int  # to a match
+    games: int  # per match
     encounters: tuple[Encounter, ...]
     matches: int  # in the whole tournament
 

@@ -1,4 +1,4 @@
-"""SearchKernels: what one kind of search does with arrays, for a `Group` to drive.
+"""SearchKernels: the array operations of one kind of search, which a `Group` drives.
 
 A search makes one such object for each group. It holds the game's kernels, the settings they need, and the
 arrays beside the tree that only this kind of search has. All methods work on arrays.
@@ -28,7 +28,7 @@ Arrays = dict[str, npt.NDArray[Any]]
 
 
 class Answer(NamedTuple):
-    """What an evaluator says about a batch of states."""
+    """An evaluator's answer for a batch of states."""
 
     values: Values
     exact: Marks | None = None
