@@ -98,7 +98,9 @@ def probe(
 
 @app.command
 def tablebase(
-    action: Annotated[Literal["build", "list"], tyro.conf.Positional, tyro.conf.arg(help="Build a tablebase, or list those on this machine.")],
+    action: Annotated[
+        Literal["build", "list"], tyro.conf.Positional, tyro.conf.arg(help="Build one, or list those here.")
+    ],
     game: GameText = DEFAULT_GAME,
     /,
     pieces: int = 4,
