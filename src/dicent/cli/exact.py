@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 from rich.console import Console
@@ -197,7 +197,9 @@ def accuracy(
             stored = None if solution is None else load_solution(solution, made)
             sample = exact_sample(made, positions, pieces, seed, known, values=values, solution=stored)
 
-        def measure(name: str, who: Evaluator | dicent.Search, limit: dicent.Limit | None) -> Any:
+        def measure(
+            name: str, who: Evaluator | dicent.Search, limit: dicent.Limit | None
+        ) -> list[AccuracyRow]:
             def show(n: int) -> None:
                 progress.update(task, description=f"{escape(name)}: {n:,} of {len(sample):,} decisions")
 

@@ -15,12 +15,11 @@ import gzip
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from dicent.errors import DicentError
 from dicent.exact.sample import Decision
 from dicent.exact.solution import ValueKind
-from dicent.files import write_atomically
+from dicent.files import JsonObject, write_atomically
 from dicent.game import Game
 from dicent.game.registry import make_installed, names_game
 
@@ -75,7 +74,7 @@ def read_decisions(path: Path, game: Game | None = None) -> list[Decision]:
 FIELDS = ("group", "position", "moves")
 
 
-def _object(path: Path, number: int, line: str, fields: tuple[str, ...]) -> dict[str, Any]:
+def _object(path: Path, number: int, line: str, fields: tuple[str, ...]) -> JsonObject:
     try:
         found = json.loads(line)
     except ValueError:
@@ -87,7 +86,7 @@ def _object(path: Path, number: int, line: str, fields: tuple[str, ...]) -> dict
     return found
 
 
-def _decision(game: Game, values: ValueKind, found: dict[str, Any]) -> Decision:
+def _decision(game: Game, values: ValueKind, found: JsonObject) -> Decision:
     state = game.parse(found["position"])
     worths = {text: float(value) for text, value in found["moves"].items()}
     actions = {game.format_action(state, action): action for action in state.legal_actions}

@@ -5,15 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dicent.errors import DicentError
 from dicent.learn.dataset import Dataset
-
-Arrays = dict[str, npt.NDArray[Any]]  # of any type, by name
+from dicent.search.search_kernels import Arrays
 
 
 class ReplayBuffer(ABC):

@@ -20,14 +20,13 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from dicent import machine
 from dicent.cluster.connection import Connection, joined
 from dicent.errors import DicentError
 from dicent.evaluate.network import Network
 from dicent.evaluate.network_file import load_network
-from dicent.files import lock, read_json, write_atomically
+from dicent.files import JsonObject, lock, read_json, write_atomically
 from dicent.gpu.device import choose_device
 from dicent.learn import old_names
 from dicent.learn.run_folder import OPTIONAL
@@ -381,7 +380,7 @@ def _settle(folder: Path, scale: Scale, seed: int, on_cluster: bool = False) -> 
         )
 
 
-def _translated(old: dict[str, Any]) -> dict[str, Any]:
+def _translated(old: JsonObject) -> JsonObject:
     """Return the content of an old `reproduction.json` with the names of this version."""
     scale = old_names.translate(old["scale"], {"matches": "self_play_games"})
     for part in ("network", "descent", "alphazero"):

@@ -7,7 +7,6 @@ arrays beside the tree that only this kind of search has. All methods work on ar
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +23,7 @@ from dicent.kernels.tree import Scratch, Settings, Tree
 from dicent.kernels.values import OUTSIDE
 
 Indices = npt.NDArray[np.int64]
-Arrays = dict[str, npt.NDArray[Any]]
+Arrays = dict[str, npt.NDArray[Any]]  # of any type, by name
 
 
 class Answer(NamedTuple):
@@ -72,7 +71,7 @@ class SearchKernels(ABC):
         named = {} if self.memory is None else self.memory._asdict()
         return {name: value for name, value in named.items() if isinstance(value, np.ndarray)}
 
-    def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+    def restore(self, arrays: Arrays) -> None:
         """Replace arrays beside the tree by saved ones."""
         if self.memory is not None:
             self.memory = self.memory._replace(**arrays)
