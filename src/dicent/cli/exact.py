@@ -207,8 +207,8 @@ def accuracy(
 
         found = {name: measure(name, who, limit) for name, (who, limit) in measured.items()}
     if json:
-        rows = {name: [row.to_dict() for row in rows] for name, rows in found.items()}
-        print_json({"game": made.name, "player": player, "seed": seed, "values": values, "rows": rows})
+        printed = {name: [row.to_dict() for row in rows] for name, rows in found.items()}
+        print_json({"game": made.name, "player": player, "seed": seed, "values": values, "rows": printed})
         return
     for name, rows in found.items():
         _print_accuracy(name, rows, points=values == "score")
