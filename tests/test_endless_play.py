@@ -102,7 +102,7 @@ def test_values_are_those_of_best_play(
 
 
 def test_endless_passing_is_a_draw(tmp_path: Path) -> None:
-    """A player who wins by stopping stops; where stopping loses, both pass forever, and the game is a draw."""
+    """A player who wins by stopping stops. If stopping loses, both pass forever: the game is a draw."""
     game, _ = written_out(tmp_path, "a max 0 b win=1\nb min 0 a loss=-1")
     assert dicent.solve(game, compiled=False).value == 1.0
     game, _ = written_out(tmp_path, "a max 0 b loss=-1\nb min 0 a win=1")
