@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dicent.exact.solution import Solution
 
 ValuesText = Literal["score", "gain"] | None
-PR = 500  # the error rate in points on the scale of backgammon players
+PR = 500  # the scale of the performance rating: points lost per decision, times 500
 
 
 @app.command
@@ -270,7 +270,7 @@ def _print_solution(solution: Solution, seconds: float, json: bool) -> None:
 
 
 def _print_accuracy(title: str, rows: list[AccuracyRow], points: bool) -> None:
-    """Print a row for each group; points lost in thousandths, and on the PR scale of backgammon."""
+    """Print a row for each group; points lost in thousandths, and as a performance rating (PR)."""
     table = Table(box=None, pad_edge=False, title=escape(title), title_justify="left")
     lost = ("millipoints lost", "PR") if points else ("win lost",)
     for column in ("material", "decisions", "error", "worst", "optimal", *lost):

@@ -2,8 +2,8 @@
 
 The first line names the game and what values count, each further line is a decision:
 
-    {"format": 1, "game": "backgammon", "values": "score", "about": "how it was made"}
-    {"group": "contact", "position": "-b----E-C---eE---c-e----B- 1 31", "moves": {"8/5 6/5": 0.1597, ...}}
+    {"format": 1, "game": "dice-nim", "values": "gain", "about": "how it was made"}
+    {"group": "middle", "position": "9 1 3", "moves": {"1": 0.4, "2": 0.5, ...}}
 
 `moves` has the value of every legal move to the player who moves: points, or a win probability. A name that
 ends in .gz is compressed.
