@@ -108,6 +108,7 @@ def output(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
     """Run a command that must succeed; return its output."""
 
     def run(*arguments: str) -> str:
+        capsys.readouterr()  # of earlier commands
         assert main(list(arguments)) == 0
         return capsys.readouterr().out
 
@@ -131,6 +132,7 @@ def complaint(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
     """Run a command that must fail; return its message."""
 
     def run(*arguments: str) -> str:
+        capsys.readouterr()  # of earlier commands
         assert main(list(arguments)) == 1
         captured = capsys.readouterr()
         message = captured.err.strip()
