@@ -25,12 +25,13 @@ from pathlib import Path
 import dicent
 from dicent import machine
 from dicent.evaluate.network_file import load_network
+from dicent.game.registry import PAPER_GAME
 from dicent.learn.run_reader import RunReader
 from dicent.learn.snapshots import EVALUATIONS, SECONDS, snapshots
 from dicent.play.tournament import play_tournament
 from dicent.reproduction.learning import Learners, Task
 from dicent.reproduction.pairs import END, PAIRS, RUNS, Cost, Pair, pairs_of, write_rows
-from dicent.reproduction.scale import GAME, SCALES, Arm, Run
+from dicent.reproduction.scale import SCALES, Arm, Run
 
 ALONE = dicent.preset("paper").replace(
     network="sparse",
@@ -191,7 +192,7 @@ def play(folder, study, end, say):
         at_once = 1 if device == "cpu" else machine.cores()
         try:
             result = play_tournament(
-                *(folder / "matches" / point, players, GAME, study.games, study.seed),
+                *(folder / "matches" / point, players, PAPER_GAME, study.games, study.seed),
                 luck=judge,
                 progress=stop,
                 at_once=at_once,

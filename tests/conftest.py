@@ -1,16 +1,21 @@
 import contextlib
+import json
 import math
 import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 import dicent.games
+from dicent.cli import main
+from dicent.engine import Workers
 
 from .browsing import Browser
+from .talking import Talk
 
 with contextlib.suppress(ModuleNotFoundError):  # torch is missing: tests without networks do not need it
     import torch
@@ -106,6 +111,72 @@ def edited(tmp_path: Path) -> Edit:
         return path
 
     return edit
+
+
+@pytest.fixture
+def plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let commands print wide lines without colours."""
+    monkeypatch.setenv("COLUMNS", "200")
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def output(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Run a command that must succeed; return its output."""
+
+    def run(*arguments: str) -> str:
+        capsys.readouterr()  # of earlier commands
+        assert main(list(arguments)) == 0
+        return capsys.readouterr().out
+
+    return run
+
+
+@pytest.fixture
+def answer(output: Callable[..., str]) -> Callable[..., Any]:
+    """Run a command with --json; return the single JSON value that it prints."""
+
+    def run(*arguments: str) -> Any:
+        line = output(*arguments, "--json")
+        assert line.count("\n") == 1
+        return json.loads(line)
+
+    return run
+
+
+@pytest.fixture
+def complaint(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Run a command that must fail; return its message."""
+
+    def run(*arguments: str) -> str:
+        capsys.readouterr()  # of earlier commands
+        assert main(list(arguments)) == 1
+        captured = capsys.readouterr()
+        message = captured.err.strip()
+        assert captured.out == ""
+        assert message.startswith("error: ")
+        assert message.count("error: ") == 1
+        assert "Traceback" not in message
+        return message
+
+    return run
+
+
+@pytest.fixture
+def workers() -> Iterator[Workers]:
+    """Yield one thread of searches, for engines."""
+    made = Workers(threads=1)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def talk(workers: Workers) -> Iterator[Talk]:
+    """Yield a conversation with an engine."""
+    made = Talk(workers)
+    yield made
+    made.engine.close()
 
 
 @pytest.fixture(scope="module")

@@ -19,11 +19,14 @@ VERSIONS = ("3.11", "3.12", "3.13")
 TOOLS = ["httpx", "hypothesis", "pytest", "pytest-xdist"]
 QUICK = [
     "test_check_game.py",
+    "test_check_limits.py",
+    "test_check_text.py",
     "test_cli_exact.py",
     "test_descent_by_hand.py",
     "test_door.py",
     "test_ewn_properties.py",
     "test_ewn_rules.py",
+    "test_ewn_text.py",
     "test_golden.py",
     "test_load.py",
     "test_notation.py",

@@ -1,53 +1,37 @@
 """check_game: each test breaks one rule of the contract in a copy of a valid game."""
 
 import re
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 import dicent
 from dicent.cli import main
-from dicent.errors import ContractError
-from dicent.game import game_statistics
 from dicent.game.check import CHECKS
 
-Edit = Callable[..., Path]
+from .breaching import (
+    BEFORE_TEXT,
+    CHANCES,
+    COUNTS_ACTIONS,
+    NUMPY,
+    PARSES,
+    ROLLS,
+    SIDE,
+    TAKES,
+    Edit,
+    assert_reported,
+    breach,
+)
 
 # Text of dice_nim.py that tests replace.
 SEES_STONES = "planes[s[LEFT]] = 1.0"
 SEES_DIE = "planes[STONES + int(s[DIE])] = 1.0"
 SEES_MOVER = "planes[STONES + 7] = 1.0"
-SIDE = "planes[INPUT_SHAPE[0] - 1 if SEEN_BY_MOVER else MARKS] = 1.0"  # text of EWN's rules
-COUNTS_ACTIONS = "n = min(3, int(s[DIE]), int(s[LEFT]))"
-ROLLS = "s[DIE] = o + 1"
-TAKES = "s[LEFT] -= a + 1"
-CHANCES = "p[o] = 1 / 6"
-BEFORE_TEXT = "def format_state(s):"
-PARSES = "def parse_state(text, s):"
-PATHS = "def action_paths(s, a):\n    return {}\n\n\ndef view(s):"
-NEGATIVE = "return Board((*places, *labels), (Stack(0, MAX, -1),)"
 
-NUMPY = ("from dicent.game", "import numpy as np\n\nfrom dicent.game")
 COUNTER = (
     "from dicent.game",
     "import numpy as np\n\nCALLS = np.zeros(1, np.int64)\n\nfrom dicent.game",
 )
 COUNT = "CALLS[0] += 1\n    "
-
-
-def breach(path: Path, positions: int = 300) -> str:
-    """Return the message of check_game for a game that breaks the contract."""
-    game = dicent.load(path)
-    with pytest.raises(ContractError) as caught:
-        dicent.check_game(game, positions)
-    return str(caught.value)
-
-
-def assert_reported(message: str, function: str, problem: str) -> None:
-    assert message.startswith(f"{function}: "), message
-    assert problem in message
-    assert re.search(r"\d+ [12] [1-6-]|state \d+,\d+,-?\d+", message), f"no position in: {message}"
 
 
 @pytest.mark.parametrize("name", dicent.game_names())
@@ -280,128 +264,6 @@ def test_show_reports_a_faulty_game_in_words(
     assert f"error: {function} of {path}: {problem}" in message
 
 
-def test_texts_must_not_change_the_state(edited: Edit) -> None:
-    path = edited("dice_nim", (BEFORE_TEXT, f"{BEFORE_TEXT}\n    s[LEFT] = 1"))
-    assert_reported(breach(path), "format_state", "wrote to s, which it may only read")
-
-
-@pytest.mark.parametrize(
-    ("function", "problem", "old", "new"),
-    [
-        ("parse_state", "'14 2 -'", 'MAX if mover == "1" else MIN', "MAX"),
-        ("parse_state", "it should read", "= int(left), 0 if", "= int(left), 0 if True or"),
-        (
-            "parse_state",
-            "is refused",
-            PARSES,
-            f'{PARSES}\n    if "6" in text:\n        raise ValueError("no six")',
-        ),
-        ("format_action", "take, take, take are not all different", "str(a + 1)", '"take"'),
-        ("format_outcome", "are not all different", "str(o + 1)", '"roll"'),
-        ("format_action", "raised KeyError", "return str(a + 1)", "raise KeyError(a)"),
-        ("format_action", "not one line", "return str(a + 1)", 'return "take\\n" + str(a + 1)'),
-    ],
-    ids=["mover", "die", "refused", "actions", "outcomes", "raises", "lines"],
-)
-def test_text_must_survive_a_round_trip(
-    edited: Edit, function: str, problem: str, old: str, new: str
-) -> None:
-    message = breach(edited("dice_nim", (old, new)))
-    assert message.startswith(f"{function}: ")
-    assert problem in message
-
-
-def test_two_states_must_not_share_a_text(edited: Edit) -> None:
-    message = breach(edited("dice_nim", ("{s[DIE] or '-'}", "{min(s[DIE], 5) or '-'}")))
-    assert re.match(
-        r"format_state: two different states have the same text '\d+ [12] 5'"
-        r"|parse_state: '\d+ [12] 5' comes back as another state",  # depends on which of the two is met first
-        message,
-    )
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "problem"),
-    [
-        ("return View(3, 3, tuple(pieces), row_names", "return dict(row_names", "returned a dict"),
-        ("return View(3, 3,", "return View(3, 2,", "outside the board"),
-        ("    pieces = [", "    pieces = UNKNOWN\n    pieces = [", "raised NameError"),
-    ],
-    ids=["type", "size", "raises"],
-)
-def test_views_must_fit_the_grid(edited: Edit, old: str, new: str, problem: str) -> None:
-    message = breach(edited("tic_tac_toe", (old, new)))
-    assert message.startswith("view: ")
-    assert problem in message
-
-
-@pytest.mark.parametrize(
-    ("function", "problem", "old", "new"),
-    [
-        ("view", "the shape 'pipe', not one of cell, ", '"track", f', '"pipe", f'),
-        ("view", "the capacity 0, not 1 or more", "capacity=TARGET", "capacity=0"),
-        ("view", "place -1; places are 0 to 3", "Stack(i, player, score)", "Stack(-1, player, score)"),
-        ("view", "no count of 0 or more", "return Board((*places, *labels), filled", NEGATIVE),
-        ("action_paths", "not a tuple of ways", "def view(s):", PATHS.format("[]")),
-        ("action_paths", "(0, 9) does not lead", "def view(s):", PATHS.format("(((0, 9),),)")),
-        ("action_paths", "raised TypeError", "def view(s):", PATHS.format("a + ()")),
-    ],
-    ids=["shape", "capacity", "place", "count", "ways", "hop", "raises"],
-)
-def test_boards_must_make_sense(edited: Edit, function: str, problem: str, old: str, new: str) -> None:
-    message = breach(edited("pig", (old, new)))
-    assert message.startswith(f"{function}: ")
-    assert problem in message
-
-
-@pytest.mark.parametrize(
-    ("function", "problem", "old", "new"),
-    [
-        (
-            "symmetry",
-            "number 4 is wrong",
-            "[symmetry_action(s, k, cell)]",
-            "[symmetry_action(s, k & 3, cell)]",
-        ),
-        ("symmetry", "number 2 is wrong: the result", "c = 2 - c", "c = (c + 1) % 3"),
-        ("symmetry", "number 0 is not the identity", "if k & 1:", "if not k & 1:"),
-        (
-            "symmetry",
-            "the wrong player",
-            "out[MOVER] = s[MOVER]",
-            "out[MOVER] = -s[MOVER] if k else s[MOVER]",
-        ),
-        ("symmetry", "the wrong player", "    return 1\n", "    return -1 if k else 1\n"),
-        ("symmetry", "returned 3", "    return 1\n", "    return 3 if k else 1\n"),
-        ("symmetry", "hold everywhere", "    return 1\n", "    return 0\n"),
-    ],
-    ids=["action", "shift", "identity", "mover", "sign", "number", "nowhere"],
-)
-def test_symmetries_must_keep_the_rules(
-    edited: Edit, function: str, problem: str, old: str, new: str
-) -> None:
-    message = breach(edited("tic_tac_toe", (old, new)))
-    assert message.startswith(f"{function}: ")
-    assert problem in message
-    assert re.search(r"at position [XO.]{3}/[XO.]{3}/[XO.]{3} [12]", message)
-
-
-@pytest.mark.parametrize(
-    ("function", "old", "new"),
-    [
-        ("symmetry", "    return sign\n", "    return 1\n"),
-        ("symmetry", "direction = 1 - direction", "direction = direction + 0"),
-        ("symmetry_action", "3 * renumber(side, k, a // 3)", "3 * (a // 3)"),
-        ("symmetry", "1 + renumber(0 if mover == MAX else 1, k, int(s[DIE]) - 1)", "s[DIE]"),
-        ("symmetry", "cell = CELLS - 1 - cell", "cell = cell + 0"),
-    ],
-    ids=["sign", "direction", "piece", "die", "turn"],
-)
-def test_wrong_symmetries_of_ewn_are_found(edited: Edit, function: str, old: str, new: str) -> None:
-    message = breach(edited("ewn", (old, new)))
-    assert re.match(rf"({function}|symmetry_action): number \d+ is wrong", message)
-
-
 @pytest.mark.parametrize(
     ("function", "problem", "old", "new"),
     [
@@ -471,105 +333,3 @@ def test_planes_must_differ_in_shape_and_change_no_size(edited: Edit) -> None:
     assert "`planes` have the same shape" in breach(edited("ewn", same))
     larger = ("NUM_ACTIONS = STEPS + ", "NUM_ACTIONS = STEPS + SHOW_MOVES + ")
     assert "`planes` changes the size" in breach(edited("ewn", larger))
-
-
-# Limits, lengths and cycles.
-
-SCORE = f"def score(s):\n    return 2.0 * result(s)\n\n\n{BEFORE_TEXT}"
-
-
-@pytest.mark.usefixtures("uncompiled")
-def test_statistics_count_plies_turns_choices_and_cycles() -> None:
-    counted = dicent.check_game(dicent.make("pig:target=12"), positions=200).statistics
-    assert counted.games > 10
-    assert counted.plies.most > counted.turns.most > 1
-    assert counted.plies.mean > counted.turns.mean > 1
-    assert (counted.legal.most, counted.max_legal) == (2, 2)
-    assert 1 < counted.legal.mean < 2  # a turn begins with the only action, roll
-    assert (counted.outcomes.mean, counted.outcomes.most, counted.num_outcomes) == (6, 6, 6)
-    assert counted.cycles
-    assert counted.cyclic
-    assert counted.scores is None
-    assert counted.warnings == ()
-
-
-@pytest.mark.usefixtures("uncompiled")
-def test_every_turn_of_dice_nim_is_a_ply_and_none_repeats() -> None:
-    counted = dicent.check_game(dicent.make("dice-nim"), positions=200).statistics
-    assert counted.turns == counted.plies
-    assert not counted.cycles
-    assert counted.games == 100
-
-
-@pytest.mark.usefixtures("uncompiled")
-def test_a_cycle_must_be_declared(edited: Edit) -> None:
-    """Action 2 passes here, so both players may pass in turn."""
-    passes = (TAKES, f"{TAKES} if a < 2 else 0")
-    assert_reported(breach(edited("dice_nim", passes), positions=60), "CYCLIC", "set CYCLIC = True")
-    declared = ("NUM_OUTCOMES = 6", "NUM_OUTCOMES = 6\nCYCLIC = True")
-    path = edited("dice_nim", passes, declared)
-    assert dicent.check_game(dicent.load(path), positions=60).statistics.cycles
-
-
-@pytest.mark.usefixtures("uncompiled")
-def test_a_cycle_that_random_games_miss_is_found_among_all_positions(
-    edited: Edit, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(game_statistics, "GAMES", 1)
-    monkeypatch.setattr(game_statistics, "STEPS", 0)
-    rare = (TAKES, f"{TAKES} if a < 2 or s[LEFT] < 15 else 0")  # three stones of fifteen are a pass
-    game = dicent.load(edited("dice_nim", rare))
-    seed = next(seed for seed in range(100) if game_statistics._RandomGames(game, seed, 0).again is None)
-    with pytest.raises(ContractError, match="CYCLIC: a position can occur twice"):
-        dicent.check_game(game, positions=300, seed=seed)
-
-
-@pytest.mark.parametrize(
-    ("function", "problem", "edits"),
-    [
-        (
-            "score",
-            "2, beyond MAX_SCORE, 1",
-            [(BEFORE_TEXT, SCORE), ("NUM_ACTIONS = 3", "NUM_ACTIONS = 3\nMAX_SCORE = 1")],
-        ),
-        ("score", "1; they need the same sign", [(BEFORE_TEXT, SCORE.replace("2.0 *", "-"))]),
-        (
-            "legal_actions",
-            "found 3 actions, more than MAX_LEGAL, 2",
-            [("NUM_ACTIONS = 3", "NUM_ACTIONS = 3\nMAX_LEGAL = 2\nSCRATCH_SIZE = 1")],
-        ),
-        ("outcomes", "found 7, more than NUM_OUTCOMES, 6", [("return 6", "return 7")]),
-    ],
-    ids=["score", "sign", "actions", "outcomes"],
-)
-@pytest.mark.usefixtures("uncompiled")
-def test_limits_must_hold(edited: Edit, function: str, problem: str, edits: list[tuple[str, str]]) -> None:
-    message = breach(edited("dice_nim", *edits))
-    assert message.startswith(f"{function}: ")
-    assert problem in message
-
-
-@pytest.mark.parametrize(
-    ("edit", "warning"),
-    [
-        (("MAX_PLIES = STONES", "MAX_PLIES = 2"), "MAX_PLIES is 2, but a random game took"),
-        (("MAX_PLIES = STONES", "MAX_PLIES = 999"), "MAX_PLIES is 999, but no random game took more than"),
-        (("NUM_ACTIONS = 3", "NUM_ACTIONS = 2000"), "MAX_LEGAL is 2,000 (by default NUM_ACTIONS)"),
-        (("NUM_OUTCOMES = 6", "NUM_OUTCOMES = 99"), "NUM_OUTCOMES is 99, but chance had at most 6"),
-        (
-            ("NUM_OUTCOMES = 6", "NUM_OUTCOMES = 6\nMAX_SCORE = 50"),
-            "MAX_SCORE is 50, but the scores were -2 to 2",
-        ),
-    ],
-    ids=["short", "long", "actions", "outcomes", "score"],
-)
-@pytest.mark.usefixtures("uncompiled")
-def test_odd_limits_are_warned_about(
-    edited: Edit, capsys: pytest.CaptureFixture[str], edit: tuple[str, str], warning: str
-) -> None:
-    score = [(BEFORE_TEXT, SCORE)] if "MAX_SCORE" in edit[1] else []
-    path = edited("dice_nim", edit, *score)
-    [found] = dicent.check_game(dicent.load(path), positions=60).statistics.warnings
-    assert found.startswith(warning)
-    assert main(["check", str(path), "--positions", "60"]) == 0
-    assert f"warning: {found}" in capsys.readouterr().out

@@ -16,63 +16,16 @@ import dicent
 from dicent.bench.suite import Row
 from dicent.cli import main
 from dicent.game.check import CHECKS
-from dicent.play.result import MatchInterrupted
 
 Edit = Callable[..., Path]
+
+pytestmark = pytest.mark.usefixtures("plain_terminal")
 
 TINY = "dice-nim:stones=2"
 
 
-@pytest.fixture(autouse=True)
-def wide_terminal_without_colours(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
-    for name in ("FORCE_COLOR", "TTY_COMPATIBLE"):
-        monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture
-def output(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    """Run a command that must succeed; return its output."""
-
-    def run(*arguments: str) -> str:
-        assert main(list(arguments)) == 0
-        return capsys.readouterr().out
-
-    return run
-
-
-@pytest.fixture
-def answer(output: Callable[..., str]) -> Callable[..., Any]:
-    """Run a command with --json; return the single JSON object that it prints."""
-
-    def run(*arguments: str) -> Any:
-        line = output(*arguments, "--json")
-        assert line.count("\n") == 1
-        return json.loads(line)
-
-    return run
-
-
-@pytest.fixture
-def complaint(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    """Run a command that must fail; return its message."""
-
-    def run(*arguments: str) -> str:
-        assert main(list(arguments)) == 1
-        captured = capsys.readouterr()
-        message = captured.err.strip()
-        assert captured.out == ""
-        assert message.startswith("error: ")
-        assert message.count("error: ") == 1
-        assert "Traceback" not in message
-        return message
-
-    return run
-
-
 Output = Callable[..., str]
 Answer = Callable[..., Any]
-
 
 # The commands.
 
@@ -328,49 +281,6 @@ def test_brackets_in_a_position_are_printed(output: Output, edited: Edit) -> Non
     assert "[red] 2 1 -" in output("perft", game, "--depth", "0")
 
 
-def test_match_prints_json_and_text(
-    answer: Callable[..., Any], output: Callable[..., str], tmp_path: Path
-) -> None:
-    file = tmp_path / "games.jsonl"
-    facts = answer("match", "uct:100", "random", "--game", "ewn", "--games", "40", "--record", str(file))
-    assert (facts["games"], facts["seed"], facts["players"]) == (40, 0, ["uct:100", "random"])
-    assert facts["wins"] + facts["draws"] + facts["losses"] == 40
-    assert facts["interval"][0] < facts["score"] < facts["interval"][1]
-    assert facts["elo"] > 0
-    assert len(list(dicent.read_records(file))) == 40
-    text = output("match", "uct:100", "random", "--game", "ewn", "--games", "40")
-    assert f"{facts['score']:.1%}" in text
-    assert "95 % confidence" in text
-
-
-def test_match_without_game_is_refused(complaint: Callable[..., str]) -> None:
-    assert "no game is given" in complaint("match", "random", "random")
-    assert "pairs" in complaint("match", "random", "random", "--game", "ewn", "--games", "3")
-    assert "did you mean uct" in complaint("match", "utc:5", "random", "--game", "ewn")
-
-
-def test_sequential_test_names_the_accepted_hypothesis(output: Output) -> None:
-    text = output(
-        "match", "uct:100", "random", "--game", "ewn", "--games", "400", "--sprt", "0", "200", "--seed", "1"
-    )
-    assert re.search(r"sequential test +\+200 Elo accepted, log-likelihood ratio \+\d", text)
-    assert re.search(r"luck-adjusted score +\d", text)
-    assert re.search(r"dice +[\d,]+ rolls, chi-square test p = ", text)
-
-
-def test_interrupted_match_reports_the_finished_games(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    result = dicent.play_match("random", "random", TINY, 20)
-
-    def stopped(*_: object) -> None:
-        raise MatchInterrupted(result)
-
-    monkeypatch.setattr(dicent, "play_match", stopped)
-    assert main(["match", "random", "random", "--game", TINY, "--json"]) == 130
-    assert json.loads(capsys.readouterr().out)["games"] == 20
-
-
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -396,14 +306,3 @@ def test_json_is_one_line_and_progress_is_on_standard_error(
     [line] = out.splitlines()
     json.loads(line)
     assert bool(err) == (arguments[0] != "analyse")
-
-
-def test_tournament_prints_text_and_json(output: Output, answer: Answer, tmp_path: Path) -> None:
-    arguments = ["tournament", str(tmp_path / "t"), "random", "uct:20", "--game", TINY, "--games", "10"]
-    text = output(*arguments)
-    assert "uct:20" in text
-    assert "results.html" in text
-    facts = answer(*arguments)
-    assert facts["finished"]
-    assert len(facts["ratings"]) == 2
-    assert main(["tournament", str(tmp_path / "t"), "uct:20", "--game", TINY]) == 1

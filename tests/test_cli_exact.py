@@ -1,6 +1,5 @@
 """The commands about exact values."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,26 +18,6 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
     monkeypatch.setenv("COLUMNS", "200")
     return tmp_path
-
-
-@pytest.fixture
-def answer(capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
-    def run(*arguments: str) -> Any:
-        assert main([*arguments, "--json"]) == 0
-        line = capsys.readouterr().out
-        assert line.count("\n") == 1
-        return json.loads(line)
-
-    return run
-
-
-@pytest.fixture
-def complaint(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    def run(*arguments: str) -> str:
-        assert main(list(arguments)) == 1
-        return capsys.readouterr().err
-
-    return run
 
 
 def test_solve_prints_json(answer: Callable[..., Any]) -> None:

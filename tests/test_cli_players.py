@@ -17,12 +17,7 @@ from dicent.play.record import Record
 ENGINE = f"{sys.executable} -m dicent.cli engine"
 
 
-@pytest.fixture(autouse=True)
-def plain(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
-    for name in ("FORCE_COLOR", "TTY_COMPATIBLE"):
-        monkeypatch.delenv(name, raising=False)
+pytestmark = pytest.mark.usefixtures("plain_terminal", "uncompiled")
 
 
 @pytest.fixture

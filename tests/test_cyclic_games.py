@@ -162,7 +162,7 @@ def test_blocks_with_little_memory_find_the_same_graph(monkeypatch: pytest.Monke
     assert sorted(map(bytes, short.stored()[0])) == sorted(map(bytes, usual.stored()[0]))
 
 
-def test_what_does_not_fit_into_memory_is_refused_with_a_count(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_games_too_large_for_memory_are_refused_with_a_count(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dicent.machine.free_memory", lambda: 1_000_000)
     with pytest.raises(
         dicent.DicentError, match=r"ur:pieces=2 does not fit into memory: [\d,]+ states are found"

@@ -101,8 +101,8 @@ def test_values_are_those_of_best_play(
             assert high - low <= TOLERANCE
 
 
-def test_both_may_pass_for_ever(tmp_path: Path) -> None:
-    """A player who wins by stopping stops; where stopping loses, both go on, and the game is a draw."""
+def test_endless_passing_is_a_draw(tmp_path: Path) -> None:
+    """A player who wins by stopping stops. If stopping loses, both pass forever: the game is a draw."""
     game, _ = written_out(tmp_path, "a max 0 b win=1\nb min 0 a loss=-1")
     assert dicent.solve(game, compiled=False).value == 1.0
     game, _ = written_out(tmp_path, "a max 0 b loss=-1\nb min 0 a win=1")
@@ -121,7 +121,7 @@ def test_a_player_who_can_stay_takes_the_better_of_exit_and_draw(
     assert dicent.solve(game, compiled=False).value == pytest.approx(value, abs=1e-12)
 
 
-def test_who_can_force_endless_play_is_reported(tmp_path: Path) -> None:
+def test_solution_reports_which_player_can_force_endless_play(tmp_path: Path) -> None:
     game, _ = written_out(tmp_path, "a max 0 b win=1\nb min 0 b c\nc chance 0 a:0.5 loss=-1:0.5")
     solver = GraphSolver(game, 100, compiled=False)
     assert solver.can_force_endless(game.parse("b")) == (False, True)

@@ -144,7 +144,7 @@ def luck_by_hand(state: dicent.State, steps: list[int]) -> float:
     return luck
 
 
-def test_a_record_tells_them_apart(takes: dicent.Game) -> None:
+def test_a_record_distinguishes_equal_outcomes(takes: dicent.Game) -> None:
     result = dicent.play_match("random", "random", takes, games=20, seed=5)
     for played in result.played:
         state = takes.state(played.start)

@@ -173,12 +173,12 @@ def while_recording(device: PretendedDevice, record: Callable[[], object], meanw
 
     def wait() -> None:
         recording.set()
-        go_on.wait(60)
+        go_on.wait(600)
 
     device.before_recording = wait
     with ThreadPoolExecutor(2) as threads:
         first = threads.submit(record)
-        assert recording.wait(60)
+        assert recording.wait(600)
         second = threads.submit(meanwhile)
         with contextlib.suppress(TimeoutError):
             second.exception(0.05)  # long enough to fail if the stream were not locked

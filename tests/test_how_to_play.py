@@ -215,7 +215,7 @@ def test_impossible_roll_is_answered_in_words() -> None:
     assert str(found.value) == "7 is no possible roll. Possible are 1, 2, 3, 4, 5 or 6."
 
 
-def test_board_without_colours_tells_sides_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_board_without_colours_distinguishes_sides(monkeypatch: pytest.MonkeyPatch) -> None:
     state = dicent.make("ewn").parse("AB3/5/5/5/3ba 1 2")
     assert "│ 1 │ 2 │" in str(picture(state))
     monkeypatch.setenv("NO_COLOR", "1")

@@ -177,7 +177,7 @@ def test_the_engine_shares_out_the_seconds_of_a_game() -> None:
     assert search.limits == [dicent.Limit(time=2)]
 
 
-def test_the_clock_of_the_engine_starts_anew_with_each_game() -> None:
+def test_the_clock_of_the_engine_restarts_with_each_game() -> None:
     engine, search = counting(Clock(5.5, 0.25))
     early = "get R 1 E5 D5 C5 E4 D4 E3 A1 B1 C1 A2 B2 A3"
     for line in (early, NEW, early, early, "ini R", early):
@@ -190,7 +190,7 @@ def test_the_clock_of_the_engine_starts_anew_with_each_game() -> None:
     assert search.limits[-1].time < 0.01
 
 
-def test_a_program_is_told_its_time_and_the_end(program: Callable[..., str], tmp_path: Path) -> None:
+def test_a_program_receives_its_time_and_the_end(program: Callable[..., str], tmp_path: Path) -> None:
     play_match(program(), "random", "ewn", 2)
     log = tmp_path / "their_program.py.log"
     *_, last = lines = log.read_text().splitlines()

@@ -34,7 +34,7 @@ def test_connect_four() -> None:
     ("name", "nodes"),
     [("backgammon", (1, 30, 380, 7980, 178306)), ("hypergammon", (1, 30, 240, 5040, 46692))],
 )
-def test_backgammon(name: str, nodes: tuple[int, ...]) -> None:
+def test_backgammon_and_hypergammon(name: str, nodes: tuple[int, ...]) -> None:
     """The counts after one and after two turns are those of bgsage 2.0.20260907."""
     counted = dicent.perft(dicent.make(name).initial_state(), 4)
     assert counted.nodes == nodes

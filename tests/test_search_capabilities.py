@@ -180,7 +180,7 @@ def ask(query: dict[str, object]) -> dict[str, object]:
     try:
         engine = Engine(answers.append, workers)
         engine.ask(json.dumps({"id": 1, "game": "dice-nim:stones=9", "position": "9 1 3", **query}))
-        assert engine.wait(60)
+        assert engine.wait(600)
         engine.close()
     finally:
         workers.close()

@@ -59,7 +59,7 @@ class Ticking(Evaluator):
 
 @pytest.fixture
 def kernels_take_time(monkeypatch: pytest.MonkeyPatch) -> Callable[[FakeClock, float], None]:
-    """Return a function that lets a clock go on with each node that a kernel adds."""
+    """Return a function that advances a clock with each node that a kernel adds."""
 
     def apply(clock: FakeClock, a_node: float) -> None:
         real = Group.advance

@@ -72,7 +72,7 @@ def test_limit_of_depth_holds(name: str, depth: int) -> None:
 )
 def test_limits_hold_with_pruning(kind: str, budget: int, beyond: int) -> None:
     for state in states("ewn"):
-        analysis = ALL["pruned expectiminimax"]().analyse(state, Limit(time=2, **{kind: budget}))
+        analysis = ALL["pruned expectiminimax"]().analyse(state, Limit(time=600, **{kind: budget}))
         check_usable(analysis)
         assert budget <= getattr(analysis, kind) <= budget + beyond
 
@@ -106,11 +106,10 @@ def test_the_first_limit_reached_ends_the_search(name: str, kind: str, limit: Li
 
 @every_tree
 def test_a_depth_beyond_the_game_ends_the_search(name: str) -> None:
-    begin = time.perf_counter()
     state = dicent.make("dice-nim").parse("3 1 2")
-    for analysis in ALL[name]().stream(state, Limit(depth=100), every=1):
+    for number, analysis in enumerate(ALL[name]().stream(state, Limit(depth=100), every=0)):
         check_usable(analysis)
-        assert time.perf_counter() - begin < 4, "the search does not end"
+        assert number < 10_000, "the search does not end"
 
 
 @pytest.mark.parametrize("endless", [math.inf, 2**80])
@@ -290,13 +289,14 @@ def test_ctrl_c_returns_the_analysis_so_far(name: str, calls: int) -> None:
 
 def test_ctrl_c_ends_a_pruning_search() -> None:
     search, state = ALL["pruned expectiminimax"](), dicent.make("ewn").parse(START)
+    search.analyse(state, Limit(depth=1))  # now its kernels are loaded, and only the search itself takes time
     threading.Timer(0.3, _thread.interrupt_main).start()
     try:
-        analysis = search.analyse(state, Limit(time=30))
+        analysis = search.analyse(state, Limit(time=600))
     except KeyboardInterrupt:
         pytest.fail("nothing came back")
     assert analysis.interrupted
-    assert analysis.time < 20
+    assert analysis.time < 600
     check_usable(analysis)
 
 

@@ -28,6 +28,7 @@ pytest.importorskip("build")
 pytest.importorskip("hatchling")
 ROOT = Path(__file__).parent.parent
 Run = Callable[..., str]
+PATIENCE = 600.0  # seconds to wait for the server, also on a very slow machine
 
 
 @pytest.fixture(scope="module")
@@ -141,23 +142,23 @@ def server(environment: Path, environ: dict[str, str], tmp_path: Path) -> Iterat
     """Start `dicent serve` on a free port, and wait until it accepts connections; returns its address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [str(environment / "dicent"), "serve", "--no-browser", "--port", str(port)]
+        address = "127.0.0.1", free.getsockname()[1]
+    command = [str(environment / "dicent"), "serve", "--no-browser", "--port", str(address[1])]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=tmp_path, env=environ) as process:
         while process.poll() is None:
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=60):
+            with contextlib.suppress(OSError), socket.create_connection(address, timeout=PATIENCE):
                 break
             time.sleep(0.05)
         try:
-            yield f"http://127.0.0.1:{port}/"
+            yield f"http://127.0.0.1:{address[1]}/"
         finally:
             process.terminate()
 
 
 def test_the_server_answers(server: str) -> None:
-    with urllib.request.urlopen(f"{server}api/info", timeout=60) as answer:
+    with urllib.request.urlopen(f"{server}api/info", timeout=PATIENCE) as answer:
         assert json.load(answer)["version"] == dicent.__version__
-    with urllib.request.urlopen(server, timeout=60) as answer:
+    with urllib.request.urlopen(server, timeout=PATIENCE) as answer:
         assert b"<html" in answer.read()
 
 

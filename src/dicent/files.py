@@ -23,6 +23,7 @@ from dicent.errors import DicentError, JsonError
 # A file system answers with these if it has no locks; network drives do.
 NO_LOCKS = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
 
+JsonObject = dict[str, Any]  # a JSON object, parsed or to be written
 MOST_JSON = 1 << 26  # bytes of a JSON text
 MOST_NESTED = 64  # arrays and objects inside each other
 HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")  # neither tab nor end of line

@@ -1,3 +1,3 @@
-"""Which version of Dicent this is."""
+"""The version of Dicent."""
 
 __version__ = "0.2.0"

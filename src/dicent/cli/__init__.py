@@ -40,7 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> None:
-    # No option has a space and no equals sign. A text with a dash and a space is a position of backgammon.
+    # A text with a dash and a space, but without an equals sign, is a position and no option.
     arguments = [f" {a}" if a.startswith("-") and " " in a and "=" not in a else a for a in arguments]
     add_commands(arguments)
     # The default of a flag of `train` depends on preset and run, so `train` accepts both forms of each flag.

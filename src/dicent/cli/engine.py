@@ -20,7 +20,7 @@ def engine(
 
     Args:
         player: The default player for queries that name none: uct:1000, expectiminimax:NET,depth=3, ...
-        protocol: json, or a protocol that a game offers, such as ini-get.
+        protocol: json, or the name of a protocol that a game offers.
         threads: Searches that run at the same time; further searches share them in turn.
         game_files: Let queries name Python files as games, which the engine then runs. Use it only if you
             trust the program that writes the queries.
@@ -38,7 +38,7 @@ def engine(
     if protocol == JSON:
         if time is not None:
             raise DicentError(
-                "--clock is for protocols such as ini-get; queries of the JSON protocol have a field clock"
+                "--clock is for the protocols of games; queries of the JSON protocol have a field clock"
             )
         serve_lines(sys.stdin.buffer, sys.stdout.buffer, player, threads, game_files)
     else:

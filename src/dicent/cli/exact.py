@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 from rich.console import Console
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dicent.exact.solution import Solution
 
 ValuesText = Literal["score", "gain"] | None
-PR = 500  # the error rate in points on the scale of backgammon players
+PR = 500  # the scale of the performance rating: points lost per decision, times 500
 
 
 @app.command
@@ -98,7 +98,9 @@ def probe(
 
 @app.command
 def tablebase(
-    action: Annotated[Literal["build", "list"], tyro.conf.Positional, tyro.conf.arg(help="What to do.")],
+    action: Annotated[
+        Literal["build", "list"], tyro.conf.Positional, tyro.conf.arg(help="Build one, or list those here.")
+    ],
     game: GameText = DEFAULT_GAME,
     /,
     pieces: int = 4,
@@ -195,7 +197,9 @@ def accuracy(
             stored = None if solution is None else load_solution(solution, made)
             sample = exact_sample(made, positions, pieces, seed, known, values=values, solution=stored)
 
-        def measure(name: str, who: Evaluator | dicent.Search, limit: dicent.Limit | None) -> Any:
+        def measure(
+            name: str, who: Evaluator | dicent.Search, limit: dicent.Limit | None
+        ) -> list[AccuracyRow]:
             def show(n: int) -> None:
                 progress.update(task, description=f"{escape(name)}: {n:,} of {len(sample):,} decisions")
 
@@ -203,8 +207,8 @@ def accuracy(
 
         found = {name: measure(name, who, limit) for name, (who, limit) in measured.items()}
     if json:
-        rows = {name: [row.to_dict() for row in rows] for name, rows in found.items()}
-        print_json({"game": made.name, "player": player, "seed": seed, "values": values, "rows": rows})
+        printed = {name: [row.to_dict() for row in rows] for name, rows in found.items()}
+        print_json({"game": made.name, "player": player, "seed": seed, "values": values, "rows": printed})
         return
     for name, rows in found.items():
         _print_accuracy(name, rows, points=values == "score")
@@ -266,7 +270,7 @@ def _print_solution(solution: Solution, seconds: float, json: bool) -> None:
 
 
 def _print_accuracy(title: str, rows: list[AccuracyRow], points: bool) -> None:
-    """Print a row for each group; points lost in thousandths, and on the PR scale of backgammon."""
+    """Print a row for each group; points lost in thousandths, and as a performance rating (PR)."""
     table = Table(box=None, pad_edge=False, title=escape(title), title_justify="left")
     lost = ("millipoints lost", "PR") if points else ("win lost",)
     for column in ("material", "decisions", "error", "worst", "optimal", *lost):

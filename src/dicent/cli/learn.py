@@ -1,7 +1,6 @@
 """The command `train`."""
 
 import contextlib
-import time
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -9,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 from rich.console import Console, Group
-from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from dicent.cli.live import OFTEN, LiveScreen
 from dicent.cli.shared import Cluster, Json, app, escape, print_json
 from dicent.errors import DicentError
 from dicent.game.registry import is_game_file, require_installed
@@ -155,25 +154,12 @@ def _stopped(console: Console, run: str) -> Iterator[None]:
         raise
 
 
-class _Screen:
+class _Screen(LiveScreen):
     """Live progress on a terminal; otherwise a line every few seconds."""
 
     def __init__(self, console: Console) -> None:
-        self.console = console
-        self.live = (
-            Live(console=console, auto_refresh=False, transient=False) if console.is_terminal else None
-        )
-        self.shown = 0.0
+        super().__init__(console, transient=False)
         self.status = Status()  # the latest
-
-    def __enter__(self) -> "_Screen":
-        if self.live is not None:
-            self.live.__enter__()
-        return self
-
-    def __exit__(self, *details: object) -> None:
-        if self.live is not None:
-            self.live.__exit__(None, None, None)
 
     def announce(self, found: "Preflight") -> None:
         """Print the result of the preflight."""
@@ -196,14 +182,12 @@ class _Screen:
     def watch(self, status: Status) -> None:
         """Show the status of the run."""
         self.status = status
-        now = time.monotonic()
-        if now - self.shown < (0.5 if self.live else EVERY) and status.progress < 1:
+        if not self.is_due(OFTEN if self.live else EVERY) and status.progress < 1:
             return
-        self.shown = now
         if self.live is None:
             self.console.print(_line(status), soft_wrap=True)
         else:
-            self.live.update(_panel(status), refresh=True)
+            self.draw(_panel(status))
 
 
 def _line(status: Status) -> str:

@@ -41,7 +41,7 @@ def review(
         number: Number of the game in the file, from 1; the last game by default.
         game: The game's name or file. Needed for a game file of your own: records never run a file.
         network: The network that evaluates positions; by default the shipped one, else random games.
-        terminal: What random games count if there is no network: `gain` for wins, `score` for points.
+        terminal: The unit of random games if there is no network: `gain` for wins, `score` for points.
         html: Also write the review to this HTML file.
     """
     from dicent.review import review_game, review_page, reviewer_for

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
 from rich.console import Console, Group
-from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
 import dicent
+from dicent.cli.live import LiveScreen
 from dicent.cli.shared import ClockText, Cluster, Json, app, connected, escape, print_json
 
 if TYPE_CHECKING:
@@ -73,36 +72,23 @@ def tournament(
         console.print(f"[dim]The page:[/] {escape(folder)}/results.html", soft_wrap=True)
 
 
-class _Screen:
+class _Screen(LiveScreen):
     """Show a live table on the error stream if it is a terminal."""
 
     def __init__(self) -> None:
-        console = Console(stderr=True, highlight=False)
-        self.live = Live(console=console, auto_refresh=False, transient=True) if console.is_terminal else None
-        self.shown = 0.0
-
-    def __enter__(self) -> _Screen:
-        if self.live is not None:
-            self.live.__enter__()
-        return self
-
-    def __exit__(self, *details: object) -> None:
-        if self.live is not None:
-            self.live.__exit__(None, None, None)
+        super().__init__(Console(stderr=True, highlight=False), transient=True)
 
     def watch(self, over: TournamentResult, pair: tuple[int, int], standing: Standing) -> None:
         """Update the table."""
-        now = time.monotonic()
-        if self.live is None or now - self.shown < 0.5:
+        if self.live is None or not self.is_due():
             return
-        self.shown = now
         names = " against ".join(escape(over.players[i]) for i in pair)
         share = f", {standing.points / standing.games:.1%}" if standing.games else ""
         text = (
             f"match {len(over.encounters) + 1} of {over.matches}: {names}, "
             f"{standing.games:,} of {over.games:,} games{share}"
         )
-        self.live.update(Group(_tables(over), Text.from_markup(text)), refresh=True)
+        self.draw(Group(_tables(over), Text.from_markup(text)))
 
 
 def _tables(result: TournamentResult) -> Group:

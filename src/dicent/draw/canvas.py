@@ -21,12 +21,12 @@ FRAMES = {"cell": ("│", "│"), "bowl": ("(", ")"), "bar": ("║", "║"), "tr
 
 
 def is_colourless() -> bool:
-    """Return whether NO_COLOR is set: then letters have to tell sides apart."""
+    """Return whether NO_COLOR is set; if so, letters must distinguish the sides."""
     return os.environ.get("NO_COLOR", "") != ""
 
 
 def label_of(owner: int, label: str) -> str:
-    """Return what is written on a piece: without colours a number has the letter of its side."""
+    """Return the text on a piece: without colours a number has the letter of its side."""
     return LETTERS.get(owner, "") + label if label.isdecimal() and is_colourless() else label
 
 
@@ -37,7 +37,7 @@ class Canvas:
         self.cells = [[(" ", "")] * width for _ in range(height)]
 
     def write(self, column: int, line: int, text: str, style: str = "") -> None:
-        """Write a text from a column on; what is outside is cut off."""
+        """Write a text that starts in a column; the part outside the canvas is cut off."""
         if 0 <= line < len(self.cells):
             row = self.cells[line]
             for k, sign in enumerate(text):

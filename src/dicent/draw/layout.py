@@ -10,7 +10,7 @@ from dicent.game.view import Board, Place, Stack
 
 @dataclass(frozen=True)
 class Spot:
-    """A piece to draw: its centre and the room it has, in units; what is written on it."""
+    """A piece to draw: its centre and the room it has, in units, and its text."""
 
     stack: Stack
     x: float

@@ -1,1 +1,1 @@
-"""Evaluators: what states are worth, asked for in batches; and wrappers around them."""
+"""Evaluators map batches of states to values; wrappers add caching, symmetries and exact values."""

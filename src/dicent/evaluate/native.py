@@ -35,7 +35,7 @@ class NativeEvaluator(Evaluator):
 
 
 class ConstantEvaluator(NativeEvaluator):
-    """The value 0 for every state: for measuring a search by itself."""
+    """The value 0 for every state, to measure a search alone."""
 
     native = Native(CONSTANT)
 

@@ -96,7 +96,7 @@ class Cached(Wrapper):
 
 
 class Symmetric(Wrapper):
-    """The mean over all symmetric positions, each with its sign, at as many times the cost.
+    """The mean over all symmetric positions, each with its sign, at the cost of as many evaluations.
 
     A value is exact if that of any symmetric position is. Policies are averaged as logits.
     """

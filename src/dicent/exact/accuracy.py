@@ -50,9 +50,9 @@ def accuracy(
     limit: Limit | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> list[AccuracyRow]:
-    """Measure an evaluator by itself or a search; return a row for each group, then one for all.
+    """Measure an evaluator alone or a search; return a row for each group, then one for all.
 
-    An evaluator by itself decides by its policy, if it has one. `progress` receives the number of decisions
+    An evaluator alone decides by its policy, if it has one. `progress` receives the number of decisions
     so far. A sample with points is for players whose values are points.
     """
     if not sample:

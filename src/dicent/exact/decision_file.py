@@ -2,8 +2,8 @@
 
 The first line names the game and what values count, each further line is a decision:
 
-    {"format": 1, "game": "backgammon", "values": "score", "about": "how it was made"}
-    {"group": "contact", "position": "-b----E-C---eE---c-e----B- 1 31", "moves": {"8/5 6/5": 0.1597, ...}}
+    {"format": 1, "game": "dice-nim", "values": "gain", "about": "how it was made"}
+    {"group": "middle", "position": "9 1 3", "moves": {"1": 0.4, "2": 0.5, ...}}
 
 `moves` has the value of every legal move to the player who moves: points, or a win probability. A name that
 ends in .gz is compressed.
@@ -15,12 +15,11 @@ import gzip
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from dicent.errors import DicentError
 from dicent.exact.sample import Decision
 from dicent.exact.solution import ValueKind
-from dicent.files import write_atomically
+from dicent.files import JsonObject, write_atomically
 from dicent.game import Game
 from dicent.game.registry import make_installed, names_game
 
@@ -75,7 +74,7 @@ def read_decisions(path: Path, game: Game | None = None) -> list[Decision]:
 FIELDS = ("group", "position", "moves")
 
 
-def _object(path: Path, number: int, line: str, fields: tuple[str, ...]) -> dict[str, Any]:
+def _object(path: Path, number: int, line: str, fields: tuple[str, ...]) -> JsonObject:
     try:
         found = json.loads(line)
     except ValueError:
@@ -87,7 +86,7 @@ def _object(path: Path, number: int, line: str, fields: tuple[str, ...]) -> dict
     return found
 
 
-def _decision(game: Game, values: ValueKind, found: dict[str, Any]) -> Decision:
+def _decision(game: Game, values: ValueKind, found: JsonObject) -> Decision:
     state = game.parse(found["position"])
     worths = {text: float(value) for text, value in found["moves"].items()}
     actions = {game.format_action(state, action): action for action in state.legal_actions}

@@ -60,7 +60,7 @@ class GraphSolver:
 
     @property
     def report(self) -> GraphReport:
-        """What was done so far."""
+        """Counts and times of the work done so far."""
         n, graph = self.states, self._graph
         return GraphReport(
             states=n,

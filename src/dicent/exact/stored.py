@@ -7,7 +7,6 @@ import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
@@ -19,7 +18,7 @@ from dicent.evaluate.terminal_value import GAIN, TerminalValue
 from dicent.exact.enumeration import new_room
 from dicent.exact.solution import Solution, ValueKind, describe
 from dicent.exact.solver import Solver
-from dicent.files import open_file, parse_json, replaced
+from dicent.files import JsonObject, open_file, parse_json, replaced
 from dicent.game import Cells, Game, State
 from dicent.game.binding import bind
 from dicent.game.registry import make_installed
@@ -128,7 +127,7 @@ def load_solution(path: str | Path, game: Game | None = None) -> StoredSolution:
     """Load a solution. `game` is needed if a file defines the game, and must be the one that was solved."""
     path = Path(path)
     with _explained(path), open_file(path), safe_open(path, "numpy") as file:
-        header: dict[str, Any] = parse_json((file.metadata() or {})[KEY])
+        header: JsonObject = parse_json((file.metadata() or {})[KEY])
         if header["format"] != FORMAT:
             raise DicentError(f"{path} has format {header['format']}; this version reads {FORMAT}")
         solved = make_installed(header["game"], path) if game is None else game

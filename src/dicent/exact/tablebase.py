@@ -88,7 +88,7 @@ class BuildSettings(NamedTuple):
 
 @dataclass(frozen=True)
 class TablebaseProvider:
-    """What a game with a tablebase offers; numbers of pieces count both sides."""
+    """The tablebase functions of a game; numbers of pieces count both sides."""
 
     build: Callable[[int, BuildSettings], Tablebase]  # opens the file if it is built already
     open: Callable[[int, Path], Tablebase]

@@ -21,7 +21,7 @@ class WithTablebase(PolicyEvaluator):
     def __init__(self, evaluator: Evaluator, tablebase: Tablebase | None = None) -> None:
         if evaluator.terminal.name != "gain" or evaluator.gain_map is not None:
             raise DicentError(
-                f"tables hold chances of winning, and the values of this evaluator are of another kind "
+                f"a tablebase holds win probabilities, and the values of this evaluator are of another kind "
                 f"({evaluator.terminal.name}): they cannot be mixed"
             )
         self.evaluator = evaluator

@@ -75,7 +75,7 @@ class Game:
 
     @property
     def title(self) -> str:
-        """What the game is called: the first line of its description up to the colon."""
+        """The title: the first line of the description up to the colon."""
         return self.description.partition("\n")[0].partition(":")[0].rstrip(".") or self.name
 
     @property
@@ -137,7 +137,7 @@ class Game:
 
     @property
     def has_score(self) -> bool:
-        """Does the game have a score of its own, beside win, draw and loss?"""
+        """Whether the game defines a score beside win, draw and loss."""
         return "score" in self.rules.native
 
     def state(self, cells: npt.ArrayLike) -> "State":

@@ -20,7 +20,7 @@ from dicent import kernels
 from dicent.errors import GameError
 from dicent.game.contract import Rules
 
-ALLOWED = ("math", "numpy", "typing")  # beside the kernels: what the fingerprint knows by version
+ALLOWED = ("math", "numpy", "typing")  # beside the kernels; the fingerprint has their versions
 HOME = kernels.__name__
 
 

@@ -13,7 +13,7 @@ from dicent.game.game import State
 from dicent.kernels import perft as perft_kernels
 from dicent.kernels.perft import CHANCE_NODE, DECISION, FINISHED
 
-STEPS = 200_000  # nodes to a call, well under 50 ms of native code
+STEPS = 200_000  # nodes per call, well under 50 ms of native code
 
 
 @dataclass(frozen=True)

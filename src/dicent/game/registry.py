@@ -23,6 +23,7 @@ from dicent.game.game import Game
 from dicent.game.package import Files, install
 
 DEFAULT_GAME = "ewn"
+PAPER_GAME = f"{DEFAULT_GAME}-paper"  # the default game with the rules of the paper's experiments
 BUILT_IN = (DEFAULT_GAME, "dice-nim", "pig", "ur", "backgammon", "tic-tac-toe", "connect-four")
 GROUP = "dicent.games"
 

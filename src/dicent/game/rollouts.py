@@ -17,7 +17,7 @@ from dicent.kernels import rollout as rollout_kernels
 from dicent.kernels.constants import ONGOING
 
 FIRST = 64  # games that show how long one takes
-TURN = 0.02  # seconds of native code to a call: few calls, and Ctrl-C is heard
+TURN = 0.02  # seconds of native code per call: few calls, and Ctrl-C works
 MAX_STEPS = 20_000  # actions and outcomes after which a game counts as unfinished
 
 

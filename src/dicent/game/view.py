@@ -1,4 +1,4 @@
-"""What a game shows: a `View` of a grid, or a `Board` of places of any shape. All drawings start here."""
+"""The picture of a state: a `View` of a grid, or a `Board` of places of any shape. All drawings use it."""
 
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -38,7 +38,7 @@ class View:
     rows: int
     columns: int
     pieces: tuple[Piece, ...] = ()
-    die: str = ""  # what the die shows; empty when it is still to be rolled, or there is none
+    die: str = ""  # the text of the die; empty before a roll, or without a die
     marked: tuple[tuple[int, int], ...] = ()  # special cells: goals, holes
     row_names: tuple[str, ...] = field(default=())
     column_names: tuple[str, ...] = field(default=())

@@ -40,7 +40,7 @@ class Order:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a worker has done for one request."""
+    """A worker's answer to one request."""
 
     message: Message
     version: int  # of the network that it used last

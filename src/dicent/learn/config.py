@@ -18,6 +18,7 @@ from typing import Any
 
 from dicent.errors import DicentError
 from dicent.files import open_file
+from dicent.game.registry import DEFAULT_GAME, PAPER_GAME
 from dicent.learn import choices, old_names
 from dicent.learn.config_sections import (
     SECTION_OF,
@@ -41,7 +42,7 @@ MOST_BYTES = 1 << 20  # of a `config.toml`
 class Config:
     """The settings of a run. The defaults are the preset `laptop`, which leaves `BY_GAME` to the game."""
 
-    game: str = "ewn"
+    game: str = DEFAULT_GAME
     seed: int = 0
     search: SearchConfig = field(default_factory=SearchConfig)
     self_play: SelfPlayConfig = field(default_factory=SelfPlayConfig)
@@ -139,7 +140,7 @@ BY_GAME = ("evaluations_per_move", "games_at_once", "games_per_update", "replay_
 PRESETS: dict[str, dict[str, Setting]] = {
     "laptop": {},
     "paper": {  # one game at a time, and the paper's choices throughout
-        "game": "ewn-paper",
+        "game": PAPER_GAME,
         "completion": False,
         "evaluations_per_move": 2000,
         "whole_descents": True,
@@ -244,7 +245,7 @@ def config_from(given: Mapping[str, object], where: str) -> Config:
 
 
 def _beside(given: Mapping[str, object]) -> list[tuple[str, object]]:
-    """What a mapping has beside the game and the seed."""
+    """Return the items of a mapping other than the game and the seed."""
     return [(name, value) for name, value in given.items() if name not in ("game", "seed")]
 
 

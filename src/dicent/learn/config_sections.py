@@ -123,7 +123,7 @@ class SelfPlayConfig(Section):
 
 @dataclass(frozen=True)
 class ReplayConfig(Section):
-    """Which states of past games a learning phase uses."""
+    """The choice of states of past games for a learning phase."""
 
     replay: str = "plain"
     """Replay buffer: smooth (the latest games, spread evenly) or plain (a ring of states)."""

@@ -65,7 +65,7 @@ def concatenate(parts: Sequence[Dataset]) -> Dataset:
 
 @dataclass(frozen=True)
 class SearchedStates:
-    """The valued states of one search, with their plies where these matter and the depth below each."""
+    """The states of one search: their values, their plies where these matter, and the depth below each."""
 
     dataset: Dataset
     plies: npt.NDArray[np.int64]

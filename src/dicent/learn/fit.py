@@ -109,7 +109,7 @@ def fit(config: Config, game: Game) -> tuple[Config, tuple[Choice, ...]]:
 
 
 def _round(value: float) -> int:
-    """Round to two digits, which is as much as the probe knows."""
+    """Round to two digits, the precision of the probe."""
     if value < 1:
         return 1
     unit = 10 ** max(0, int(np.log10(value)) - 1)

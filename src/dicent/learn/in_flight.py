@@ -13,7 +13,7 @@ from dicent.game.arrays import new_tree
 from dicent.kernels import tree as tree_kernels
 from dicent.kernels.tree import Tree
 from dicent.learn.dataset import SearchedStates, join, values_only
-from dicent.learn.replay import Arrays
+from dicent.search.search_kernels import Arrays
 
 if TYPE_CHECKING:
     from dicent.learn.self_play import SelfPlay

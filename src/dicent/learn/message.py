@@ -12,8 +12,9 @@ import numpy.typing as npt
 from dicent.errors import DicentError
 from dicent.game import Game
 from dicent.learn.dataset import Dataset, FinishedGame
+from dicent.search.search_kernels import Arrays
 
-Message = dict[str, npt.NDArray[Any]]
+Message = Arrays
 NO_RESULT = 127  # of a game that was cut
 DATASET = ("states", "values", "policies")
 

@@ -1,19 +1,17 @@
-"""Replay buffers: which states of past games a learning phase uses."""
+"""Replay buffers: the choice of states of past games for a learning phase."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dicent.errors import DicentError
 from dicent.learn.dataset import Dataset
-
-Arrays = dict[str, npt.NDArray[Any]]  # of any type, by name
+from dicent.search.search_kernels import Arrays
 
 
 class ReplayBuffer(ABC):
@@ -86,7 +84,7 @@ class SmoothReplayBuffer(ReplayBuffer):
         self.end += len(data)
 
     def _with_room(self, data: Dataset) -> Dataset:
-        """Return the content at the front of new rows, twice as many as it has with `data`."""
+        """Return the content in new rows that have room for twice the content and `data`."""
         moved = data.empty(2 * (self.size + len(data)))
         if self.rows is not None:
             for new, old in zip(moved.arrays, self.rows.arrays, strict=True):

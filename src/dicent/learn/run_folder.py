@@ -17,10 +17,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 from dicent.errors import DicentError
-from dicent.files import Lock, inside, lock, read_inside, read_json, sync_folder, write_atomically
+from dicent.files import JsonObject, Lock, inside, lock, read_inside, read_json, sync_folder, write_atomically
 from dicent.game.registry import require_installed
 from dicent.learn import old_names
 from dicent.learn.config import BUDGETS, BY_GAME, Config, read_config
@@ -35,7 +34,7 @@ OPTIONAL = (BUFFER, IN_FLIGHT, PLAIN_IN_FLIGHT, *old_names.FILES)  # a run can r
 class Checkpoint:
     """The content of a checkpoint: `state.json`, and other files by name."""
 
-    state: dict[str, Any]
+    state: JsonObject
     files: dict[str, bytes]
 
 

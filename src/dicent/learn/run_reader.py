@@ -7,17 +7,16 @@ version 0.1 wrote.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from dicent.errors import DicentError, JsonError
-from dicent.files import inside, open_file, parse_json, read_json
+from dicent.files import JsonObject, inside, open_file, parse_json, read_json
 from dicent.learn import old_names
 from dicent.learn.config import Config, read_config
 from dicent.learn.run_state import METRICS, RECORDS, RunState, read_state
 
 CONFIG, STATE = "config.toml", "state.json"
 MOST_BYTES = 1 << 26  # of a file that is read
-Row = dict[str, Any]  # one line of JSON
+Row = JsonObject  # one line of JSON
 
 
 class RunReader:

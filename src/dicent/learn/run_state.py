@@ -7,9 +7,9 @@ import math
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from dicent.errors import DicentError
+from dicent.files import JsonObject
 from dicent.learn import old_names
 from dicent.learn.status import Status
 
@@ -98,12 +98,12 @@ class RunState:
             exactness=dict(self.exactness),
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return everything for `state.json`."""
         return {**vars(self), "results": list(self.results)}
 
 
-def read_state(saved: Mapping[str, Any]) -> tuple[RunState, dict[str, str] | None]:
+def read_state(saved: JsonObject) -> tuple[RunState, dict[str, str] | None]:
     """Return the state in a `state.json`, and the names of the run's components if the file has them.
 
     Raise only a DicentError: the file may come from anywhere.
@@ -132,7 +132,7 @@ def _check(state: RunState) -> None:
         _, _ = map(float, state.pending)
 
 
-def _read(saved: Mapping[str, Any]) -> tuple[RunState, dict[str, str] | None]:
+def _read(saved: JsonObject) -> tuple[RunState, dict[str, str] | None]:
     if saved["format"] == OLD_FORMAT:
         found = old_names.translate({**saved, **saved["counters"]}, old_names.STATE)
         found = {f.name: found[f.name] for f in dataclasses.fields(RunState) if f.name in found}

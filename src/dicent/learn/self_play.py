@@ -328,7 +328,7 @@ class SelfPlay:
         return values_only(merged.dataset.states, values)
 
     def _first_chance(self, m: int) -> list[SearchedStates]:
-        """Return the chance state at the start of a game, with the value of the state that d made of it."""
+        """Return the chance state at the start of a game, with the value of the state that d chose there."""
         start = self.game.state(self.games.start[m])
         if not start.is_chance:
             return []
@@ -338,7 +338,7 @@ class SelfPlay:
         return [SearchedStates(data, np.zeros(1, np.int64), layers.depth[m : m + 1].copy())]
 
     def _store_layers(self, members: Integers, scratch: Scratch) -> None:
-        """Store the states that the searches of a move have valued."""
+        """Store the states and values of the searches of a move."""
         tree, layers = self.group.tree, self.group.kernels.layers
         assert layers is not None
         most = int(tree.nodes[members].sum() + tree.edges[members].sum())

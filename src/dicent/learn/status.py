@@ -12,7 +12,7 @@ WAITING, STARTING, PLAYING, FAILED = "waiting", "starting", "playing", "failed"
 
 @dataclass(frozen=True)
 class WorkerStatus:
-    """What one worker of a cluster does."""
+    """The status of one worker of a cluster."""
 
     node: str  # the address of its machine
     device: str  # such as "4 cores" or "cuda"

@@ -25,7 +25,7 @@ class Workers(ABC):
     @property
     @abstractmethod
     def counts(self) -> dict[str, int]:
-        """What all searches of this session have done so far, by the names in COUNTED."""
+        """The counts of all searches of this session so far, by the names in COUNTED."""
 
     @property
     def is_idle(self) -> bool:

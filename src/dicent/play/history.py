@@ -33,7 +33,7 @@ class Rolls(NamedTuple):
 
 
 class Histories(NamedTuple):
-    """What a replay of G games shows."""
+    """Figures from a replay of G games."""
 
     first: npt.NDArray[np.int64]  # [G]  the player of the first action, MAX or MIN; CHANCE if there is none
     turns: npt.NDArray[np.int64]  # [G]  turns: all actions of a player until the other one acts

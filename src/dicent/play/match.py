@@ -71,7 +71,7 @@ def play_match(
     "5+3". A player whose time is over has lost the game. Limits that a player was given still apply.
 
     `cluster` is the address of a Ray cluster whose machines play the games, or "auto": that of RAY_ADDRESS,
-    else a cluster here. The games are those of one machine, as for any number of threads.
+    else a cluster here. One machine plays the same games, with any number of threads.
 
     Ctrl-C raises `MatchInterrupted`, a KeyboardInterrupt that carries the result so far.
     """

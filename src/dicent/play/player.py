@@ -10,7 +10,7 @@
     puct:NET,1600
     NET                                   the same as expectiminimax:NET,depth=3
     openspiel-mcts:1000                   OpenSpiel's search, if it is installed
-    process:COMMAND                       another program; protocol=ini-get for the Taiwanese protocol
+    process:COMMAND                       another program; protocol=NAME for a protocol of the game
     NET,depth=5,tablebase                 with the largest endgame tablebase that is built for the game
     greedy:rollout=100                    random games, or `random=SEED`, in place of a network
     greedy:solution=FILE                  perfect play; FILE is of `dicent solve GAME --save FILE`

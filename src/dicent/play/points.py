@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from dicent.files import JsonObject
 from dicent.play.luck import Judge
 from dicent.stats.intervals import Interval
 from dicent.stats.luck import mean_interval, without_luck
@@ -71,7 +71,7 @@ class PointsResult:
         largest = max(self.largest, float(np.abs(self.scores).max(initial=0.0)))
         return mean_interval(pairs, unadjusted, limits=(-largest, largest), prior=self._prior)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return the points as an object for JSON."""
         return {
             "mean": self.mean,

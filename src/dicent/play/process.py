@@ -35,7 +35,7 @@ class Process(Search):
     """A program that receives positions and answers with actions.
 
     The program starts with its first move and stops with this object. `timeout` is in seconds per move,
-    `protocol` is json, ini-get or ini-get-numbers. Every failure ends the match with an error that names the
+    `protocol` is json, or one that the game offers. Every failure ends the match with an error that names the
     program, since games lost by a crash say nothing about its strength.
     """
 

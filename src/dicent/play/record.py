@@ -124,7 +124,7 @@ def _are_seconds(value: Any) -> bool:
     return value is None or (is_list and all(_is_score(x) and x is not None and x >= 0 for x in value))
 
 
-# What each field of a record must be, as a check and in words. Anyone may have written a record.
+# The check of each field of a record, and its description. Anyone may have written a record.
 FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "game": (_is_text, "a text"),
     "players": (lambda value: _are_texts(value) and len(value) == 2, "a list of two texts"),

@@ -6,11 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from dicent.files import JsonObject
 from dicent.game import Game
 from dicent.kernels.constants import MAX, MIN
 from dicent.play.clock import Clock
@@ -267,7 +268,7 @@ class MatchResult:
         """Return the mean number of turns per game: all actions of a player until the other one acts."""
         return float(self.histories.turns.mean())
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return the result as an object for JSON; an infinite Elo is None."""
         return {
             "game": self.game.name,
@@ -304,7 +305,7 @@ class MatchResult:
             "seconds": self.seconds,
         }
 
-    def _sprt(self) -> dict[str, Any] | None:
+    def _sprt(self) -> JsonObject | None:
         if self.sprt is None:
             return None
         found = {"ratio": self.ratio, "bounds": list(self.sprt.bounds), "accepted": self.accepted}

@@ -28,7 +28,7 @@ from dicent.cluster.connection import Connection, joined
 from dicent.errors import DicentError, JsonError
 from dicent.evaluate.base import Evaluator
 from dicent.evaluate.network import Network, shared_out
-from dicent.files import Lock, inside, lock, read_json, write_atomically
+from dicent.files import JsonObject, Lock, inside, lock, read_json, write_atomically
 from dicent.game import Game
 from dicent.kernels.constants import MAX
 from dicent.play.clock import Clock, as_clock
@@ -51,7 +51,7 @@ class Encounter:
 
     first: int
     second: int
-    summary: dict[str, Any]  # from `MatchResult.to_dict`
+    summary: JsonObject  # from `MatchResult.to_dict`
     results: tuple[int, ...]  # of each game
     starters: tuple[int, ...] = ()  # the side that begins in each pair, 1 for MAX; none: MAX everywhere
     scores: tuple[float, ...] = ()  # points of each game; none in a game without a score
@@ -70,7 +70,7 @@ class TournamentResult:
     game: str
     players: tuple[str, ...]
     seed: int
-    games: int  # to a match
+    games: int  # per match
     encounters: tuple[Encounter, ...]
     matches: int  # in the whole tournament
 
@@ -111,7 +111,7 @@ class TournamentResult:
         played = [score for score in scores if score is not None]
         return sum(share * games for share, games in played), sum(games for _, games in played)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return the result as an object for JSON."""
         rows = []
         for i in self.ranking:
@@ -327,7 +327,7 @@ def _settle(
 ) -> None:
     """Save players and settings; in an existing folder check that they match."""
     path = folder / "tournament.json"
-    ours: dict[str, Any] = {
+    ours: JsonObject = {
         "format": FORMAT,
         "game": game.name,
         "seed": seed,

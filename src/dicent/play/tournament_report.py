@@ -7,10 +7,10 @@ import html
 import io
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dicent.draw.charts import interval_chart, page, table
-from dicent.files import write_atomically
+from dicent.files import JsonObject, write_atomically
 
 if TYPE_CHECKING:
     from dicent.play.tournament import TournamentResult
@@ -117,7 +117,7 @@ def matches_csv(result: TournamentResult) -> str:
     return _csv(f"{head},{more}".split(",") if has_points(result) else head.split(","), rows)
 
 
-def _point_columns(result: TournamentResult, summary: dict[str, Any]) -> list[object]:
+def _point_columns(result: TournamentResult, summary: JsonObject) -> list[object]:
     if not has_points(result):
         return []
     points = summary.get("points")
@@ -173,7 +173,7 @@ def as_page(result: TournamentResult, name: str) -> str:
     return page(f"{name}: {result.game}", "".join(body))
 
 
-def _point_cells(result: TournamentResult, summary: dict[str, Any]) -> list[str]:
+def _point_cells(result: TournamentResult, summary: JsonObject) -> list[str]:
     numbers = _point_columns(result, summary)
     cells = []
     for mean, low, high in zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True):
@@ -181,7 +181,7 @@ def _point_cells(result: TournamentResult, summary: dict[str, Any]) -> list[str]
     return cells
 
 
-def _share(summary: dict[str, Any], share: str, interval: str) -> list[str]:
+def _share(summary: JsonObject, share: str, interval: str) -> list[str]:
     low, high = summary[interval]
     return [f"{summary[share]:.1%}", f"{low:.1%} to {high:.1%}"]
 

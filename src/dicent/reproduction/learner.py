@@ -16,10 +16,11 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Iterable
-from typing import Any, TextIO
+from collections.abc import Callable, Iterable
+from typing import TextIO
 
 from dicent.errors import DicentError
+from dicent.files import JsonObject
 from dicent.learn.config import config_from
 from dicent.learn.preflight import Preflight
 from dicent.learn.status import Status
@@ -48,7 +49,7 @@ def serve(lines: Iterable[str], answers: TextIO) -> None:
             say(kind="done")
 
 
-def _do(task: dict[str, Any], source: Iterable[str], say: Any) -> None:
+def _do(task: JsonObject, source: Iterable[str], say: Callable[..., None]) -> None:
     """Do one task: train a network, or only compile what it needs."""
     if task["cores"] and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, task["cores"])

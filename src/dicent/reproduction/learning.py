@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dicent.errors import DicentError
+from dicent.files import JsonObject
 from dicent.learn.config import Config
 
 LONG = 1e9  # seconds of a learner without a deadline
@@ -157,12 +158,12 @@ def _write(child: subprocess.Popen[str], message: object) -> None:
         raise DicentError(_lost(child)) from error
 
 
-def _read(child: subprocess.Popen[str]) -> dict[str, Any]:
+def _read(child: subprocess.Popen[str]) -> JsonObject:
     assert child.stdout is not None
     line = child.stdout.readline()
     if not line:
         raise DicentError(_lost(child))
-    message: dict[str, Any] = json.loads(line)
+    message: JsonObject = json.loads(line)
     return message
 
 

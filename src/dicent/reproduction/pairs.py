@@ -46,7 +46,7 @@ class Pair(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """What a run has spent."""
+    """The cost of one run."""
 
     study: str
     run: str

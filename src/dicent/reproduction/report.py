@@ -12,9 +12,10 @@ import numpy as np
 from dicent import machine
 from dicent.draw.charts import Curve, chart, interval_chart
 from dicent.files import write_atomically
+from dicent.game.registry import PAPER_GAME
 from dicent.reproduction.findings import Claim, Share
 from dicent.reproduction.result import Learned, ReproductionResult
-from dicent.reproduction.scale import ALPHAZERO, ARMS, GAME, SEARCHES, Arm
+from dicent.reproduction.scale import ALPHAZERO, ARMS, SEARCHES, Arm
 from dicent.reproduction.sections import Section, as_markdown, as_page
 from dicent.search.limit import Limit
 from dicent.stats.intervals import Interval
@@ -69,7 +70,7 @@ def _opening(result: ReproductionResult) -> Section:
         else f"{scale.self_play_games:,} self-play games"
     )
     text = [
-        f"{PAPER} (Cohen-Solal, Cazenave), experiments repeated at scale `{scale.name}`. {GAME}: the "
+        f"{PAPER} (Cohen-Solal, Cazenave), experiments repeated at scale `{scale.name}`. {PAPER_GAME}: the "
         "paper's rules and its mirrored set-up.",
         f"{len(ARMS)} arms (three searches for learning, with and without the depth heuristic) with "
         f"{scale.processes} {_processes(scale.processes)} each, and AlphaZero with "

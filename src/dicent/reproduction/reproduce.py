@@ -20,14 +20,14 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from dicent import machine
 from dicent.cluster.connection import Connection, joined
 from dicent.errors import DicentError
 from dicent.evaluate.network import Network
 from dicent.evaluate.network_file import load_network
-from dicent.files import lock, read_json, write_atomically
+from dicent.files import JsonObject, lock, read_json, write_atomically
+from dicent.game.registry import PAPER_GAME
 from dicent.gpu.device import choose_device
 from dicent.learn import old_names
 from dicent.learn.run_folder import OPTIONAL
@@ -44,7 +44,7 @@ from dicent.reproduction.learning import Learners, Stopped, Task
 from dicent.reproduction.pairs import write_tables
 from dicent.reproduction.report import write_report
 from dicent.reproduction.result import Learned, ReproductionResult, Strength
-from dicent.reproduction.scale import ALPHAZERO, GAME, Arm, Run, Scale, scale_of
+from dicent.reproduction.scale import ALPHAZERO, Arm, Run, Scale, scale_of
 from dicent.search.expectiminimax import Expectiminimax
 from dicent.search.limit import Limit
 from dicent.search.puct import Puct
@@ -298,7 +298,7 @@ class _Reproduction:
         games = self.scale.games
         at_once = 1 if judge.device == "cpu" else machine.cores()
         result = play_tournament(
-            *(folder, players, GAME, games, seed, gauntlet),
+            *(folder, players, PAPER_GAME, games, seed, gauntlet),
             luck=judge,
             progress=show,
             at_once=at_once,
@@ -381,7 +381,7 @@ def _settle(folder: Path, scale: Scale, seed: int, on_cluster: bool = False) -> 
         )
 
 
-def _translated(old: dict[str, Any]) -> dict[str, Any]:
+def _translated(old: JsonObject) -> JsonObject:
     """Return the content of an old `reproduction.json` with the names of this version."""
     scale = old_names.translate(old["scale"], {"matches": "self_play_games"})
     for part in ("network", "descent", "alphazero"):

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dicent.errors import DicentError
+from dicent.game.registry import PAPER_GAME
 from dicent.learn.config import PRESETS, Config, config
 from dicent.learn.config_sections import Setting
 from dicent.search.limit import Limit
 
-GAME = "ewn-paper"
 SEARCHES = {
     "determinized": "Descent with determinization",
     "expectiminimax": "Expectiminimax",
@@ -106,7 +106,7 @@ class Scale:
             base, more = config("alphazero", **self.network), self.alphazero
         budget["evaluations_per_move"] = self.thinking.get(run.arm.search)
         given = {name: value for name, value in budget.items() if value is not None}
-        return base.replace(**{**more, **given}, game=GAME, seed=run.seed)
+        return base.replace(**{**more, **given}, game=PAPER_GAME, seed=run.seed)
 
     def slots(self, runs: Sequence[Run]) -> list[list[Run]]:
         """Return the runs in the order of learning, those of a slot at the same time.

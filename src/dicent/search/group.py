@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from dicent.search.tree_search import TreeSearch
 
 ENDLESS = 2**62
-TURN = 0.02  # seconds to a kernel call: kernels see neither the clock nor Ctrl-C
+TURN = 0.02  # seconds per kernel call: kernels see neither the clock nor Ctrl-C
 MOST_STEPS = 100_000  # the most steps of a kernel call
-MAX_NODES = 1 << 25  # the most nodes that a tree grows to; about 3 GB for EWN
+MAX_NODES = 1 << 25  # the most nodes that a tree grows to; about 3 GB if a state has 15 bytes
 GUESS = 10_000.0  # steps of a kernel per second, before they are measured
 CAUTIOUS_GUESS = 500.0  # the same where time is limited
-SOONEST = 1e-9  # seconds that a clock tells apart
+SOONEST = 1e-9  # seconds; the resolution of a clock
 FIRST_BATCH = 32  # states that measure the throughput of an evaluator
 LEAST = 0.001  # seconds that are worth a kernel call or a batch
 LARGEST_SLICE = 0.25  # seconds of a batch, where time is limited

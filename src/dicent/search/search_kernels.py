@@ -1,4 +1,4 @@
-"""SearchKernels: what one kind of search does with arrays, for a `Group` to drive.
+"""SearchKernels: the array operations of one kind of search, which a `Group` drives.
 
 A search makes one such object for each group. It holds the game's kernels, the settings they need, and the
 arrays beside the tree that only this kind of search has. All methods work on arrays.
@@ -7,7 +7,6 @@ arrays beside the tree that only this kind of search has. All methods work on ar
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,11 +23,11 @@ from dicent.kernels.tree import Scratch, Settings, Tree
 from dicent.kernels.values import OUTSIDE
 
 Indices = npt.NDArray[np.int64]
-Arrays = dict[str, npt.NDArray[Any]]
+Arrays = dict[str, npt.NDArray[Any]]  # of any type, by name
 
 
 class Answer(NamedTuple):
-    """What an evaluator says about a batch of states."""
+    """An evaluator's answer for a batch of states."""
 
     values: Values
     exact: Marks | None = None
@@ -72,7 +71,7 @@ class SearchKernels(ABC):
         named = {} if self.memory is None else self.memory._asdict()
         return {name: value for name, value in named.items() if isinstance(value, np.ndarray)}
 
-    def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+    def restore(self, arrays: Arrays) -> None:
         """Replace arrays beside the tree by saved ones."""
         if self.memory is not None:
             self.memory = self.memory._replace(**arrays)

@@ -1,4 +1,4 @@
-"""What Uct and Puct share: statistics of simulations on the edges, and the decision by visits."""
+"""The common part of Uct and Puct: statistics of simulations on the edges, and the decision by visits."""
 
 import numpy as np
 

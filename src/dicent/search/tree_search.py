@@ -86,7 +86,7 @@ class Search(ABC):
             raise DicentError(f"there is no action to play at {state}. {state.describe_legal()}")
         return self.analyse(state, limit, ply=ply).best
 
-    # What a search can do, beyond the attributes above
+    # Capabilities of a search, beyond the attributes above
 
     @property
     def in_points(self) -> bool:

@@ -25,7 +25,7 @@ from dicent.games.ewn.tablebase.file import FORMAT, HEADER, WIDTH, Bytes, Conten
 from dicent.games.ewn.tablebase.index import Fill, Part, TablebaseIndex, new_position
 from dicent.games.ewn.tablebase.tablebase import EwnTablebase, built, contents_of, open_file
 
-PAIRS = 20_000  # arrangements of both sides to a call of the kernel, well under 50 ms
+PAIRS = 20_000  # arrangements of both sides per call of the kernel, well under 50 ms
 NOTE = 2.0  # seconds after which finished parts are noted
 
 

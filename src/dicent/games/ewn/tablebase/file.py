@@ -25,7 +25,7 @@ Bytes = npt.NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class Contents:
-    """What a file holds: the board, the rules, and the largest number of pieces."""
+    """The contents of a file: the board, the rules, and the largest number of pieces."""
 
     game: str
     size: int
@@ -36,7 +36,7 @@ class Contents:
 
     @property
     def name(self) -> str:
-        """What the file is called."""
+        """The name of the file."""
         return f"{self.game}-{self.size}x{self.size}-{self.faces}-{self.rules}-{self.pieces}.table"
 
     @property

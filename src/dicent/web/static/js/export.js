@@ -1,8 +1,8 @@
 // Export a game as a file. A game that the format cannot express raises an error, and no file is saved.
 import { get } from "./api.js";
 
-/** @type {Record<string, string>} */
-export const FORMATS = { record: "record", wtn: "WTN", pgn: "PGN" };
+/** Name a format on a page: notations of games are initials. @param {string} format */
+export const formatName = (format) => (format === "record" ? format : format.toUpperCase());
 
 /** @param {string} id @param {string} format */
 export async function exportGame(id, format) {

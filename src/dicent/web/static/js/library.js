@@ -1,7 +1,7 @@
 // The library page: find, open, import, export and delete games.
 import { html, useEffect, useRef, useState } from "./ui.js";
 import { get, getInfo, post, remove } from "./api.js";
-import { exportGame, FORMATS } from "./export.js";
+import { exportGame, formatName } from "./export.js";
 import { Confirm, Dot, Message, useLoaded } from "./parts.js";
 import { announce } from "./announce.js";
 import { COLOUR, playerName, resultText, when } from "./words.js";
@@ -102,7 +102,7 @@ function Row({ game, formats, onExport, onDelete }) {
         ${open && plays && html`<a href=${`#/play/${id}`}>Continue</a>`}
         <a href=${`#/review/${id}`}>View</a>
         <a href=${`#/review/${id}?go`}>Review</a>
-        ${formats.map((format) => html`<button type="button" key=${format} onClick=${() => onExport(format)}>Export as ${FORMATS[format] ?? format}</button>`)}
+        ${formats.map((format) => html`<button type="button" key=${format} onClick=${() => onExport(format)}>Export as ${formatName(format)}</button>`)}
         <button type="button" class="delete" onClick=${onDelete}>Delete…</button>
       </div>
     </details>
@@ -143,7 +143,7 @@ function Import({ onClose, onDone }) {
   return html`<dialog ref=${dialog} class="import" aria-label="Import games" onCancel=${onClose}>
     <form onSubmit=${bring}>
       <h2>Import games</h2>
-      <p class="help">Paste Dicent records, WTN or PGN, or choose a file.</p>
+      <p class="help">Paste Dicent records or games in a notation of their game, or choose a file.</p>
       <label class="hidden" for="import-text">Games</label>
       <textarea id="import-text" class="mono" rows="9" value=${text} spellcheck=${false} onInput=${(/** @type {any} */ e) => setText(e.currentTarget.value)}></textarea>
       <label class="field-label" for="import-file">File<input id="import-file" type="file" onChange=${async (/** @type {any} */ e) => {
