@@ -173,5 +173,5 @@ def test_openspiels_search_is_as_strong_as_ours_and_plays_only_its_game() -> Non
     for other in ("ewn-paper", "dice-nim"):
         with pytest.raises(PlayerError, match="official rules"):
             play_match("openspiel-mcts:10", "random", other, 2)
-    with pytest.raises(PlayerError, match="too few"):
+    with pytest.raises(PlayerError, match=r"simulations must be at least 1 \(got 0\)"):
         parse_player("openspiel-mcts:0")

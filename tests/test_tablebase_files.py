@@ -80,7 +80,7 @@ def test_foreign_file_is_refused(game: dicent.Game, file: Path, tmp_path: Path) 
     build_tablebase(other, 2, tmp_path / "paper")
     [paper] = (tmp_path / "paper").glob("*.table")
     file.write_bytes(paper.read_bytes())
-    assert "holds another table: ewn, 3x3, 3 numbers, paper rules" in refused(game, file)
+    assert "holds another tablebase: ewn, 3x3, 3 numbers, paper rules" in refused(game, file)
 
 
 @pytest.mark.parametrize(("format", "age"), [(0, "an older"), (99, "a newer")])

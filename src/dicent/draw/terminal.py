@@ -11,7 +11,7 @@ from dicent.game.rollouts import Rollouts
 from dicent.game.view import View
 from dicent.kernels.constants import CHANCE, MAX, MIN
 
-MOST_ACTIONS = 40  # that a panel lists
+MOST_ACTIONS = 40  # the most actions that a panel lists
 
 
 def picture(state: State) -> Text:

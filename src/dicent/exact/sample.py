@@ -40,7 +40,7 @@ class Decision:
     group: str  # of similar decisions, such as those with the same pieces
     value: float  # exact, for MAX, as are the following
     moves: dict[int, float]
-    values: ValueKind = "gain"  # what values count
+    values: ValueKind = "gain"  # the unit of values
 
     @property
     def worth(self) -> float:

@@ -33,9 +33,9 @@ class Solution:
     moves: tuple[MoveInfo, ...]  # best first
     outcomes: tuple[OutcomeInfo, ...]
     source: str  # "solver" or "tablebase"
-    states: int = 0  # that the solver stores
+    states: int = 0  # states in the memory of the solver
     solver: Solver | None = field(default=None, repr=False, compare=False)
-    values: ValueKind = "gain"  # what `value` counts
+    values: ValueKind = "gain"  # the unit of `value`
     graph: GraphReport | None = field(default=None, compare=False)  # how a game with cycles was solved
 
     @property

@@ -54,7 +54,7 @@ class Place:
     width: float = 1.0
     height: float = 1.0
     shape: str = "cell"  # one of SHAPES
-    name: str = ""  # what players call it; screen readers say it
+    name: str = ""  # the name that players use; screen readers say it
     text: str = ""  # written on the place while it is empty
     marked: bool = False  # special: goals, holes, rosettes
     capacity: int = 0  # the count that fills a track
@@ -76,7 +76,7 @@ class Board:
 
     places: tuple[Place, ...]
     stacks: tuple[Stack, ...] = ()
-    dice: tuple[str, ...] = ()  # what each die shows; empty before a roll
+    dice: tuple[str, ...] = ()  # the text of each die; empty before a roll
     caption: str = ""
     bottom: int = MIN  # the player who sits below the board
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 CAPACITY = "tree.capacity"  # nodes that each tree has room for; a checkpoint of version 0.1 has whole arrays
 BY_EDGE = ("child", "choice", "p", "visits")
 COUNTS = ("nodes", "edges")
-COUNTED = ("evaluations", "moves", "iterations", "depths")  # what all searches so far have done
+COUNTED = ("evaluations", "moves", "iterations", "depths")  # counters of all searches so far
 # Arrays whose columns beyond a count are not in use: the array, and where its count is.
 COLUMNS = {
     "searches": {"path": "length", "leaves": "waiting"},

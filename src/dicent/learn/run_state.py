@@ -27,10 +27,10 @@ def _no_lines() -> dict[str, int]:
 class RunState:
     """How far a run has come, over all its sessions."""
 
-    games: int = 0  # that have ended
-    cut_games: int = 0  # of these, games that were too long and have no result
+    games: int = 0  # finished games
+    cut_games: int = 0  # finished games that were too long and have no result
     evaluations: int = 0
-    moves: int = 0  # that self-play has searched
+    moves: int = 0  # moves that self-play has searched
     iterations: int = 0  # of the searches of these moves: descents or simulations
     depths: int = 0  # the sum of the depths that these searches reached
     game_seconds: float = 0.0  # the sum of the durations of the games that have ended

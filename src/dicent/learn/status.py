@@ -15,8 +15,8 @@ class WorkerStatus:
     """The status of one worker of a cluster."""
 
     node: str  # the address of its machine
-    device: str  # such as "4 cores" or "cuda"
-    games: int = 0  # that it has finished
+    device: str  # "4 cores", "cuda"
+    games: int = 0  # finished games
     evaluations_per_second: float = 0.0
     lag: int = 0  # versions of the network by which its last games were behind
     restarts: int = 0  # of the worker in this place

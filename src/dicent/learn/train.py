@@ -145,7 +145,7 @@ class Training:
         self._earlier = dict.fromkeys(COUNTED, 0)  # counts of games that no checkpoint has kept
         self._snapshots = Snapshots(config.run.snapshot_seconds, config.run.snapshot_evaluations)
         self._reserved_seconds = self._measuring_seconds or 0.0  # for the last measurement
-        self._saving_seconds = 0.0  # that the last checkpoint took
+        self._saving_seconds = 0.0  # duration of the last checkpoint
         self._start = self._checkpointed = time.monotonic()
 
     def _make_workers(self, connection: Connection | None) -> Workers:

@@ -71,7 +71,7 @@ class LocalGames:
         self.bound.kernel(match_games_kernels.deal)(games, self.seed, self.rng)
         start = games.state.copy()
         going = np.arange(len(numbers))
-        first_side = np.where(numbers % 2 == 0, 0, 1)  # which player is MAX
+        first_side = np.where(numbers % 2 == 0, 0, 1)  # the player who is MAX
         games = self._roll(games)
         self.late, self.moves = np.zeros(len(numbers), np.int8), [[] for _ in numbers]
         self.clocks = [self.clock, self.clock]

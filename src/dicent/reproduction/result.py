@@ -35,7 +35,7 @@ class Learned:
     evaluations: int
     states: int  # learned, each counted as often as it was used
     strength: tuple[Strength, ...]
-    moves: int = 0  # that self-play has searched
+    moves: int = 0  # moves that self-play has searched
     iterations: int = 0  # of these searches: descents or simulations
     depths: int = 0  # the sum of the depths that they reached
     game_seconds: float = 0.0  # the sum of the durations of games

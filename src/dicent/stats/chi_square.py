@@ -11,7 +11,7 @@ LEAST = 5.0  # expected counts below this are too few for the test
 class DiceTest:
     """A test of rolls against the probabilities of the game."""
 
-    rolls: int  # that were tested
+    rolls: int  # number of tested rolls
     chi_square: float
     freedom: int  # degrees of freedom
     p: float  # probability of a statistic at least this large with fair dice

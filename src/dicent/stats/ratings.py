@@ -33,7 +33,7 @@ class Ratings:
 
     elo: tuple[float, ...]
     intervals: tuple[Interval, ...]
-    first_move: float  # what having the first move is worth
+    first_move: float  # the worth of the first move
     first_move_interval: Interval
     covariance: Floats  # [players + 1, players + 1]  of all of these, in Elo points
 

@@ -107,7 +107,7 @@ class Position(BaseModel):
     view: Board | None
     actions: list[Action]
     outcomes: list[Outcome]
-    note: str  # what a player should know here, or nothing
+    note: str  # a remark for the player, such as why other pieces may move; empty without one
     ending: str  # how the game ended, or nothing
 
 
@@ -356,7 +356,7 @@ class TournamentSummary(BaseModel):
     problem: str | None = None
     game: str = ""
     players: list[str] = []
-    matches: int = 0  # that are over
+    matches: int = 0  # finished matches
     finished: bool = False
 
 

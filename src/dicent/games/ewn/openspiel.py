@@ -33,7 +33,7 @@ class OpenSpielMcts(HistorySearch):
         if importlib.util.find_spec("pyspiel") is None:
             raise PlayerError("openspiel-mcts needs OpenSpiel: pip install open_spiel")
         if simulations < 1:
-            raise PlayerError(f"openspiel-mcts: {simulations} simulations are too few")
+            raise PlayerError(f"openspiel-mcts: simulations must be at least 1 (got {simulations})")
         self.simulations, self.exploration = simulations, exploration
 
     def require(self, game: Game) -> None:

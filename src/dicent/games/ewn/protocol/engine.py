@@ -37,7 +37,7 @@ class IniGetEngine:
         self.style = style_of(protocol)
         self.clock = clock  # of a game; None: the player's own limit is the only one
         self.left: Clock | None = clock  # of the running game; None if the time is over
-        self.steps = 0  # that all stones had left at the last move; they become fewer in a game
+        self.steps = 0  # steps left to all stones at the last move; the number falls during a game
 
     def answer(self, line: str) -> str | None:
         """Return the answer to a line, or None for the line that ends the conversation."""

@@ -96,7 +96,7 @@ def read_values(path: Path, contents: Contents, verify: bool = True) -> Bytes:
     """Return the values of a file, mapped into memory; `verify` compares their checksum first."""
     found, summed = read_header(path)
     if found != contents:
-        raise TablebaseFileError(f"{path} holds another table: {found}, not {contents}")
+        raise TablebaseFileError(f"{path} holds another tablebase: {found}, not {contents}")
     wanted, size = HEADER + WIDTH * contents.values, path.stat().st_size
     if size != wanted:
         how = "cut short" if size < wanted else "too long"
