@@ -166,9 +166,9 @@ def test_files_keep_the_network_and_what_it_has_learned(tmp_path: Path) -> None:
     ("change", "problem"),
     [
         ({"units": 16}, "has weights of shapes"),
-        ({"units": 0}, "needs three sizes of planes"),
-        ({"second_units": MOST_UNITS + 1}, "needs three sizes of planes"),
-        ({"units": None}, "needs three sizes of planes"),
+        ({"units": 0}, "needs layers of 1 to"),
+        ({"second_units": MOST_UNITS + 1}, "needs layers of 1 to"),
+        ({"units": None}, "must be whole numbers"),
         ({"input_shape": [3, 3]}, "needs three sizes of planes"),
         ({"bounded": ...}, "lack 'bounded'"),
     ],

@@ -57,7 +57,21 @@ def network_value(s, evaluator, scratch):
 @inline
 def first_layer(s, weights, units, sums, scratch):
     """Write the sums of the rows of all active features; return the sign of the mover's side."""
-    features, strengths = scratch.features, scratch.strengths
+    n, side = active_features(s, scratch)
+    first = weights[(BLANK + 1) * units : (BLANK + 2) * units]
+    for j in range(units):
+        sums[j] = first[j]
+    if rules.LISTS_FEATURES:
+        add_rows(scratch.features, n, weights, units, sums)
+    else:
+        add_weighted_rows(scratch.features, n, scratch.strengths, weights, units, sums)
+    return side
+
+
+@inline
+def active_features(s, scratch):
+    """List the features of a state, three of padding after them; return their number and the mover's side."""
+    features = scratch.features
     if rules.LISTS_FEATURES:
         n = rules.features(s, features)
         side = MAX
@@ -67,22 +81,32 @@ def first_layer(s, weights, units, sums, scratch):
         n, side = list_features(s, scratch)
     for i in range(n, n + 3):
         features[i] = BLANK
-    first = weights[(BLANK + 1) * units : (BLANK + 2) * units]
-    for j in range(units):
-        sums[j] = first[j]
+    return n, side
+
+
+@inline
+def add_rows(features, n, weights, units, sums):
+    """Add the rows of the first `n` features to `sums`."""
     for i in range(0, n, 4):
         a, b = features[i] * units, features[i + 1] * units
         c, d = features[i + 2] * units, features[i + 3] * units
         row_a, row_b = weights[a : a + units], weights[b : b + units]
         row_c, row_d = weights[c : c + units], weights[d : d + units]
-        if rules.LISTS_FEATURES:
-            for j in range(units):
-                sums[j] += (row_a[j] + row_b[j]) + (row_c[j] + row_d[j])
-        else:
-            p, q, x, y = strengths[i], strengths[i + 1], strengths[i + 2], strengths[i + 3]
-            for j in range(units):
-                sums[j] += (p * row_a[j] + q * row_b[j]) + (x * row_c[j] + y * row_d[j])
-    return side
+        for j in range(units):
+            sums[j] += (row_a[j] + row_b[j]) + (row_c[j] + row_d[j])
+
+
+@inline
+def add_weighted_rows(features, n, strengths, weights, units, sums):
+    """Add the rows of the first `n` features, each times its number in the planes, to `sums`."""
+    for i in range(0, n, 4):
+        a, b = features[i] * units, features[i + 1] * units
+        c, d = features[i + 2] * units, features[i + 3] * units
+        row_a, row_b = weights[a : a + units], weights[b : b + units]
+        row_c, row_d = weights[c : c + units], weights[d : d + units]
+        p, q, x, y = strengths[i], strengths[i + 1], strengths[i + 2], strengths[i + 3]
+        for j in range(units):
+            sums[j] += (p * row_a[j] + q * row_b[j]) + (x * row_c[j] + y * row_d[j])
 
 
 @inline

@@ -11,6 +11,7 @@ from . import rules
 from .constants import ONGOING
 from .hashing import hash_state
 from .jit import i64, jit, u64
+from .ntuple import ntuple_value
 from .rollout import rollout_gain
 from .sparse import network_value
 
@@ -21,6 +22,7 @@ RANDOM = 2  # a hash of the state
 ROLLOUT = 3  # the mean result of random games
 SCORED_ROLLOUT = 4  # their mean score
 SPARSE = 5  # a sparse network
+NTUPLE = 6  # an n-tuple network
 
 
 class Native(NamedTuple):
@@ -33,7 +35,7 @@ class Native(NamedTuple):
     second: int = 0  # of its second layer
     third: int = 0  # of its third layer; 0 if there is none
     bounded: int = 0  # 1: the value ends in tanh
-    weights: np.ndarray = np.zeros(0, np.float32)  # [W]  as `sparse.py` lays them out
+    weights: np.ndarray = np.zeros(0, np.float32)  # [W]  as `sparse.py` and `ntuple.py` lay them out
 
 
 @jit
@@ -42,6 +44,8 @@ def leaf_value(s, evaluator, scratch):
     kind = evaluator.kind
     if kind == SPARSE:
         return network_value(s, evaluator, scratch)
+    if kind == NTUPLE:
+        return ntuple_value(s, evaluator, scratch)
     if kind == RANDOM:
         return i64(hash_state(s, evaluator.seed) >> u64(11)) * (2.0 / 9007199254740992.0) - 1.0
     if kind >= ROLLOUT:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dicent.errors import PlayerError
-from dicent.evaluate.network_file import is_sparse, usable_shipped
+from dicent.evaluate.network_file import is_native, usable_shipped
 from dicent.game import Game, State
 from dicent.kernels.constants import CHOICE
 from dicent.kernels.generator import open_stream, uniform
@@ -106,5 +106,5 @@ def _text(strength: _Strength, game: Game) -> str:
     network = usable_shipped(game)
     if network is None:
         return strength.without + (",terminal=score" if game.has_score else "")
-    text = strength.with_sparse if is_sparse(network) else ""
+    text = strength.with_sparse if is_native(network) else ""
     return (text or strength.with_network).format(net=network)

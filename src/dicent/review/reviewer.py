@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator
-from dicent.evaluate.network_file import is_sparse, load_network, usable_shipped
+from dicent.evaluate.network_file import is_native, load_network, usable_shipped
 from dicent.exact.solver import Solver
 from dicent.exact.tablebase import Tablebase, open_tablebase
 from dicent.exact.with_tablebase import WithTablebase
@@ -145,7 +145,7 @@ def reviewer_for(
     evaluator: Evaluator = load_network(chosen)
     if tablebase is not None and evaluator.terminal.name == "gain" and evaluator.gain_map is None:
         evaluator = WithTablebase(evaluator, tablebase)
-    depth = SPARSE_DEPTH if is_sparse(chosen) else DEPTH
+    depth = SPARSE_DEPTH if is_native(chosen) else DEPTH
     name = f"{chosen}, {depth} plies ahead"
     return Reviewer(game, Expectiminimax(evaluator), name, evaluator, tablebase, solved, depth=depth)
 
