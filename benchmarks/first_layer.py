@@ -18,9 +18,9 @@ from numba import njit
 
 import dicent
 from dicent.game.binding import bind
-from dicent.kernels import encoding, sparse
+from dicent.kernels import encoding, features, sparse
 
-add_weighted_rows, add_rows = njit(sparse.add_weighted_rows), njit(sparse.add_rows)
+add_weighted_rows, add_rows = njit(features.add_weighted_rows), njit(features.add_rows)
 next_layer, output = njit(sparse.next_layer), njit(sparse.output)
 Array = np.ndarray
 

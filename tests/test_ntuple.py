@@ -15,12 +15,14 @@ from dicent.evaluate.network_file import Description, is_native, network_bytes, 
 from dicent.evaluate.ntuple import NTupleEvaluator
 from dicent.game import Game
 from dicent.game.registry import built_in_names
+from dicent.kernels.features import MOST_UNITS
 from dicent.kernels.ntuple import LARGEST_SUM, MOST_BITS
-from dicent.kernels.sparse import MOST_UNITS
 from dicent.learn.components import NTupleInTraining
+from dicent.learn.learner import Learner
 from dicent.nets.ntuple import NTupleNetwork, draw_keys
 
-from .learning import states_of
+from .learning import BATCH, EWN, examples, learn, states_of, weights_of
+from .pretended_cuda import PretendedDevice
 
 NIM = dicent.make("dice-nim:stones=6")
 DIFFERENCE = 1e-5
@@ -220,3 +222,12 @@ def test_new_tables_reach_the_kernels() -> None:
     other = ntuple_network(NIM, seed=2)
     evaluator.load(other.state_dict())
     assert np.array_equal(held, NTupleEvaluator.of(other).native.weights)
+
+
+def test_a_learner_on_a_gpu_learns_what_one_on_a_cpu_does() -> None:
+    device, data = PretendedDevice(), examples(0)
+    ours, cpu = (Learner(ntuple_network(EWN), EWN, batch=BATCH, device=where) for where in (device, "cpu"))
+    before = weights_of(cpu)
+    assert learn(ours, data) == pytest.approx(learn(cpu, data), rel=1e-4)
+    assert weights_of(ours) == pytest.approx(weights_of(cpu), abs=1e-5)
+    assert np.abs(weights_of(ours) - before).max() > 0.001

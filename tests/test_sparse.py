@@ -18,7 +18,7 @@ from dicent.evaluate.sparse import SparseEvaluator
 from dicent.evaluate.terminal_value import TerminalValue
 from dicent.game import Cells, Game
 from dicent.game.registry import built_in_names
-from dicent.kernels.sparse import MOST_UNITS
+from dicent.kernels.features import MOST_UNITS
 from dicent.learn.components import SparseInTraining
 from dicent.learn.config_sections import Distillation
 from dicent.learn.distil import Progress, distil

@@ -14,7 +14,7 @@ from dicent.evaluate.native import NativeEvaluator
 from dicent.game import Game
 from dicent.game.binding import Bound, bind
 from dicent.game.registry import ways_to_show
-from dicent.kernels.sparse import LANES
+from dicent.kernels.features import LANES
 from dicent.kernels.values import Native
 
 if TYPE_CHECKING:

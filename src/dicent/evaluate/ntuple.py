@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from dicent.errors import DicentError
 from dicent.evaluate.native_network import NativeNetwork, Weights, checked, padded, whole_numbers
+from dicent.kernels.features import MOST_UNITS
 from dicent.kernels.ntuple import LARGEST_SUM, MOST_BITS
-from dicent.kernels.sparse import MOST_UNITS
 from dicent.kernels.values import NTUPLE, Native
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from dicent.errors import DicentError
 from dicent.evaluate.native_network import Matrix, NativeNetwork, Weights, checked, padded, whole_numbers
-from dicent.kernels.sparse import MOST_UNITS
+from dicent.kernels.features import MOST_UNITS
 from dicent.kernels.values import SPARSE, Native
 
 

@@ -3,17 +3,19 @@
 Legend: s is a state.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from . import rules
 from .constants import ONGOING
+from .features import active_features
 from .hashing import hash_state
 from .jit import i64, jit, u64
-from .ntuple import ntuple_value
+from .ntuple import tables_value
 from .rollout import rollout_gain
-from .sparse import network_value
+from .sparse import layers_value
 
 # Kinds of evaluators.
 OUTSIDE = 0  # values come from Python, in batches
@@ -42,15 +44,26 @@ class Native(NamedTuple):
 def leaf_value(s, evaluator, scratch):
     """Return the value of an unfinished state, for MAX."""
     kind = evaluator.kind
-    if kind == SPARSE:
+    if kind >= SPARSE:
         return network_value(s, evaluator, scratch)
-    if kind == NTUPLE:
-        return ntuple_value(s, evaluator, scratch)
     if kind == RANDOM:
         return i64(hash_state(s, evaluator.seed) >> u64(11)) * (2.0 / 9007199254740992.0) - 1.0
     if kind >= ROLLOUT:
         return rollout_value(s, evaluator.seed, evaluator.games, kind == SCORED_ROLLOUT, scratch)
     return 0.0
+
+
+@jit
+def network_value(s, evaluator, scratch):
+    """Return the value of a network that native code evaluates."""
+    n, side = active_features(s, scratch)
+    if evaluator.kind == SPARSE:
+        value = layers_value(n, evaluator, scratch)
+    else:
+        value = tables_value(n, evaluator, scratch)
+    if evaluator.bounded:
+        value = math.tanh(value)
+    return side * value
 
 
 @jit
