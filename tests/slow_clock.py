@@ -15,6 +15,7 @@ PLAYERS = {
     "descent": "descent:net-official,time=60",
     "expectiminimax": "expectiminimax:net-official,time=60",
     "pruned": "expectiminimax:random=1,prune,time=60",
+    "native network": "expectiminimax:net-official-sparse,prune,time=60",
     "unbounded": "unbounded:random=1,time=60",
 }
 CLOCKS = ["0.03+0.01", "0.05+0", "0.05+0.02", "0.1+0"]  # minutes and seconds

@@ -18,7 +18,7 @@ from dicent.evaluate.sparse import SparseEvaluator
 from dicent.evaluate.terminal_value import TerminalValue
 from dicent.game import Cells, Game
 from dicent.game.registry import built_in_names
-from dicent.kernels.sparse import MOST_UNITS
+from dicent.kernels.features import MOST_UNITS
 from dicent.learn.components import SparseInTraining
 from dicent.learn.config_sections import Distillation
 from dicent.learn.distil import Progress, distil
@@ -166,9 +166,9 @@ def test_files_keep_the_network_and_what_it_has_learned(tmp_path: Path) -> None:
     ("change", "problem"),
     [
         ({"units": 16}, "has weights of shapes"),
-        ({"units": 0}, "needs three sizes of planes"),
-        ({"second_units": MOST_UNITS + 1}, "needs three sizes of planes"),
-        ({"units": None}, "needs three sizes of planes"),
+        ({"units": 0}, "needs layers of 1 to"),
+        ({"second_units": MOST_UNITS + 1}, "needs layers of 1 to"),
+        ({"units": None}, "must be whole numbers"),
         ({"input_shape": [3, 3]}, "needs three sizes of planes"),
         ({"bounded": ...}, "lack 'bounded'"),
     ],

@@ -66,7 +66,7 @@ def test_names_that_need_torch_say_what_to_install(name: str) -> None:
     assert NEEDED in run("-c", f"import dicent; dicent.{name}").stderr
 
 
-@pytest.mark.parametrize("module", ["residual", "dense", "sparse"])
+@pytest.mark.parametrize("module", ["residual", "dense", "sparse", "ntuple"])
 def test_modules_of_networks_say_what_to_install(module: str) -> None:
     assert NEEDED in run("-c", f"import dicent.nets.{module}").stderr
 
@@ -115,6 +115,16 @@ def sparse_file(tmp_path: Path) -> str:
 )
 def test_commands_work_with_a_sparse_network(arguments: list[str], sparse_file: str) -> None:
     done = command(*(word.replace("NET", sparse_file) for word in arguments))
+    assert done.returncode == 0, done.stderr
+    assert "torch" not in done.stderr
+
+
+def test_commands_work_with_an_ntuple_network(tmp_path: Path) -> None:
+    from .test_ntuple import NIM, ntuple_network
+    from .test_sparse import Description, save_network
+
+    save_network(tmp_path / "tables.safetensors", ntuple_network(NIM), Description(NIM.name))
+    done = command("match", f"expectiminimax:{tmp_path}/tables.safetensors,prune", "random", "--games", "2")
     assert done.returncode == 0, done.stderr
     assert "torch" not in done.stderr
 

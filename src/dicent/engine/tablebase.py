@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from dicent.errors import DicentError
+from dicent.evaluate.native_network import NativeNetwork
 from dicent.evaluate.network import Network
-from dicent.evaluate.sparse import SparseEvaluator
 from dicent.exact.tablebase import Tablebase, built_pieces, open_tablebase
 from dicent.exact.with_tablebase import WithTablebase
 from dicent.game import Game, State
@@ -52,7 +52,7 @@ def with_tablebase(search: Search, state: State) -> Search:
     if tablebase.covers(state):
         return LookUp(tablebase)
     evaluator = search.evaluator
-    if not search.replaces_evaluator or not isinstance(evaluator, Network | SparseEvaluator):
+    if not search.replaces_evaluator or not isinstance(evaluator, Network | NativeNetwork):
         return search
     if evaluator.terminal.name != "gain" or evaluator.gain_map is not None:
         return search

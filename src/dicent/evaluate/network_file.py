@@ -17,8 +17,9 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 
 from dicent.errors import DicentError, MissingTorchError, NetworkFileError
+from dicent.evaluate.native_network import NativeNetwork
 from dicent.evaluate.network import Network
-from dicent.evaluate.sparse import KIND as SPARSE
+from dicent.evaluate.ntuple import NTupleEvaluator
 from dicent.evaluate.sparse import SparseEvaluator
 from dicent.evaluate.terminal_value import GAIN, GainMap, TerminalValue
 from dicent.files import inside, open_file, parse_json, write_atomically
@@ -36,6 +37,7 @@ FILE = "network.safetensors"  # a network's name inside a run folder
 SHIPPED = Path(__file__).parent.parent / "networks"  # networks that come with the package
 MOST_BYTES = 1 << 22  # of a description
 FIELDS = {"network": str, "settings": dict, "game": str, "terminal": dict, "training": dict}
+NATIVE: dict[str, type[NativeNetwork]] = {kind.kind: kind for kind in (SparseEvaluator, NTupleEvaluator)}
 NETWORKS = "a .safetensors file, the folder of a run, or a network that comes with Dicent"
 
 
@@ -79,17 +81,17 @@ def network_bytes(module: torch.nn.Module, description: Description) -> bytes:
 
 def load_network(
     path: str | Path, device: str | Device = "cpu", threads: int = 1, compiled: bool = False
-) -> Network | SparseEvaluator:
+) -> Network | NativeNetwork:
     """Load the network in a file, or the latest of a run folder; other arguments as in `Network`.
 
-    A sparse network needs no torch and always runs on the CPU.
+    A sparse or n-tuple network needs no torch and always runs on the CPU.
     """
     file = find_network(path)
     header = read_header(file)
     description = _description(file, header)
     network = (
-        _load_sparse(file, header)
-        if header.get("network") == SPARSE
+        _load_native(file, header)
+        if header.get("network") in NATIVE
         else _load_module(file, header, device, threads, compiled)
     )
     network.description = description
@@ -105,7 +107,7 @@ def packed(network: Network) -> bytes:
 
 def unpacked(
     content: bytes, device: str, compiled: bool, description: Description | None
-) -> Network | SparseEvaluator:
+) -> Network | NativeNetwork:
     """Return the network that `packed` has packed; `description` is that of the file that it comes from."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, FILE)
@@ -115,12 +117,12 @@ def unpacked(
     return network
 
 
-def _load_sparse(file: Path, header: dict[str, Any]) -> SparseEvaluator:
+def _load_native(file: Path, header: dict[str, Any]) -> NativeNetwork:
     with _explained(file), safe_open(file, "numpy") as opened:
         names = opened.keys()
         weights = {name: opened.get_tensor(name) for name in names}
         _check_finite(file, weights)
-        return SparseEvaluator(header["settings"], weights)
+        return NATIVE[header["network"]](header["settings"], weights)
 
 
 def _load_module(
@@ -226,7 +228,7 @@ def shipped(game: Game) -> str | None:
 def usable_shipped(game: Game) -> str | None:
     """Return the shipped network for a game; None, with a warning, if torch is not installed."""
     name = shipped(game)
-    if name is None or is_sparse(name) or has_torch():
+    if name is None or is_native(name) or has_torch():
         return name
     warnings.warn(
         f"random games take the place of the network {name}, so play is weaker: {MissingTorchError()}",
@@ -235,9 +237,9 @@ def usable_shipped(game: Game) -> str | None:
     return None
 
 
-def is_sparse(path: str | Path) -> bool:
-    """Return whether a network is sparse: native code evaluates it, without torch."""
-    return read_header(find_network(path)).get("network") == SPARSE
+def is_native(path: str | Path) -> bool:
+    """Return whether native code evaluates a network, without torch."""
+    return read_header(find_network(path)).get("network") in NATIVE
 
 
 def has_torch() -> bool:

@@ -4,9 +4,9 @@ import numpy as np
 
 from dicent.game.binding import Bound
 from dicent.game.rollouts import MAX_STEPS
+from dicent.kernels.features import MOST_UNITS
 from dicent.kernels.searches import Searches
 from dicent.kernels.self_play import Games
-from dicent.kernels.sparse import MOST_UNITS
 from dicent.kernels.tree import Scratch, Tree, rehash
 
 

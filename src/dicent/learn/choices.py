@@ -17,6 +17,7 @@ NETWORK_SETTINGS = {
     "residual": (*COMMON, "hidden", "num_actions", "filters", "blocks", "width", "hidden_width"),
     "dense": (*COMMON, "hidden", "num_actions", "layers"),
     "sparse": (*COMMON, "units", "second_units", "third_units"),
+    "ntuple": (*COMMON, "tuples", "tuple_squares", "table_bits"),
 }
 
 

@@ -13,9 +13,11 @@ from torch import nn
 from dicent import machine
 from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator
+from dicent.evaluate.native_network import NativeNetwork, as_arrays
 from dicent.evaluate.network import Network
-from dicent.evaluate.sparse import KIND as SPARSE
-from dicent.evaluate.sparse import SparseEvaluator, as_arrays
+from dicent.evaluate.network_file import NATIVE
+from dicent.evaluate.ntuple import NTupleEvaluator
+from dicent.evaluate.sparse import SparseEvaluator
 from dicent.evaluate.terminal_value import TerminalValue, terminal_value
 from dicent.game import Game
 from dicent.game.registry import make
@@ -27,6 +29,7 @@ from dicent.learn.replay import PlainReplayBuffer, ReplayBuffer, SmoothReplayBuf
 from dicent.learn.selection import SELECTIONS, ByVisits, Selection
 from dicent.learn.self_play import SelfPlay
 from dicent.nets import build, check_saveable, input_shape_of
+from dicent.nets.ntuple import NTupleNetwork
 from dicent.nets.sparse import SparseNetwork
 from dicent.search.limit import Limit
 from dicent.search.registry import Setting
@@ -102,8 +105,8 @@ def _check_module(module: nn.Module, game: Game) -> None:
         )
 
 
-class SparseInTraining(SparseEvaluator):
-    """A sparse network in self-play, with the module that its weights come from."""
+class InTraining(NativeNetwork):
+    """A native network in self-play, with the module that its weights come from."""
 
     def __init__(self, module: nn.Module) -> None:
         settings: Any = module.settings
@@ -116,14 +119,26 @@ class SparseInTraining(SparseEvaluator):
         super().load(as_arrays(weights))
 
 
-PlayingNetwork = Network | SparseInTraining  # the network of self-play
+class SparseInTraining(InTraining, SparseEvaluator):
+    """A sparse network in self-play."""
+
+
+class NTupleInTraining(InTraining, NTupleEvaluator):
+    """An n-tuple network in self-play."""
+
+
+IN_TRAINING: dict[type[nn.Module], type[InTraining]] = {
+    SparseNetwork: SparseInTraining,
+    NTupleNetwork: NTupleInTraining,
+}
+PlayingNetwork = Network | InTraining  # the network of self-play
 
 
 def make_evaluator(module: nn.Module, device: str, threads: int) -> PlayingNetwork:
     """Make the evaluator of self-play, with its own copy of the network."""
     module = copy.deepcopy(module)
-    if isinstance(module, SparseNetwork):
-        return SparseInTraining(module.to("cpu"))
+    if native := IN_TRAINING.get(type(module)):
+        return native(module.to("cpu"))
     return Network(module, device, threads=threads, compiled=True)
 
 
@@ -221,10 +236,10 @@ class Threads:
     def choose(config: Config, device: str) -> Threads:
         """Choose for this machine; on a CPU one core is left to the learner.
 
-        A sparse network is evaluated on the CPU, whatever the device of the learner.
+        Native code evaluates sparse and n-tuple networks on the CPU, whatever the device of the learner.
         """
         cores, play = machine.cores(), config.self_play
-        if device == "cpu" or config.network.network == SPARSE:
+        if device == "cpu" or config.network.network in NATIVE:
             free = config.run.threads or (max(1, cores - 1) if config.learner.overlap else cores)
             return Threads(1, free, free)
         groups = 1 if play.waves else play.groups

@@ -140,7 +140,8 @@ class NetworkConfig(Section):
     """The network and its size."""
 
     network: str = "dense"
-    """Architecture: residual (the paper's), dense, sparse (evaluated inside searches) or a registered one."""
+    """Architecture: residual (the paper's), dense, sparse or ntuple (both evaluated inside searches), or a
+    registered one."""
     hidden: int = 128
     """Units in each hidden layer of a residual or dense network."""
     layers: int = 4
@@ -159,6 +160,12 @@ class NetworkConfig(Section):
     """Units in its second layer."""
     third_units: int = 0
     """Units in its third layer; 0 leaves that layer out."""
+    tuples: int = 64
+    """Tuples of an n-tuple network, each with a table of its own."""
+    tuple_squares: int = 3
+    """Adjacent squares of a tuple."""
+    table_bits: int = 14
+    """Size of each table, as a power of two."""
 
 
 @dataclass(frozen=True)

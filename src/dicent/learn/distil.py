@@ -24,9 +24,9 @@ try:
 except ModuleNotFoundError:
     raise MissingTorchError from None
 
+from dicent.evaluate.native_network import NativeNetwork
 from dicent.evaluate.network import Network, shared_out
 from dicent.evaluate.network_file import Description, find_network, load_network, save_network
-from dicent.evaluate.sparse import SparseEvaluator
 from dicent.game import Game
 from dicent.game.registry import make_installed
 from dicent.gpu.device import choose_device
@@ -96,7 +96,7 @@ def prepare(
 
 
 def teacher_data(
-    network: Network | SparseEvaluator,
+    network: Network | NativeNetwork,
     game: Game,
     settings: Distillation,
     watch: Callable[[Progress], object],

@@ -8,8 +8,8 @@ from functools import lru_cache
 
 from dicent.errors import DicentError
 from dicent.evaluate.native import Rollout
+from dicent.evaluate.native_network import NativeNetwork
 from dicent.evaluate.network import Network
-from dicent.evaluate.sparse import SparseEvaluator
 from dicent.exact.accuracy import accuracy
 from dicent.exact.sample import Decision, endgame_sample, endgames_of, whole_game_sample
 from dicent.exact.solution import ValueKind
@@ -32,7 +32,7 @@ def opponents() -> dict[str, Player]:
 
 
 def scores(
-    network: Network | SparseEvaluator,
+    network: Network | NativeNetwork,
     game: Game,
     games: int,
     seed: int,
@@ -91,7 +91,7 @@ def exact_positions(game: Game, values: ValueKind = "gain") -> list[Decision]:
         return []
 
 
-def exactness(network: Network | SparseEvaluator, sample: Sequence[Decision]) -> dict[str, float]:
+def exactness(network: Network | NativeNetwork, sample: Sequence[Decision]) -> dict[str, float]:
     """Return the mean error in win probability or points, the share of best moves, and the regret.
 
     Moves come from a search of one ply, or from the policy if the network has one. The result is empty if

@@ -12,6 +12,7 @@ except ModuleNotFoundError:
     raise MissingTorchError from None
 
 from dicent.nets.dense import DenseNetwork
+from dicent.nets.ntuple import NTupleNetwork
 from dicent.nets.residual import ResidualNetwork
 from dicent.nets.sparse import SparseNetwork
 
@@ -19,6 +20,7 @@ BUILT_IN: dict[str, type[nn.Module]] = {
     "residual": ResidualNetwork,
     "dense": DenseNetwork,
     "sparse": SparseNetwork,
+    "ntuple": NTupleNetwork,
 }
 NETWORKS = dict(BUILT_IN)  # the registry, with custom networks
 LAYERS, UNITS = 1_000, 1 << 20  # limits of a built-in network: layers or blocks; all other numbers

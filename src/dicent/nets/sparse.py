@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from dicent.errors import DicentError
-from dicent.kernels.sparse import MOST_UNITS
+from dicent.kernels.features import MOST_UNITS
 from dicent.nets.side import as_mover_sees
 
 

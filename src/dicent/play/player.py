@@ -28,9 +28,9 @@ from pathlib import Path
 from dicent.errors import PlayerError
 from dicent.evaluate.base import Evaluator
 from dicent.evaluate.native import RandomEvaluator, Rollout
+from dicent.evaluate.native_network import NativeNetwork
 from dicent.evaluate.network import Network
 from dicent.evaluate.network_file import NETWORKS, load_network, shipped_names
-from dicent.evaluate.sparse import SparseEvaluator
 from dicent.exact.stored import ExactEvaluator, load_solution
 from dicent.exact.with_tablebase import WithTablebase
 from dicent.game import Game
@@ -70,10 +70,10 @@ class Player:
         return Limit(time=seconds) if self.limit_is_default else self.budget.within(seconds)
 
     @property
-    def network(self) -> Network | SparseEvaluator | None:
+    def network(self) -> Network | NativeNetwork | None:
         """The network of its search, if it has one."""
         evaluator = self._evaluators[-1]
-        return evaluator if isinstance(evaluator, Network | SparseEvaluator) else None
+        return evaluator if isinstance(evaluator, Network | NativeNetwork) else None
 
     @property
     def _evaluators(self) -> list[object]:
@@ -105,7 +105,7 @@ class Player:
         network.shown(game)  # raises if the input shape does not match
 
 
-def _has_learned(network: Network | SparseEvaluator, text: str, game: Game) -> bool:
+def _has_learned(network: Network | NativeNetwork, text: str, game: Game) -> bool:
     """Return whether a network that has learned the game named `text` can play this one.
 
     The encoding of the game does not matter. Its setup matters to a policy only: placing pieces needs more

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dicent.errors import PlayerError
-from dicent.evaluate.network_file import is_sparse, usable_shipped
+from dicent.evaluate.network_file import is_native, usable_shipped
 from dicent.game import Game, State
 from dicent.kernels.constants import CHOICE
 from dicent.kernels.generator import open_stream, uniform
@@ -31,7 +31,7 @@ class _Strength(NamedTuple):
     with_network: str
     without: str
     careless: float = 0.0  # share of random moves
-    with_sparse: str = ""  # if it differs
+    with_native: str = ""  # with a network that native code evaluates, if it differs
 
 
 # Evaluations are limited too, for games in which players place their pieces and have many actions at first.
@@ -48,7 +48,7 @@ _STRENGTHS = {
         "uct:50000",
         # A tenth of a second for 7 plies. Pruning would save half of it, and with it the principal
         # variations of all moves, the tablebase, and searches that pause.
-        with_sparse="expectiminimax:{net},depth=7,evaluations=100000",
+        with_native="expectiminimax:{net},depth=7,evaluations=100000",
     ),
 }
 STRENGTHS = {name: strength.title for name, strength in _STRENGTHS.items()}  # beginner to full
@@ -106,5 +106,5 @@ def _text(strength: _Strength, game: Game) -> str:
     network = usable_shipped(game)
     if network is None:
         return strength.without + (",terminal=score" if game.has_score else "")
-    text = strength.with_sparse if is_sparse(network) else ""
+    text = strength.with_native if is_native(network) else ""
     return (text or strength.with_network).format(net=network)

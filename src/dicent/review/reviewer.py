@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator
-from dicent.evaluate.network_file import is_sparse, load_network, usable_shipped
+from dicent.evaluate.network_file import is_native, load_network, usable_shipped
 from dicent.exact.solver import Solver
 from dicent.exact.tablebase import Tablebase, open_tablebase
 from dicent.exact.with_tablebase import WithTablebase
@@ -22,8 +22,8 @@ from dicent.search.tree_search import Search
 from dicent.search.uct import Uct
 
 DEPTH = 3  # plies ahead of a decision, rolls among them; one more ahead of a roll, so that both agree
-SPARSE_DEPTH = 5  # of a sparse network, which native code evaluates
-SPARSE_EVALUATIONS = 50_000  # for each number that a die may show; wide games are searched less deep
+NATIVE_DEPTH = 5  # with a network that native code evaluates
+NATIVE_EVALUATIONS = 50_000  # for each number that a die may show; wide games are searched less deep
 SIMULATIONS = 10_000  # of a search by random games; as many again for each number that a die may show
 MOST_SIMULATIONS = 60_000  # of a roll
 SHORT = 25  # plies of a random game; a search has fewer simulations if they are longer
@@ -96,7 +96,7 @@ class Reviewer:
         else:
             limit = Limit(
                 depth=self.depth + state.is_chance,
-                evaluations=SPARSE_EVALUATIONS * chances if self.depth > DEPTH else None,
+                evaluations=NATIVE_EVALUATIONS * chances if self.depth > DEPTH else None,
             )
         found = self.search.analyse(state, limit, ply=ply)
         value = (lambda v: v) if self.in_points else self.evaluator.gain
@@ -145,7 +145,7 @@ def reviewer_for(
     evaluator: Evaluator = load_network(chosen)
     if tablebase is not None and evaluator.terminal.name == "gain" and evaluator.gain_map is None:
         evaluator = WithTablebase(evaluator, tablebase)
-    depth = SPARSE_DEPTH if is_sparse(chosen) else DEPTH
+    depth = NATIVE_DEPTH if is_native(chosen) else DEPTH
     name = f"{chosen}, {depth} plies ahead"
     return Reviewer(game, Expectiminimax(evaluator), name, evaluator, tablebase, solved, depth=depth)
 

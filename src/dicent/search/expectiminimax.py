@@ -9,7 +9,7 @@ import numpy as np
 
 from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator
-from dicent.evaluate.sparse import SparseEvaluator
+from dicent.evaluate.native_network import NativeNetwork
 from dicent.evaluate.terminal_value import GAIN
 from dicent.game import State
 from dicent.game.binding import Bound
@@ -186,7 +186,7 @@ class Expectiminimax(TreeSearch):
                 "prune needs values from native code, such as a sparse network or rollouts "
                 f"(got {type(evaluator).__name__})"
             )
-        if prune and isinstance(evaluator, SparseEvaluator) and not evaluator.is_bounded:
+        if prune and isinstance(evaluator, NativeNetwork) and not evaluator.bounded:
             raise DicentError("prune needs a network with values from -1 to 1 (bounded)")
         if prune and evaluator.terminal != GAIN:
             raise DicentError(f"prune needs the terminal value gain (got {evaluator.terminal.name})")

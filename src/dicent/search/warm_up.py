@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from dicent.evaluate.native_network import NativeNetwork
 from dicent.evaluate.network import Network
-from dicent.evaluate.sparse import SparseEvaluator
 from dicent.game import State
 from dicent.search.limit import Limit
 from dicent.search.tree_search import Search, inner_search
@@ -12,7 +12,7 @@ from dicent.search.tree_search import Search, inner_search
 def warm_up(search: Search, state: State) -> None:
     """Compile the kernels of a search before its clock starts."""
     evaluator = search.evaluator
-    shown = evaluator.shown(state.game) if isinstance(evaluator, Network | SparseEvaluator) else state.game
+    shown = evaluator.shown(state.game) if isinstance(evaluator, Network | NativeNetwork) else state.game
     inner = inner_search(search)
     kind = state.game, shown, type(search), type(inner), inner.pausable, type(evaluator)
     if kind in _warm or not search.native or state.result is not None:
