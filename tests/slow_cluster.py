@@ -18,6 +18,7 @@ import pytest
 import dicent
 from dicent.errors import DicentError
 from dicent.learn import cluster_workers
+from dicent.learn.measure import exact_positions, exactness
 from dicent.learn.run_reader import RunReader
 from dicent.learn.status import Status
 from dicent.reproduction.reproduce import reproduce
@@ -245,7 +246,8 @@ def test_run_survives_many_faults(machines: Any, tmp_path: Path, monkeypatch: py
             raise AssertionError(f"no machine plays: {warnings[-3:]}")
         return len(faults) == FAULTS and time.monotonic() - begin > 60 * MINUTES
 
-    config = dicent.config("laptop", game="dice-nim", minutes=60.0, **SETTINGS)
+    # The learning rate stays the same, since the two runs have different budgets.
+    config = dicent.config("laptop", game="dice-nim", minutes=60.0, final_learning_rate=1e-3, **SETTINGS)
     with contextlib.suppress(KeyboardInterrupt):
         dicent.train(
             config,
@@ -267,6 +269,13 @@ def test_run_survives_many_faults(machines: Any, tmp_path: Path, monkeypatch: py
     match = dicent.play_match(str(tmp_path / "run"), str(tmp_path / "calm"), games=2000)
     print(f"{state.games} games; {match.score:.3f} against an undisturbed run, {match.interval}")  # noqa: T201
     assert math.isclose(match.score, 0.5, abs_tol=0.05)
+    positions = exact_positions(dicent.make("dice-nim"), "gain")
+    errors = [
+        exactness(dicent.load_network(tmp_path / name), positions)["error"]  # type: ignore[arg-type]
+        for name in ("run", "calm")
+    ]
+    print(f"error of its values {errors[0]:.3f}, of those of the undisturbed run {errors[1]:.3f}")  # noqa: T201
+    assert errors[0] < errors[1] + 0.05  # networks that have learned little are wrong by 0.2
 
 
 def test_silent_address_is_an_error() -> None:

@@ -79,7 +79,8 @@ class Connection:
                 module.init(address=found, **quiet)
         except (ConnectionError, RuntimeError, ValueError, module.exceptions.RayError) as error:
             where = "on this machine" if found in (LOCAL, AUTO) else f"at {found}"
-            raise DicentError(f"no Ray cluster answers {where}: {error}") from error
+            hint = "if the cluster has a token, this process needs it and RAY_AUTH_MODE=token, too"
+            raise DicentError(f"no Ray cluster answers {where}: {error}; {hint}") from error
 
     def __enter__(self) -> Connection:
         return self

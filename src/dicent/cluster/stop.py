@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import math
-import time
+import threading
+from collections.abc import Iterator
 from typing import Any
 
 from dicent.cluster.connection import Connection, ray
@@ -34,16 +34,32 @@ class Stop:
         ours = next(node.id for node in connection.nodes() if node.is_ours)
         affinity = ray().util.scheduling_strategies.NodeAffinitySchedulingStrategy(ours, soft=False)
         self._flag: Any = ray().remote(Flag).options(num_cpus=0, scheduling_strategy=affinity).remote()
-        self._looked, self._is_asked = -math.inf, False
 
     def ask(self) -> None:
         """Ask all processes to stop."""
         self._flag.set.remote()
 
-    def is_asked(self) -> bool:
-        """Return whether the driver has asked."""
-        if not self._is_asked and time.monotonic() - self._looked > LOOK:
-            with contextlib.suppress(ray().exceptions.RayError):  # the driver is lost, and this process soon
-                self._is_asked = ray().get(self._flag.is_set.remote(), timeout=LOOK)
-            self._looked = time.monotonic()
-        return self._is_asked
+    @contextlib.contextmanager
+    def watched(self) -> Iterator[threading.Event]:
+        """Return a context with an event that is set as soon as the driver has asked.
+
+        A thread looks at the flag: if the main thread of a call waits for Ray, Ray lends its cores to others.
+        """
+        asked, looked, ended = threading.Event(), threading.Event(), threading.Event()
+
+        def look() -> None:
+            while not (asked.is_set() or ended.is_set()):
+                with contextlib.suppress(ray().exceptions.RayError):  # the driver is lost; this process ends
+                    if ray().get(self._flag.is_set.remote(), timeout=LOOK):
+                        asked.set()
+                looked.set()
+                ended.wait(LOOK)
+
+        thread = threading.Thread(target=look, daemon=True)
+        thread.start()
+        looked.wait(2 * LOOK)
+        try:
+            yield asked
+        finally:
+            ended.set()
+            thread.join()

@@ -98,15 +98,15 @@ def learn_part(settings: str, files: Files, stop: Stop, cores: int, version: str
     """Learn, or resume, a run on this machine until the driver stops; return the files of its folder."""
     if version != __version__:
         raise DicentError(f"a machine of the cluster has Dicent {__version__}, and the driver {version}")
-    if stop.is_asked():
-        return files
     end = time.monotonic() + AT_A_TIME
-
-    def is_over() -> bool:
-        return time.monotonic() > end or stop.is_asked()
-
     config = config_from(tomllib.loads(settings), "the driver")
-    with tempfile.TemporaryDirectory() as folder, _cores(cores):
+    with stop.watched() as asked, tempfile.TemporaryDirectory() as folder, _cores(cores):
+        if asked.is_set():
+            return files
+
+        def is_over() -> bool:
+            return asked.is_set() or time.monotonic() > end
+
         path = Path(folder, "run")
         write_files(path, files)
         with contextlib.suppress(KeyboardInterrupt):  # by `stop`, with everything saved
