@@ -111,7 +111,9 @@ class Pretended:
         monkeypatch.setattr(cluster_workers, "ray", lambda: self.ray)
         monkeypatch.setattr(cluster_workers, "LOOK_AROUND", -1.0)  # at every step
         monkeypatch.setattr(cluster_workers, "PATIENCE", 0.0)
-        clock = SimpleNamespace(monotonic=lambda: self.ray.now, sleep=lambda seconds: None)
+        clock = SimpleNamespace(
+            monotonic=lambda: self.ray.now, sleep=lambda seconds: self.ray.wait([], 0, 0.0)
+        )
         monkeypatch.setattr(cluster_workers, "time", clock)
         numbers = itertools.count(1)
         random = SimpleNamespace(randbelow=lambda most: next(numbers))
@@ -225,7 +227,7 @@ def test_failing_machine_is_given_up_and_the_others_play_on(monkeypatch: pytest.
     assert len(cluster.play(20)) > 20
     assert [worker.state for worker in cluster.workers.status()] == ["failed", "playing"]
     assert len(cluster.ray.started) == 4
-    assert "3 workers on 10.0.0.97 failed one after the other" in cluster.warnings[-1]
+    assert "3 workers on 10.0.0.97 failed one after the other; another is tried" in cluster.warnings[-1]
 
 
 def test_machines_that_leave_and_join_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,7 +236,7 @@ def test_machines_that_leave_and_join_are_noticed(monkeypatch: pytest.MonkeyPatc
     [machine], cluster.machines = cluster.machines, []
     cluster.play(1)  # answers that have arrived still count
     assert cluster.play(3) == []
-    assert "no machine of the cluster can play; waiting for one to join" in cluster.warnings
+    assert "no machine of the cluster can play; waiting for one that can" in cluster.warnings
     assert cluster.workers.status() == ()
     cluster.machines = [machine]
     assert len(cluster.play(4)) > 0
@@ -254,8 +256,30 @@ def test_failed_machine_alone_is_no_machine_that_plays(monkeypatch: pytest.Monke
     cluster.play(3)
     assert cluster.warnings[-2:] == [
         "10.0.0.98 has left the cluster",
-        "no machine of the cluster can play; waiting for one to join",
+        "no machine of the cluster can play; waiting for one that can",
     ]
+
+
+def test_workers_that_fail_later_are_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when a worker is killed twice before its first answer, and then its machine is lost."""
+    cluster = Pretended(monkeypatch)
+    cluster.play(3)
+
+    def fail(actor: Any, answer: Answer) -> Answer:
+        raise cluster.ray.exceptions.RayError("the actor died")
+
+    cluster.ray.damage = fail
+    assert cluster.play(20) == []
+    assert [worker.state for worker in cluster.workers.status()] == ["failed"]
+    assert len(cluster.ray.started) == 3
+    assert cluster.warnings[-1] == "no machine of the cluster can play; waiting for one that can"
+    said = len(cluster.warnings)
+    cluster.ray.waiting = cluster_workers.REST + 1
+    cluster.play(1)
+    cluster.ray.waiting, cluster.ray.damage = None, lambda actor, answer: answer
+    assert len(cluster.play(5)) > 0
+    assert [worker.state for worker in cluster.workers.status()] == ["playing"]
+    assert len(cluster.warnings) == said
 
 
 LONG = 1.5 * cluster_workers.SILENCE

@@ -8,8 +8,8 @@ replacement starts with the newest weights.
 Weights are published as versions. The next version waits while a request is in flight that would then be
 more than `max_lag` versions behind, so that no worker plays with older weights.
 
-A worker that fails is replaced. A place whose workers fail one after the other is given up, and the run ends
-if that was the last one.
+A worker that fails is replaced. A place whose workers fail one after the other rests for a minute. If all
+places rest, the run waits; but if no worker has ever answered, it ends.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ LOOK_AROUND = 2.0  # seconds between two looks at the machines of the cluster
 SILENCE = 300.0  # seconds of waiting after which a worker counts as lost; compiling takes a minute
 NONSENSE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)  # raised by damaged answers
 MOST_FAILURES = 3  # of workers in one place, one after the other without an answer
+REST = 60.0  # seconds until a place that has failed gets a worker again
 
 
 class GameNumbersSeen:
@@ -83,7 +84,7 @@ class Place:
     games: int = 0
     evaluations: int = 0
     seconds: float = 0.0
-    heard: float = 0.0  # when it last answered, in seconds that the driver has listened
+    heard: float = 0.0  # when it last answered or failed, in seconds that the driver has listened
 
 
 class Request(NamedTuple):
@@ -116,7 +117,8 @@ class ClusterWorkers(Workers):
         self._counts = dict.fromkeys(COUNTED, 0)
         self._looked = self._counted = 0.0
         self._listened = 0.0  # seconds spent in `play_on`: while the driver is busy, answers wait
-        self._alone = False
+        self._alone = False  # whether it has been said that no machine can play
+        self._has_played = False  # whether a worker has ever answered
         self.bytes = 0  # received
 
     @property
@@ -225,6 +227,7 @@ class ClusterWorkers(Workers):
         place.state, place.lag, place.failures = PLAYING, self._version - version, 0
         place.answers += 1
         place.games += len(games)
+        self._has_played, self._alone = True, False
         place.evaluations += answer.counts["evaluations"]
         place.seconds += answer.seconds
         self._counts = {name: count + answer.counts[name] for name, count in self._counts.items()}
@@ -255,12 +258,12 @@ class ClusterWorkers(Workers):
                 self._lose(place, DicentError(f"it has not answered for {SILENCE:.0f} s"))
         for key, slot in slots.items():
             place = self._places.setdefault(key, Place(slot))
-            if place.actor is None and place.state != FAILED:
+            rested = place.state != FAILED or self._listened - place.heard > REST
+            if place.actor is None and rested:
                 self._start(place)
-        alone = all(place.state == FAILED for place in self._places.values())
-        if alone and not self._alone:
-            self._warn("no machine of the cluster can play; waiting for one to join")
-        self._alone = alone
+        if not self._alone and all(place.state == FAILED for place in self._places.values()):
+            self._warn("no machine of the cluster can play; waiting for one that can")
+            self._alone = True
 
     def _start(self, place: Place) -> None:
         slot = place.slot
@@ -286,7 +289,7 @@ class ClusterWorkers(Workers):
         self._asked = {ref: asked for ref, asked in self._asked.items() if asked.place is not place}
 
     def _lose(self, place: Place, error: Exception) -> None:
-        """Give up a worker; the next look around starts another in its place, unless too many have failed."""
+        """Give up a worker; the next look around starts another in its place, unless that must rest."""
         if place.actor is None:
             return
         self._give_up(place)
@@ -298,10 +301,14 @@ class ClusterWorkers(Workers):
             place.restarts += 1
             self._warn(f"the worker on {machine} is lost and will be replaced: {cause}")
             return
-        place.state = FAILED
-        if all(other.state == FAILED for other in self._places.values()):
+        place.state, place.heard = FAILED, self._listened
+        if not self._has_played and all(other.state == FAILED for other in self._places.values()):
             raise DicentError(f"{place.failures} workers on {machine} failed one after the other: {error}")
-        self._warn(f"{place.failures} workers on {machine} failed one after the other; the last: {cause}")
+        if place.failures == MOST_FAILURES:
+            self._warn(
+                f"{place.failures} workers on {machine} failed one after the other; another is tried every "
+                f"{REST:.0f} s: {cause}"
+            )
 
     def machines(self) -> tuple[str, ...]:
         """See `Workers.machines`."""
