@@ -1,4 +1,4 @@
-"""Ray clusters of several machines on this one, for tests."""
+"""Ray clusters of several machines on this one, and games as their workers send them, for tests."""
 
 import contextlib
 import subprocess
@@ -7,9 +7,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+import dicent
+from dicent.cluster.connection import Node
 from dicent.learn.cluster_worker import Answer, ClusterWorker
+from dicent.learn.dataset import FinishedGame, values_only
 
 PATIENCE = 600.0  # seconds to wait for an event, also on a very slow machine
 
@@ -33,14 +37,34 @@ def cluster_of(machines: int, variables: dict[str, str]) -> Iterator[Any]:
         cluster.shutdown()
 
 
-def processes(start: bytes = b"ray::ClusterWorker") -> list[int]:
-    """Return the processes on this machine whose command starts like this."""
-    found = []
+def processes(cluster: Any, start: str = "ray::ClusterWorker") -> list[int]:
+    """Return the processes on the machines of a cluster whose command starts like this."""
+    raylets = [
+        process.process.pid
+        for machine in cluster.list_all_nodes()
+        for process in machine.all_processes.get("raylet", [])
+    ]
+    return [process for process in descendants(*raylets) if command(process).startswith(start)]
+
+
+def descendants(*ancestors: int) -> list[int]:
+    """Return these processes, those that they have started, and those that these have started."""
+    children: dict[int, list[int]] = {}
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            if (folder / "cmdline").read_bytes().startswith(start):
-                found.append(int(folder.name))
+            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            children.setdefault(parent, []).append(int(folder.name))
+    found = list(ancestors)
+    for one in found:
+        found += children.get(one, [])
     return found
+
+
+def command(process: int) -> str:
+    """Return the command of a process; none if it has ended."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{process}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    return ""
 
 
 def poisoned(poison: Path) -> type[ClusterWorker]:
@@ -73,3 +97,29 @@ def wait_until(condition: Callable[[], bool], process: "subprocess.Popen[bytes] 
         assert time.monotonic() < end
         assert process is None or process.poll() is None, "the process has ended"
         time.sleep(0.1)
+
+
+NIM = dicent.make("dice-nim")
+
+
+def finished_game(number: int, result: int | None = 1) -> FinishedGame:
+    """Return a game with data of the right shapes; its choices are not legal."""
+    rng = np.random.default_rng(number % 1000)
+    start = NIM.initial_state(1).cells
+    states = np.stack([start] * int(rng.integers(1, 5)))
+    data = values_only(states, rng.uniform(-1, 1, len(states)))
+    plies = int(rng.integers(1, 9))
+    return FinishedGame(
+        number=number,
+        result=result,
+        plies=plies,
+        start=start,
+        chosen=rng.integers(0, 3, 2 * plies).astype(np.int32),
+        root_values=rng.uniform(-1, 1, plies),
+        dataset=data,
+    )
+
+
+def node(cores: int, gpus: int = 0, is_ours: bool = False, name: str = "a") -> Node:
+    """Return a machine of a cluster."""
+    return Node(name, f"10.0.0.{ord(name)}", cores, gpus, 2**30, is_ours)

@@ -18,12 +18,22 @@ import pytest
 import dicent
 from dicent.errors import DicentError
 from dicent.learn import cluster_workers
+from dicent.learn.measure import exact_positions, exactness
 from dicent.learn.run_reader import RunReader
 from dicent.learn.status import Status
 from dicent.reproduction.reproduce import reproduce
 from dicent.reproduction.scale import SCALES
 
-from .clusters import PATIENCE, cluster_of, poisoned, processes, wait_until, without_times
+from .clusters import (
+    PATIENCE,
+    cluster_of,
+    command,
+    descendants,
+    poisoned,
+    processes,
+    wait_until,
+    without_times,
+)
 from .test_extras import ENTRY, PACKAGE
 
 ray = pytest.importorskip("ray")
@@ -65,9 +75,16 @@ def local_driver(tmp_path: Path) -> Iterator["subprocess.Popen[bytes]"]:
     (tmp_path / "driver.py").write_text(LOCAL)
     variables = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     driver = subprocess.Popen(
-        [sys.executable, "driver.py"], cwd=tmp_path, env=variables, stdout=subprocess.DEVNULL
+        [sys.executable, "driver.py"],
+        cwd=tmp_path,
+        env=variables,
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
     )
-    wait_until(lambda: bool(processes(b"ray::ClusterWorker.play")), driver)
+    wait_until(
+        lambda: any(command(one).startswith("ray::ClusterWorker.play") for one in descendants(driver.pid)),
+        driver,
+    )
     yield driver
     driver.kill()
     driver.wait()
@@ -93,19 +110,6 @@ def listening(process: int) -> list[tuple[str, int]]:
 LOOPBACK = ("0100007F", "0" * 24 + "01000000", "0" * 16 + "FFFF00000100007F")  # also in IPv6
 
 
-def descendants(process: int) -> list[int]:
-    """Return the processes that a process has started, and those that these have started."""
-    children: dict[int, list[int]] = {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-            children.setdefault(parent, []).append(int(folder.name))
-    found = [process]
-    for one in found:
-        found += children.get(one, [])
-    return found
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_local_cluster_is_private_and_ends_with_its_driver(local_driver: Any) -> None:
     ours = descendants(local_driver.pid)
@@ -115,6 +119,17 @@ def test_local_cluster_is_private_and_ends_with_its_driver(local_driver: Any) ->
     local_driver.kill()
     local_driver.wait()
     wait_until(lambda: not any(command(process) for process in ours))  # one that has ended has none
+
+
+def test_interrupt_of_a_terminal_saves_the_run_and_ends_the_cluster(
+    local_driver: Any, tmp_path: Path
+) -> None:
+    """A terminal sends Ctrl-C to the driver and to everything that the driver has started."""
+    ours = descendants(local_driver.pid)
+    os.killpg(local_driver.pid, signal.SIGINT)
+    assert local_driver.wait(PATIENCE) != 0
+    assert RunReader(tmp_path / "run").state() is not None
+    wait_until(lambda: not any(command(process) for process in ours))
 
 
 STRANGER = """
@@ -137,12 +152,6 @@ def test_local_cluster_asks_for_a_token() -> None:
         [sys.executable, "-c", STRANGER], env=variables, capture_output=True, text=True, timeout=PATIENCE
     )
     assert found.stdout.splitlines() == ["0 1 machine", "1 "]
-
-
-def command(process: int) -> str:
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{process}/cmdline").read_bytes().replace(b"\0", b" ").decode()
-    return ""
 
 
 # Games and learning elsewhere
@@ -177,7 +186,7 @@ def test_tournament_survives_the_loss_of_a_machine(machines: Any, tmp_path: Path
     lost: list[int] = []
 
     def disturb(*given: object) -> None:
-        if not lost and processes(b"ray::play_piece"):
+        if not lost and processes(machines, "ray::play_piece"):
             lost.append(1)
             machines.remove_node(machines.list_all_nodes()[-1], allow_graceful=False)
             machines.add_node(num_cpus=1)
@@ -212,7 +221,7 @@ def test_run_survives_many_faults(machines: Any, tmp_path: Path, monkeypatch: py
 
     def kill() -> None:
         with contextlib.suppress(ProcessLookupError):
-            os.kill(rng.choice(processes()), signal.SIGKILL)
+            os.kill(rng.choice(processes(machines)), signal.SIGKILL)
 
     def remove() -> None:
         machines.remove_node(rng.choice(machines.list_all_nodes()[1:]), allow_graceful=False)
@@ -224,7 +233,7 @@ def test_run_survives_many_faults(machines: Any, tmp_path: Path, monkeypatch: py
         possible = {"add": lambda: machines.add_node(num_cpus=1)}
         if len(machines.list_all_nodes()) > 1:
             possible |= {"remove": remove, "poison": poison.touch}
-        if processes():
+        if processes(machines):
             possible |= {"kill": kill}
         if len(machines.list_all_nodes()) > 3:
             del possible["add"]
@@ -237,7 +246,8 @@ def test_run_survives_many_faults(machines: Any, tmp_path: Path, monkeypatch: py
             raise AssertionError(f"no machine plays: {warnings[-3:]}")
         return len(faults) == FAULTS and time.monotonic() - begin > 60 * MINUTES
 
-    config = dicent.config("laptop", game="dice-nim", minutes=60.0, **SETTINGS)
+    # The learning rate stays the same, since the two runs have different budgets.
+    config = dicent.config("laptop", game="dice-nim", minutes=60.0, final_learning_rate=1e-3, **SETTINGS)
     with contextlib.suppress(KeyboardInterrupt):
         dicent.train(
             config,
@@ -248,7 +258,7 @@ def test_run_survives_many_faults(machines: Any, tmp_path: Path, monkeypatch: py
             stop=over,
         )
     print(f"{len(faults)} faults: { {kind: faults.count(kind) for kind in sorted(set(faults))} }")  # noqa: T201
-    wait_until(lambda: not processes())
+    wait_until(lambda: not processes(machines))
     numbers = [record.number for record in dicent.read_records(tmp_path / "run" / "games.jsonl")]
     state = RunReader(tmp_path / "run").state()
     assert state is not None
@@ -259,6 +269,13 @@ def test_run_survives_many_faults(machines: Any, tmp_path: Path, monkeypatch: py
     match = dicent.play_match(str(tmp_path / "run"), str(tmp_path / "calm"), games=2000)
     print(f"{state.games} games; {match.score:.3f} against an undisturbed run, {match.interval}")  # noqa: T201
     assert math.isclose(match.score, 0.5, abs_tol=0.05)
+    positions = exact_positions(dicent.make("dice-nim"), "gain")
+    errors = [
+        exactness(dicent.load_network(tmp_path / name), positions)["error"]  # type: ignore[arg-type]
+        for name in ("run", "calm")
+    ]
+    print(f"error of its values {errors[0]:.3f}, of those of the undisturbed run {errors[1]:.3f}")  # noqa: T201
+    assert errors[0] < errors[1] + 0.05  # networks that have learned little are wrong by 0.2
 
 
 def test_silent_address_is_an_error() -> None:

@@ -14,12 +14,14 @@ from typing import Any
 import pytest
 
 import dicent
+from dicent.cluster import tasks
 from dicent.cluster.connection import Connection
 from dicent.cluster.tasks import Tasks
 from dicent.errors import DicentError
 from dicent.learn import cluster_workers
 from dicent.learn.run_reader import RunReader
 from dicent.learn.status import Status
+from dicent.reproduction.cluster_learning import learn_on_cluster
 
 from .clusters import PATIENCE, cluster_of, poisoned, processes, wait_until, without_times
 from .conftest import GAMES
@@ -73,7 +75,7 @@ def test_run_survives_the_loss_of_workers_and_machines(
             poison.touch()
             done.add("poison")
         elif "kill" not in done and any(w.rejected for w in status.workers) and len(playing) == 1:
-            for process in processes():
+            for process in processes(machines):
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(process, signal.SIGKILL)
             done.add("kill")
@@ -105,7 +107,7 @@ def test_run_survives_the_loss_of_workers_and_machines(
     state = RunReader(tmp_path / "run").state()
     assert state is not None
     assert state.games == len(found)
-    wait_until(lambda: not processes())
+    wait_until(lambda: not processes(machines))
 
 
 DRIVER = """
@@ -129,7 +131,7 @@ def test_killed_driver_leaves_no_worker_and_resumes(machines: Any, tmp_path: Pat
     wait_until(lambda: len(list(tmp_path.glob("run/checkpoints/0*"))) > 0, driver)
     driver.kill()
     driver.wait()
-    wait_until(lambda: not processes())
+    wait_until(lambda: not processes(machines))
     before = dicent.load_network(tmp_path / "run").description
     assert before is not None
     games = before.training["games"]
@@ -159,7 +161,36 @@ def records(file: Path) -> list[dict[str, Any]]:
     return sorted(found, key=lambda record: record["number"])
 
 
-def test_call_of_a_killed_process_runs_again(machines: Any, tmp_path: Path) -> None:
+def test_learning_that_is_stopped_returns_its_run_folders(machines: Any, tmp_path: Path) -> None:
+    runs = [
+        (dicent.config("laptop", game="dice-nim", games=10**9, seed=i, **SETTINGS), tmp_path / str(i))
+        for i in range(3)
+    ]
+
+    at_once = []
+
+    def seconds_left() -> float:
+        learning = [one for one in processes(machines, "ray::learn_part") if has_open(one, "run/.lock")]
+        at_once.append(len(learning))
+        return 0.0 if at_once.count(2) > 10 or 3 in at_once else 1e9
+
+    with Connection(machines.address) as connection, pytest.raises(KeyboardInterrupt):
+        learn_on_cluster(connection, runs, seconds_left, lambda i: None, print)
+    assert max(at_once) == 2  # one for each machine
+    assert [RunReader(folder).state() is not None for _, folder in runs].count(True) == 2
+
+
+def has_open(process: int, end: str) -> bool:
+    """Return whether a process has opened a file whose path ends like this."""
+    with contextlib.suppress(OSError):
+        return any(str(file.readlink()).endswith(end) for file in Path(f"/proc/{process}/fd").iterdir())
+    return False
+
+
+def test_call_of_a_killed_process_runs_again(
+    machines: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks, "MOST_SUBMITTED", 3)  # the fourth call waits
     marker = str(tmp_path / "killed")
 
     def half(number: int) -> int:
@@ -171,8 +202,8 @@ def test_call_of_a_killed_process_runs_again(machines: Any, tmp_path: Path) -> N
         return number // 2
 
     with Connection(machines.address) as connection:
-        tasks = Tasks(connection)
-        assert tasks.places == 2
-        assert dict(tasks.run(half, [(2 * i,) for i in range(4)])) == {0: 0, 1: 1, 2: 2, 3: 3}
+        caller = Tasks(connection)
+        assert caller.places == 2
+        assert dict(caller.run(half, [(2 * i,) for i in range(4)])) == {0: 0, 1: 1, 2: 2, 3: 3}
         with pytest.raises(DicentError, match="7 is odd"):
-            list(tasks.run(half, [(7,)]))
+            list(caller.run(half, [(7,)]))

@@ -1,6 +1,7 @@
 """The protocol of Taiwanese tournaments, as an engine and as an opponent."""
 
 import os
+import pickle
 import random
 import re
 import subprocess
@@ -16,6 +17,7 @@ from dicent.errors import PlayerError
 from dicent.games.ewn.protocol.engine import IniGetEngine
 from dicent.games.ewn.protocol.opponent import WITH_LETTERS, WITH_NUMBERS, read_get, write_get
 from dicent.play.clock import Clock
+from dicent.play.process import Process
 from dicent.play.record import Record
 
 pytestmark = pytest.mark.usefixtures("uncompiled")
@@ -244,6 +246,12 @@ def test_other_games_and_unknown_protocols_are_refused(program: Callable[..., st
         play_match(program(), "random", "dice-nim", 2)
     with pytest.raises(PlayerError, match="there is no protocol 'uci'; protocols: json, ini-get"):
         parse_player("process:./engine,protocol=uci")
+
+
+def test_program_on_another_machine_keeps_its_protocol() -> None:
+    program = Process("./engine", protocol="ini-get")._program
+    copy = pickle.loads(pickle.dumps(program))
+    assert copy.protocol is program.protocol is not None
 
 
 def test_engine_plays_against_a_program(program: Callable[..., str]) -> None:

@@ -166,12 +166,12 @@ class _Screen(LiveScreen):
         self.console.print(
             f"{found.device}, {found.search_threads} search threads, {found.evaluate_threads} evaluation "
             f"threads; {found.parameters:,} weights, {found.memory / 2**20:,.0f} MB of memory; "
-            f"the network alone makes {found.evaluations_per_second:,.0f} evaluations/s: "
-            f"at most {found.games_per_hour:,.0f} games/hour",
+            f"the network alone makes {found.evaluations_per_second:,.0f} evaluations/s"
+            + ("" if found.machines else f": at most {found.games_per_hour:,.0f} games/hour"),
             soft_wrap=True,
         )
-        for node in found.nodes:
-            self.console.print(f"[dim]machine[/] {escape(node)}", soft_wrap=True)
+        for machine in found.machines:
+            self.console.print(f"[dim]machine[/] {escape(machine)}", soft_wrap=True)
         for choice in found.choices:
             self.console.print(f"[dim]{choice.name}[/] {choice.value}: {choice.reason}", soft_wrap=True)
 

@@ -16,7 +16,7 @@ from dicent.errors import DicentError, MissingRayError
 if TYPE_CHECKING:
     from types import TracebackType
 
-AUTO = "auto"
+AUTO, LOCAL = "auto", "local"
 # Ray reads these when it is imported. The last one keeps a cluster to one machine: all ports on loopback.
 PRIVATE = {"RAY_AUTH_MODE": "token", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 TOKEN = "RAY_AUTH_TOKEN"
@@ -55,28 +55,32 @@ class Connection:
 
     `address` is that of a running cluster. The address "auto" is that of the variable RAY_ADDRESS, else a
     cluster on this machine that ends with the connection. Such a cluster listens on loopback only, has no
-    dashboard, and asks every client for a token that only this process and its children know.
+    dashboard, sends no usage statistics, and asks every client for a token that only this process and its
+    children know. As for Ray itself, RAY_ADDRESS may be "auto", a cluster that runs on this machine, or
+    "local", a new one.
     """
 
     def __init__(self, address: str = AUTO) -> None:
         if not address:
             raise DicentError(f"cluster must be {AUTO} or the address of a Ray cluster (got {address!r})")
-        found = os.environ.get("RAY_ADDRESS") if address == AUTO else address
-        if not found:
+        found = os.environ.get("RAY_ADDRESS") or LOCAL if address == AUTO else address
+        if found == LOCAL:
             _keep_private()
         module = ray()
-        if found:
+        if found not in (LOCAL, AUTO):
             _knock(found)
         if module.is_initialized():
             raise DicentError("this process is connected to a Ray cluster already: call ray.shutdown() first")
         quiet = {"log_to_driver": False, "logging_level": "error"}
         try:
-            if found:
-                module.init(address=found, **quiet)
+            if found == LOCAL:
+                module.init(address=LOCAL, include_dashboard=False, _node_ip_address="127.0.0.1", **quiet)
             else:
-                module.init(address="local", include_dashboard=False, _node_ip_address="127.0.0.1", **quiet)
+                module.init(address=found, **quiet)
         except (ConnectionError, RuntimeError, ValueError, module.exceptions.RayError) as error:
-            raise DicentError(f"no Ray cluster answers at {found or 'this machine'}: {error}") from error
+            where = "on this machine" if found in (LOCAL, AUTO) else f"at {found}"
+            hint = "if the cluster has a token, this process needs it and RAY_AUTH_MODE=token, too"
+            raise DicentError(f"no Ray cluster answers {where}: {error}; {hint}") from error
 
     def __enter__(self) -> Connection:
         return self
@@ -122,7 +126,7 @@ def joined(cluster: Connection | str | None) -> Iterator[Connection | None]:
 def _knock(address: str) -> None:
     """Raise an error if nothing answers at an address."""
     host, _, port = address.rpartition(":")
-    if not host or not port.isdecimal():
+    if not host or "/" in host or not port.isdecimal():
         raise DicentError(f"cluster must be {AUTO} or an address such as 10.0.0.7:6379 (got {address!r})")
     try:
         with contextlib.closing(socket.create_connection((host.strip("[]"), int(port)), KNOCK)):
@@ -142,3 +146,4 @@ def _keep_private() -> None:
             f"open to others: set {settings} before Python starts"
         )
     os.environ |= {**PRIVATE, TOKEN: secrets.token_hex(32)}
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import secrets
 import time
 import warnings
@@ -17,6 +18,7 @@ Result = TypeVar("Result")
 RETRIES = 20  # of a call whose process or machine is lost
 PATIENCE = 0.2  # seconds to wait for results before the driver does something else
 LOOK_AROUND = 5.0  # seconds between two looks at the machines, while no result arrives
+MOST_SUBMITTED = 4000  # calls that wait or run at once; the others need no memory of the cluster
 HELD = 4  # shared values that a process keeps
 
 
@@ -80,10 +82,14 @@ class Tasks:
         remote = self._ray.remote(function).options(
             num_cpus=self.cores, num_gpus=self.gpus, max_retries=RETRIES
         )
-        waiting = {remote.remote(*arguments): number for number, arguments in enumerate(calls)}
+        left, waiting = enumerate(calls), dict[Any, int]()
         looked, warned = time.monotonic(), False
         try:
-            while waiting:
+            while True:
+                for number, arguments in itertools.islice(left, MOST_SUBMITTED - len(waiting)):
+                    waiting[remote.remote(*arguments)] = number
+                if not waiting:
+                    return
                 ready, _ = self._ray.wait(list(waiting), num_returns=1, timeout=PATIENCE)
                 for reference in ready:
                     yield waiting.pop(reference), self._result(reference)

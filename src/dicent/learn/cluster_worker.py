@@ -6,6 +6,7 @@ import time
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from dicent.learn.components import CustomComponents, Threads
 from dicent.learn.config import config_from
 from dicent.learn.local_workers import make_local_workers
 from dicent.learn.message import Message, pack
+from dicent.learn.preflight import first_games
 from dicent.version import __version__
 
 Weights = Mapping[str, npt.NDArray[Any]]
@@ -45,7 +47,7 @@ class Answer:
     message: Message
     version: int  # of the network that it used last
     number: int  # of this answer: 0, 1, 2, ...
-    counts: dict[str, int]  # as in `Workers.counts`
+    counts: dict[str, int]  # as in `Workers.counts`, since the answer before
     seconds: float
 
 
@@ -59,7 +61,7 @@ class ClusterWorker:
         config = config_from(tomllib.loads(order.config), "the driver")
         custom, game = CustomComponents(), order.game
         groups = config.self_play.groups
-        threads = Threads.choose(config.replace(threads=order.cores), order.device)
+        threads = Threads.of_worker(config, order.device, order.cores)
         terminal = components.make_terminal(config, game, custom)
         module = components.make_module(config, game, terminal, custom)
         evaluator = components.make_evaluator(module, order.device, threads.evaluate)
@@ -69,25 +71,31 @@ class ClusterWorker:
         numbers = [_every(first + i, groups) for i in range(groups)]
         plays = components.make_self_play(config, game, search, custom, numbers, threads.search)
         self._workers = make_local_workers(evaluator, plays, threads.groups)
+        self._first_games = partial(first_games, config, game, search, custom)
+        self._prepare_network = partial(evaluator.prepare, game)
         self._version, self._answers = -1, 0
+        self._answered = self._workers.counts  # up to the last answer
 
     def ready(self) -> None:
         """Answer as soon as the machine has room for this worker."""
 
     def prepare(self, version: int, weights: Weights) -> None:
-        """Start the games; the first moves compile everything that they need."""
+        """Compile everything that the games need, so that no request waits for that, and deal the games."""
         self._use(version, weights)
+        self._prepare_network()
+        self._first_games()
         self._workers.deal()
-        self._workers.play_on(0.0)
 
     def play(self, version: int, weights: Weights, progress: float, seconds: float) -> Answer:
         """Play for some seconds with these weights; return the games that have ended."""
         self._use(version, weights)
-        begin, before, games = time.monotonic(), self._workers.counts, []
+        begin, games = time.monotonic(), []
         while (spent := time.monotonic() - begin) < seconds:
             games += self._workers.play_on(progress)
+        self._workers.hold()  # the next request may bring new weights
         number, self._answers = self._answers, self._answers + 1
-        counts = {name: count - before[name] for name, count in self._workers.counts.items()}
+        before, self._answered = self._answered, self._workers.counts
+        counts = {name: count - before[name] for name, count in self._answered.items()}
         return Answer(pack(games), version, number, counts, spent)
 
     def _use(self, version: int, weights: Weights) -> None:

@@ -6,10 +6,10 @@ the current weights with each request. So a worker that dies costs only its game
 replacement starts with the newest weights.
 
 Weights are published as versions. The next version waits while a request is in flight that would then be
-more than `max_lag` versions behind, so that no game is ever learned from an older network.
+more than `max_lag` versions behind, so that no worker plays with older weights.
 
-A worker that fails is replaced. A place whose workers fail one after the other is given up, and the run ends
-if that was the last one.
+A worker that fails is replaced. A place whose workers fail one after the other rests for a minute. If all
+places rest, the run waits; but if no worker has ever answered, it ends.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dicent.cluster.connection import Connection, Node, ray
+from dicent.cluster.connection import Connection, ray
 from dicent.errors import DicentError
 from dicent.game import Game, State
 from dicent.learn.cluster_worker import GAMES_OF_WORKER, WORKERS, Answer, ClusterWorker, Order
@@ -29,6 +29,7 @@ from dicent.learn.config import Config
 from dicent.learn.dataset import FinishedGame
 from dicent.learn.in_flight import COUNTED
 from dicent.learn.message import unpack
+from dicent.learn.slots import Slot, planned, slots_of
 from dicent.learn.status import FAILED, PLAYING, STARTING, WAITING, WorkerStatus
 from dicent.learn.workers import Workers
 from dicent.play.record import make_record
@@ -42,38 +43,10 @@ SECONDS = 1.0  # of play in one request
 IN_FLIGHT = 2  # requests per worker
 PATIENCE = 0.2  # seconds to wait for answers before the run does something else
 LOOK_AROUND = 2.0  # seconds between two looks at the machines of the cluster
-SILENCE = 300.0  # seconds without an answer after which a worker counts as lost; compiling takes a minute
-CORES = 4  # of a worker on a machine without a GPU
+SILENCE = 300.0  # seconds of waiting after which a worker counts as lost; compiling takes a minute
+NONSENSE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)  # raised by damaged answers
 MOST_FAILURES = 3  # of workers in one place, one after the other without an answer
-
-
-@dataclass(frozen=True)
-class Slot:
-    """A place for a worker: a GPU or some cores of a machine."""
-
-    node: Node
-    index: int
-    cores: int
-    gpus: int
-
-    @property
-    def device(self) -> str:
-        """Return the device in words."""
-        return "GPU" if self.gpus else f"{self.cores} core{'s' if self.cores > 1 else ''}"
-
-
-def slots_of(node: Node, device: str = "auto") -> list[Slot]:
-    """Return the places for workers on a machine; one core of the driver's is left to the learner.
-
-    With the device cpu GPUs do not count.
-    """
-    cores = max(1, node.cores - 1) if node.is_ours else node.cores
-    gpus = 0 if device == "cpu" else node.gpus
-    if node.cores == 0:
-        return []
-    count = gpus or -(-cores // CORES)
-    sizes = [len(range(i, cores, count)) for i in range(count)]
-    return [Slot(node, i, size, min(1, gpus)) for i, size in enumerate(sizes) if size]
+REST = 60.0  # seconds until a place that has failed gets a worker again
 
 
 class GameNumbersSeen:
@@ -111,7 +84,7 @@ class Place:
     games: int = 0
     evaluations: int = 0
     seconds: float = 0.0
-    heard: float = 0.0  # when it last answered
+    heard: float = 0.0  # when it last answered or failed, in seconds that the driver has listened
 
 
 class Request(NamedTuple):
@@ -143,7 +116,9 @@ class ClusterWorkers(Workers):
         self._version, self._published, self._weights = -1, True, None
         self._counts = dict.fromkeys(COUNTED, 0)
         self._looked = self._counted = 0.0
-        self._alone = False
+        self._listened = 0.0  # seconds spent in `play_on`: while the driver is busy, answers wait
+        self._alone = False  # whether it has been said that no machine can play
+        self._has_played = False  # whether a worker has ever answered
         self.bytes = 0  # received
 
     @property
@@ -187,7 +162,8 @@ class ClusterWorkers(Workers):
         games: list[FinishedGame] = []
         for reference in self._answered():
             games += self._collect(reference, progress)
-        if now - self._looked > LOOK_AROUND:  # only now: answers may have waited while the driver was busy
+        self._listened += time.monotonic() - now
+        if now - self._looked > LOOK_AROUND:
             self._look_around()
         return games
 
@@ -211,7 +187,7 @@ class ClusterWorkers(Workers):
         except self._ray.exceptions.RayError as error:
             self._lose(place, error)
             return []
-        place.heard = time.monotonic()
+        place.heard = self._listened
         if method == "ready":
             place.state = STARTING
             return []
@@ -219,9 +195,10 @@ class ClusterWorkers(Workers):
         if version is not None:
             try:
                 games = self._checked(place, answer, version)
-            except DicentError as error:
+            except (DicentError, *NONSENSE) as error:
                 place.rejected += 1
-                self._lose(place, error)
+                known = isinstance(error, DicentError)
+                self._lose(place, error if known else DicentError(f"an answer makes no sense: {error!r}"))
                 return []
             self._count(place, answer, version, games)
         for _ in range(IN_FLIGHT if version is None else 1):
@@ -250,6 +227,7 @@ class ClusterWorkers(Workers):
         place.state, place.lag, place.failures = PLAYING, self._version - version, 0
         place.answers += 1
         place.games += len(games)
+        self._has_played, self._alone = True, False
         place.evaluations += answer.counts["evaluations"]
         place.seconds += answer.seconds
         self._counts = {name: count + answer.counts[name] for name, count in self._counts.items()}
@@ -263,27 +241,29 @@ class ClusterWorkers(Workers):
 
     def _look_around(self) -> None:
         """Start workers in free slots, and give up those of machines that are gone or do not answer."""
-        self._looked = now = time.monotonic()
+        self._looked = time.monotonic()
         device = self.config.run.device
         slots = {
             (slot.node.id, slot.index): slot
             for node in self.connection.nodes()
             for slot in slots_of(node, device)
         }
-        for key, place in list(self._places.items()):
-            if key not in slots:
-                place.failures = 0  # of the worker; its machine is gone
-                self._lose(place, DicentError("its machine has left the cluster"))
-                del self._places[key]
-            elif place.state in (STARTING, PLAYING) and now - place.heard > SILENCE:
+        gone = [self._places.pop(key) for key in list(self._places) if key not in slots]
+        for place in gone:
+            self._give_up(place)
+        for address in sorted({place.slot.node.address for place in gone}):
+            self._warn(f"{address} has left the cluster")
+        for place in self._places.values():
+            if place.state in (STARTING, PLAYING) and self._listened - place.heard > SILENCE:
                 self._lose(place, DicentError(f"it has not answered for {SILENCE:.0f} s"))
         for key, slot in slots.items():
             place = self._places.setdefault(key, Place(slot))
-            if place.actor is None and place.state != FAILED:
+            rested = place.state != FAILED or self._listened - place.heard > REST
+            if place.actor is None and rested:
                 self._start(place)
-        if not slots and not self._alone:
-            self._warn("no machine of the cluster can play; waiting for one to join")
-        self._alone = not slots
+        if not self._alone and all(place.state == FAILED for place in self._places.values()):
+            self._warn("no machine of the cluster can play; waiting for one that can")
+            self._alone = True
 
     def _start(self, place: Place) -> None:
         slot = place.slot
@@ -300,14 +280,19 @@ class ClusterWorkers(Workers):
         self._asked[place.actor.ready.remote()] = Request(place, "ready")
         self._asked[place.actor.prepare.remote(self._version, self._weights)] = Request(place, "prepare")
 
-    def _lose(self, place: Place, error: Exception) -> None:
-        """Give up a worker; the next look around starts another in its place."""
-        if place.actor is None:
-            return
-        with contextlib.suppress(Exception):  # it may be gone already
-            self._ray.kill(place.actor)
+    def _give_up(self, place: Place) -> None:
+        """End a worker, and forget its requests."""
+        if place.actor is not None:
+            with contextlib.suppress(Exception):  # it may be gone already
+                self._ray.kill(place.actor)
         place.actor = None
         self._asked = {ref: asked for ref, asked in self._asked.items() if asked.place is not place}
+
+    def _lose(self, place: Place, error: Exception) -> None:
+        """Give up a worker; the next look around starts another in its place, unless that must rest."""
+        if place.actor is None:
+            return
+        self._give_up(place)
         place.failures += 1
         lines, machine = str(error).strip().splitlines(), place.slot.node.address
         cause = lines[-1] if isinstance(error, self._ray.exceptions.RayTaskError) else lines[0]
@@ -316,10 +301,18 @@ class ClusterWorkers(Workers):
             place.restarts += 1
             self._warn(f"the worker on {machine} is lost and will be replaced: {cause}")
             return
-        place.state = FAILED
-        if all(other.state == FAILED for other in self._places.values()):
+        place.state, place.heard = FAILED, self._listened
+        if not self._has_played and all(other.state == FAILED for other in self._places.values()):
             raise DicentError(f"{place.failures} workers on {machine} failed one after the other: {error}")
-        self._warn(f"{place.failures} workers on {machine} failed one after the other; the last: {cause}")
+        if place.failures == MOST_FAILURES:
+            self._warn(
+                f"{place.failures} workers on {machine} failed one after the other; another is tried every "
+                f"{REST:.0f} s: {cause}"
+            )
+
+    def machines(self) -> tuple[str, ...]:
+        """See `Workers.machines`."""
+        return tuple(planned(node, self.config.run.device) for node in self.connection.nodes())
 
     def status(self) -> tuple[WorkerStatus, ...]:
         """See `Workers.status`."""
@@ -345,11 +338,8 @@ class ClusterWorkers(Workers):
     def close(self) -> None:
         """End all workers."""
         for place in self._places.values():
-            if place.actor is not None:
-                with contextlib.suppress(Exception):
-                    self._ray.kill(place.actor)
+            self._give_up(place)
         self._places.clear()
-        self._asked.clear()
 
 
 def sound_counts(answer: Answer) -> bool:

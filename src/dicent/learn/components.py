@@ -238,9 +238,21 @@ class Threads:
 
         Native code evaluates sparse and n-tuple networks on the CPU, whatever the device of the learner.
         """
-        cores, play = machine.cores(), config.self_play
-        if device == "cpu" or config.network.network in NATIVE:
+        cores = machine.cores()
+        if _evaluates_on_cpu(config, device):
             free = config.run.threads or (max(1, cores - 1) if config.learner.overlap else cores)
             return Threads(1, free, free)
-        groups = 1 if play.waves else play.groups
+        groups = 1 if config.self_play.waves else config.self_play.groups
         return Threads(groups, config.run.threads or max(1, cores // groups), 1)
+
+    @staticmethod
+    def of_worker(config: Config, device: str, cores: int) -> Threads:
+        """Choose for a worker of a cluster, which has some cores of its machine and no learner."""
+        if _evaluates_on_cpu(config, device):
+            return Threads(1, cores, cores)
+        groups = config.self_play.groups
+        return Threads(groups, max(1, cores // groups), 1)
+
+
+def _evaluates_on_cpu(config: Config, device: str) -> bool:
+    return device == "cpu" or config.network.network in NATIVE

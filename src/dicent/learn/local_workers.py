@@ -52,6 +52,9 @@ class LocalWorkers(Workers):
         """See `Workers.use`."""
         self.evaluator.load(dict(weights))
 
+    def hold(self) -> None:
+        """Let no thread begin a step until the next `play_on`."""
+
 
 class RoundRobinWorkers(LocalWorkers):
     """Advances one group after the other: while the network evaluates one group, the others search.
@@ -119,6 +122,7 @@ class ThreadedWorkers(LocalWorkers):
     def play_on(self, progress: float) -> list[FinishedGame]:
         """Return the games that the groups have finished since the last call."""
         self.progress = progress
+        self.open.set()
         self._count()
         if not self.threads:
             sys.setswitchinterval(SWITCH)
@@ -135,6 +139,10 @@ class ThreadedWorkers(LocalWorkers):
                 games += found
                 found = self.finished.get_nowait()
         return games
+
+    def hold(self) -> None:
+        """See `LocalWorkers.hold`."""
+        self.open.clear()
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
@@ -153,6 +161,7 @@ class ThreadedWorkers(LocalWorkers):
     def close(self) -> None:
         """End the threads of all groups."""
         self.ending = True
+        self.open.set()
         while any(thread.is_alive() for thread in self.threads):
             with contextlib.suppress(queue.Empty):  # threads may wait for room in the queue
                 self.finished.get(timeout=0.01)
@@ -169,6 +178,8 @@ class ThreadedWorkers(LocalWorkers):
             while not self.ending:
                 self.open.wait()
                 with lock:
+                    if not self.open.is_set():
+                        continue
                     play.advance()
                     waited = play.value_waiting()
                     enough = not waited or ENOUGH * play.group.ended >= play.group.size

@@ -88,6 +88,8 @@ def _check(games: Sequence[FinishedGame], game: Game, largest: float) -> None:
             )
         if not np.isfinite(data.policies).all():
             raise ValueError("a policy is no finite number")
+        if {type(one.number), type(one.plies)} != {int}:
+            raise ValueError(f"game {one.number} has {one.plies} plies, which must be whole numbers")
         if one.result not in (None, -1, 0, 1) or one.plies < 0:
             raise ValueError(f"game {one.number} has the result {one.result} after {one.plies} plies")
         if not np.isfinite(one.root_values).all() or not 0 <= one.seconds < float("inf"):

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dicent.learn.components import make_self_play
+from dicent.game import Game
+from dicent.learn.components import CustomComponents, make_self_play
+from dicent.learn.config import Config
 from dicent.learn.config_sections import settled
 from dicent.learn.dataset import FinishedGame, concatenate
 from dicent.learn.fit import Choice
 from dicent.learn.measure import exactness, scores
+from dicent.search.tree_search import TreeSearch
 
 if TYPE_CHECKING:
     from dicent.learn.train import Training
@@ -34,12 +37,13 @@ class Preflight:
     evaluations_per_second: float  # of the network alone, at the batch size of this run
     games_per_hour: float  # if self-play had all of that speed
     choices: tuple[Choice, ...] = ()  # settings that follow from the game
-    nodes: tuple[str, ...] = ()  # the machines of the cluster, in words
+    machines: tuple[str, ...] = ()  # of the cluster, in words
 
 
-def preflight(training: Training) -> Preflight:
-    """Compile the kernels and the network, and time the network."""
-    config, game = training.config, training.game
+def first_games(
+    config: Config, game: Game, search: TreeSearch, custom: CustomComponents
+) -> list[FinishedGame]:
+    """Play a short game or two, which compiles everything that self-play needs."""
     per_move = config.search.evaluations_per_move or FEW
     few = config.replace(
         games_at_once=2,
@@ -47,14 +51,22 @@ def preflight(training: Training) -> Preflight:
         evaluations_per_move=min(FEW, per_move),
         waves=False,
     )
-    training.evaluator.prepare(game)
-    [play] = make_self_play(few, game, training.search, training.custom, [itertools.count()], 1)
+    [play] = make_self_play(few, game, search, custom, [itertools.count()], 1)
     play.deal()
     finished: list[FinishedGame] = []
     while not finished:
         play.advance()
         play.group.value_waiting()
         finished += play.play_on(0.5)
+    return finished
+
+
+def preflight(training: Training) -> Preflight:
+    """Compile the kernels and the network, and time the network."""
+    config, game = training.config, training.game
+    per_move = config.search.evaluations_per_move or FEW
+    training.evaluator.prepare(game)
+    finished = first_games(config, game, training.search, training.custom)
     data = concatenate([finished_game.dataset for finished_game in finished])
     training.learner.warm_up(data)
     if config.run.measurements:
@@ -77,6 +89,6 @@ def preflight(training: Training) -> Preflight:
         memory=sum(p.memory for p in training.workers.plays) + training.replay.memory(data),
         evaluations_per_second=speed,
         choices=training.choices,
-        nodes=training.nodes,
+        machines=training.workers.machines(),
         games_per_hour=3600 * speed / (per_move * plies),
     )

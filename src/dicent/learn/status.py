@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-# States of a worker. It waits while other programs use its machine, and has failed after several restarts.
+# States of a worker. It waits while other programs use its machine; one that has failed several times rests.
 WAITING, STARTING, PLAYING, FAILED = "waiting", "starting", "playing", "failed"
 
 

@@ -138,7 +138,6 @@ class Training:
         self.board = Board(run.path) if config.run.tensorboard else None
         self.network_path = run.path
         # Of this session only:
-        self.nodes = () if connection is None else tuple(node.in_words() for node in connection.nodes())
         self.choices: tuple[Choice, ...] = ()  # settings that follow from the game
         self.checkpoints_written = 0
         self.games_resumed = False  # do the games in flight come from a checkpoint?

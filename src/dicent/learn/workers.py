@@ -52,6 +52,10 @@ class Workers(ABC):
         """Return what each worker of a cluster does; nothing for the threads of this process."""
         return ()
 
+    def machines(self) -> tuple[str, ...]:
+        """Return the machines of a cluster in words, with the workers that they will have."""
+        return ()
+
     @abstractmethod
     def close(self) -> None:
         """End all threads, and release the cluster."""

@@ -114,7 +114,7 @@ class _Program:
         self.lock = threading.Lock()  # one question at a time
 
     def __reduce__(self) -> tuple[type[_Program], tuple[object, ...]]:
-        return _Program, (self.command, self.timeout)
+        return _Program, (self.command, self.timeout, self.protocol)
 
     def ask(self, question: dict[str, object]) -> str:
         """Return the action that the program answers to a question."""

@@ -31,6 +31,9 @@ class Protocol:
     set_time: Callable[[float], str] | None = None  # the line that says the seconds left for a game
     farewell: str | None = None  # the line before the end
 
+    def __reduce__(self) -> tuple[Callable[[str], Protocol], tuple[str]]:
+        return find_protocol, (self.name,)  # its functions need not travel
+
 
 def protocol_names() -> list[str]:
     """Return the names of all protocols: json, and those that games offer."""

@@ -1,7 +1,8 @@
 """Learning processes of a reproduction on the machines of a cluster: one per GPU, or one per machine.
 
 A process learns for at most an hour at a time. Then its run folder returns to the driver, and any machine may
-resume it, so that the loss of a machine costs an hour at most.
+resume it, so that the loss of a machine costs an hour at most. When the driver stops, it asks all processes
+to return what they have.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ import tempfile
 import time
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor, as_completed, wait
 from pathlib import Path
 
 from dicent.cluster.connection import Connection, ray
+from dicent.cluster.stop import Stop
 from dicent.cluster.tasks import Tasks
 from dicent.errors import DicentError
 from dicent.files import write_atomically
@@ -26,6 +28,7 @@ from dicent.learn.train import train
 from dicent.version import __version__
 
 AT_A_TIME = 3600.0  # seconds of learning between two returns of a run folder
+SAVING = 60.0  # seconds that processes have to return their run folders when the driver stops
 Files = dict[str, bytes]  # of a run folder, by path
 
 
@@ -41,18 +44,26 @@ def learn_on_cluster(
     Raises KeyboardInterrupt when no time is left, with everything saved.
     """
     tasks = _tasks(connection, runs[0][0], warn)
-    ending = False
+    stop = Stop(connection)
+    stopping = ending = False
+
+    def end() -> None:
+        nonlocal stopping
+        if not stopping:
+            stopping = True
+            stop.ask()
 
     def tick() -> None:
+        if seconds_left() <= 0:
+            end()
         if ending:
             raise KeyboardInterrupt
 
     def learn(config: Config, path: Path) -> None:
         while not _is_finished(path):
-            seconds = min(AT_A_TIME, seconds_left())
-            if seconds <= 0:
+            if stopping or seconds_left() <= 0:
                 raise KeyboardInterrupt
-            call = (config.toml(), read_files(path), seconds, tasks.cores, __version__)
+            call = (config.toml(), read_files(path), stop, tasks.cores, __version__)
             for _, files in tasks.run(learn_part, [call], tick):
                 write_files(path, files)
 
@@ -62,6 +73,10 @@ def learn_on_cluster(
             for job in as_completed(jobs):
                 job.result()
                 finished(jobs[job])
+        except BaseException:
+            end()
+            wait(jobs, SAVING)
+            raise
         finally:
             ending = True
 
@@ -69,7 +84,7 @@ def learn_on_cluster(
 def _tasks(connection: Connection, config: Config, warn: Callable[[str], object]) -> Tasks:
     """Return tasks of equal size: a GPU with its share of the cores, or a machine."""
     nodes, device = [node for node in connection.nodes() if node.cores], config.run.device
-    gpus = int(device == "cuda" or (device == "auto" and all(node.gpus for node in nodes)))
+    gpus = int(device == "cuda" or (device == "auto" and any(node.gpus for node in nodes)))
     shares = {node.cores // (node.gpus if gpus else 1) for node in nodes if node.gpus >= gpus}
     if len(shares) > 1:
         warn(
@@ -79,17 +94,23 @@ def _tasks(connection: Connection, config: Config, warn: Callable[[str], object]
     return Tasks(connection, cores=max(1, min(shares, default=1)), gpus=gpus)
 
 
-def learn_part(settings: str, files: Files, seconds: float, cores: int, version: str) -> Files:
-    """Learn, or resume, a run for some seconds on this machine; return the files of its folder."""
+def learn_part(settings: str, files: Files, stop: Stop, cores: int, version: str) -> Files:
+    """Learn, or resume, a run on this machine until the driver stops; return the files of its folder."""
     if version != __version__:
         raise DicentError(f"a machine of the cluster has Dicent {__version__}, and the driver {version}")
-    end = time.monotonic() + seconds
+    end = time.monotonic() + AT_A_TIME
     config = config_from(tomllib.loads(settings), "the driver")
-    with tempfile.TemporaryDirectory() as folder, _cores(cores):
+    with stop.watched() as asked, tempfile.TemporaryDirectory() as folder, _cores(cores):
+        if asked.is_set():
+            return files
+
+        def is_over() -> bool:
+            return asked.is_set() or time.monotonic() > end
+
         path = Path(folder, "run")
         write_files(path, files)
         with contextlib.suppress(KeyboardInterrupt):  # by `stop`, with everything saved
-            train(config, path, warn=lambda text: None, stop=lambda: time.monotonic() > end)
+            train(config, path, warn=lambda text: None, stop=is_over)
         return read_files(path)
 
 
@@ -97,7 +118,7 @@ def learn_part(settings: str, files: Files, seconds: float, cores: int, version:
 def _cores(count: int) -> Iterator[None]:
     """Keep this process to the cores beside its GPU."""
     found = ray().get_gpu_ids()
-    if not found or not hasattr(os, "sched_setaffinity"):
+    if not found or not str(found[0]).isdecimal() or not hasattr(os, "sched_setaffinity"):
         yield
         return
     everything = sorted(os.sched_getaffinity(0))
