@@ -138,7 +138,7 @@ def test_review_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert main(["review", str(file), "--html", str(tmp_path / "review.html")]) == 0
     printed = capsys.readouterr().out
     assert "MIN won" in printed
-    assert re.search(r"2 +MAX +5/1a3/5/3A1/5 1 3 +d2e2 +d2e1 +100.0 +exact", printed)
+    assert re.search(r"2 +MAX +5/1a3/5/3A1/5 1 3 +d2e2 +d2e1 +100.0 +blunder +exact", printed)
     assert (tmp_path / "review.html").read_text().startswith("<!doctype html>")
     assert main(["review", str(file), "--number", "1", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["record"]["players"] == ["one", "two"]
