@@ -32,8 +32,7 @@ or roll.
 """
 
 GUIDE = {
-    "move": f"Roll as often as you like: each number adds to this turn. Hold adds the turn to your score. "
-    f"{TARGET} points win.",
+    "move": "Roll as often as you like: each number adds to this turn. Hold adds the turn to your score.",
     "roll": "Roll the die. A 1 ends your turn, and what you rolled in it is lost.",
 }
 
