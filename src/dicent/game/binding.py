@@ -91,9 +91,14 @@ class Bound:
 def bind(game: Game, compiled: bool | None = None) -> Bound:
     """Return the kernels of a game; compiled unless inside `uncompiled` or with NUMBA_DISABLE_JIT=1."""
     if compiled is None:
-        compiled = not _plainly.get() and os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+        compiled = is_compiling()
     with _binding:
         return _bind(game, compiled)
+
+
+def is_compiling() -> bool:
+    """Return whether kernels are compiled here unless the caller says otherwise."""
+    return not _plainly.get() and os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
 
 @contextlib.contextmanager

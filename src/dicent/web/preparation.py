@@ -15,6 +15,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 from dicent.game import Game, State
+from dicent.game.binding import is_compiling
 from dicent.game.registry import offer
 from dicent.play.strengths import DEFAULT, STRENGTHS, strength_player
 from dicent.search.tree_search import inner_search
@@ -35,7 +36,7 @@ class Preparation:
 
     def __init__(self, files: tuple[str, ...] = (), enabled: bool = True) -> None:
         self.files = files
-        self.enabled = enabled
+        self.enabled = enabled and is_compiling()
         self._changed = threading.Condition()
         self._known: set[str] = set()
         self._pending: dict[str, list[str]] = {}  # jobs by game
@@ -142,7 +143,8 @@ def main(game: str, *files: str) -> None:
 
 
 def _end_with_parent() -> None:
-    sys.stdin.read()  # until the server ends, which holds the other side
+    while os.read(0, 1):  # until the server ends, which holds the other side
+        pass
     os._exit(0)
 
 

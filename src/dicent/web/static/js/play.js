@@ -103,6 +103,7 @@ export function Play({ id }) {
       ${showWin && (worth !== null
         ? html`<${EquityLine} points=${worth} exact=${analysis.analysis?.proved} />`
         : html`<${WinBar} win=${win} exact=${over || (analysis.analysis?.proved ?? false)} />`)}
+      ${showWin && pending.includes("analysis") && html`<p class="help">The evaluation is still being prepared.</p>`}
     </div>
     <div class="side">
       <section class="card turn" aria-label="Turn">
