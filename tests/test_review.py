@@ -13,6 +13,7 @@ from dicent.errors import PlayerError, RecordError
 from dicent.exact.tablebase import build_tablebase
 from dicent.play.record import Record, append_records, make_record
 from dicent.review import Review, Reviewer, review_game, review_page, reviewer_for
+from dicent.review.grades import grade_of
 
 EWN = dicent.make("ewn")
 # MAX could enter the far corner but moves beside it; with any roll MIN's only piece then wins.
@@ -33,6 +34,31 @@ def random_game(start: str, seed: int) -> Record:
         choices.append(choice)
         state = state.apply_outcome(choice) if state.is_chance else state.apply(choice)
     return make_record(EWN, first, choices, ("one", "two"))
+
+
+@pytest.mark.parametrize(
+    ("loss", "in_points", "grade"),
+    [
+        (0.0, False, "good"),
+        (0.019, False, "good"),
+        (0.02, False, "inaccuracy"),
+        (0.05, False, "mistake"),
+        (0.1, False, "blunder"),
+        (1.0, False, "blunder"),
+        (0.039, True, "good"),
+        (0.1, True, "mistake"),
+        (0.2, True, "blunder"),
+    ],
+)
+def test_losses_have_grades(loss: float, in_points: bool, grade: str) -> None:
+    assert grade_of(loss, in_points) == grade
+
+
+def test_review_without_grades_opens_and_has_them(reviewer: Reviewer) -> None:
+    review = review_game(BLUNDER, reviewer)
+    saved = json.loads(json.dumps(review.to_dict()))
+    assert [moment.pop("grade") for moment in saved["moments"]] == [None, "blunder", None, "good"]
+    assert Review.from_dict(saved) == review
 
 
 def test_a_known_blunder_is_found(reviewer: Reviewer) -> None:

@@ -4,17 +4,12 @@ import { get, post, wait } from "./api.js";
 import { calmMotion, ROLL_TIME } from "./die.js";
 import { getAction } from "./positions.js";
 import { useTutor } from "./tutor.js";
+import { isHuman, isOver } from "./who.js";
 
 /** @typedef {import("./types.js").Game} Game */
 /** @typedef {import("./types.js").Side} Side */
 
 const THINKING = 350; // milliseconds before a reply, so that the user notices it
-
-/** @param {Game} game @param {Side|null} side */
-export const isHuman = (game, side) => side !== null && game.players[side] === "human";
-
-/** @param {Game} game */
-export const isOver = (game) => game.ended !== null || game.position.result !== null || game.result !== null;
 
 /**
  * @param {string} id

@@ -1,9 +1,9 @@
 // The guide of a first game: each first is explained once, where it happens, in the game's own sentences.
 import { html, useEffect, useRef, useState } from "./ui.js";
 import { get } from "./api.js";
-import { isHuman, isOver } from "./game.js";
 import { Toggle, useLoaded } from "./parts.js";
 import { keep, recall } from "./preferences.js";
+import { isHuman, isOver, turnOf } from "./who.js";
 import { inColours } from "./words.js";
 
 /** @typedef {import("./types.js").Game} Game */
@@ -27,7 +27,7 @@ function remember(game, events) {
 function eventsOf(game, rollForMe) {
   const { position, history } = game;
   const rolls = position.to_play === "CHANCE";
-  const turn = position.to_play === "CHANCE" ? position.roller : position.to_play;
+  const turn = turnOf(game);
   const mine = !isOver(game) && isHuman(game, turn);
   const moves = mine && !rolls;
   const last = history.findLast((past) => past.player !== "CHANCE");
@@ -44,10 +44,6 @@ function eventsOf(game, rollForMe) {
   };
 }
 
-/** Return whether the step after this position was a person's. @param {Game} game */
-const isPersons = ({ position, players }) =>
-  players[/** @type {import("./types.js").Side} */ (position.to_play === "CHANCE" ? position.roller : position.to_play)] === "human";
-
 /**
  * Collect the sentences for what is new, until the person acts or dismisses them.
  * @param {Game|null} game @param {boolean} rollForMe
@@ -61,7 +57,7 @@ export function useGuide(game, rollForMe) {
   const sentences = useLoaded(ask, [game?.game, watched]).value?.sentences ?? null;
   useEffect(() => {
     if (!game || !watched || !sentences) return;
-    const acted = before.current !== null && before.current.steps.length < game.steps.length && isPersons(before.current);
+    const acted = before.current !== null && before.current.steps.length < game.steps.length && isHuman(before.current, turnOf(before.current));
     before.current = game;
     if (acted) remember(game.game, shown);
     const seen = stored().seen[base(game.game)] ?? [];

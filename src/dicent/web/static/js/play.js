@@ -5,7 +5,7 @@ import { Die, Faces } from "./die.js";
 import { post } from "./api.js";
 import { analyseLink, rulesLink } from "./links.js";
 import { firstEquity, firstWin, useAnalysis } from "./engine.js";
-import { isHuman, isOver, useGame, useLastAction } from "./game.js";
+import { useGame, useLastAction } from "./game.js";
 import { GuideCard, useGuide } from "./guide.js";
 import { usePending, waitText } from "./pending.js";
 import { useKept } from "./preferences.js";
@@ -17,6 +17,7 @@ import { Choices } from "./choices.js";
 import { useTray } from "./tray.js";
 import { useTurn } from "./turn.js";
 import { Warning } from "./tutor.js";
+import { isHuman, isOver } from "./who.js";
 import { COLOUR, endText, equity, inColours, percent, playerName, sidesOf } from "./words.js";
 
 /** @typedef {import("./types.js").Game} Game */

@@ -1,7 +1,7 @@
 // The tutor grades a person's move before the computer goes on, and warns of a large loss.
 import { html, useEffect, useState } from "./ui.js";
 import { post } from "./api.js";
-import { isHuman, isOver } from "./game.js";
+import { isHuman, isOver, turnOf } from "./who.js";
 import { capital, equity, percent } from "./words.js";
 
 /** @typedef {import("./types.js").Game} Game */
@@ -10,7 +10,7 @@ import { capital, equity, percent } from "./words.js";
 /** Return whether a person has just moved and the computer is next. @param {Game} game */
 function isDue(game) {
   const last = game.history.at(-1)?.player ?? "CHANCE";
-  const turn = game.position.to_play === "CHANCE" ? game.position.roller : game.position.to_play;
+  const turn = turnOf(game);
   return !isOver(game) && last !== "CHANCE" && isHuman(game, last) && turn !== null && !isHuman(game, turn);
 }
 
