@@ -43,7 +43,7 @@ def test_unicode_and_other_garbage_is_refused() -> None:
         "\0",
         "/ / /",
     ]:
-        with pytest.raises(PositionError, match="is no position of ewn: "):
+        with pytest.raises(PositionError, match="is no position of EinStein würfelt nicht!: "):
             at(text)
 
 

@@ -13,6 +13,7 @@ from dicent.errors import PlayerError, RecordError
 from dicent.exact.tablebase import build_tablebase
 from dicent.play.record import Record, append_records, make_record
 from dicent.review import Review, Reviewer, review_game, review_page, reviewer_for
+from dicent.review.grades import grade_of
 
 EWN = dicent.make("ewn")
 # MAX could enter the far corner but moves beside it; with any roll MIN's only piece then wins.
@@ -33,6 +34,31 @@ def random_game(start: str, seed: int) -> Record:
         choices.append(choice)
         state = state.apply_outcome(choice) if state.is_chance else state.apply(choice)
     return make_record(EWN, first, choices, ("one", "two"))
+
+
+@pytest.mark.parametrize(
+    ("loss", "in_points", "grade"),
+    [
+        (0.0, False, "good"),
+        (0.019, False, "good"),
+        (0.02, False, "inaccuracy"),
+        (0.05, False, "mistake"),
+        (0.1, False, "blunder"),
+        (1.0, False, "blunder"),
+        (0.039, True, "good"),
+        (0.1, True, "mistake"),
+        (0.2, True, "blunder"),
+    ],
+)
+def test_losses_have_grades(loss: float, in_points: bool, grade: str) -> None:
+    assert grade_of(loss, in_points) == grade
+
+
+def test_review_without_grades_opens_and_has_them(reviewer: Reviewer) -> None:
+    review = review_game(BLUNDER, reviewer)
+    saved = json.loads(json.dumps(review.to_dict()))
+    assert [moment.pop("grade") for moment in saved["moments"]] == [None, "blunder", None, "good"]
+    assert Review.from_dict(saved) == review
 
 
 def test_a_known_blunder_is_found(reviewer: Reviewer) -> None:
@@ -138,7 +164,7 @@ def test_review_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert main(["review", str(file), "--html", str(tmp_path / "review.html")]) == 0
     printed = capsys.readouterr().out
     assert "MIN won" in printed
-    assert re.search(r"2 +MAX +5/1a3/5/3A1/5 1 3 +d2e2 +d2e1 +100.0 +exact", printed)
+    assert re.search(r"2 +MAX +5/1a3/5/3A1/5 1 3 +d2e2 +d2e1 +100.0 +blunder +exact", printed)
     assert (tmp_path / "review.html").read_text().startswith("<!doctype html>")
     assert main(["review", str(file), "--number", "1", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["record"]["players"] == ["one", "two"]

@@ -101,11 +101,12 @@ def _print(found: Review, console: Console) -> None:
 
 
 def _mistakes(found: Review) -> Table:
-    head = ("step", "", "position", "played", "better", "lost", "")
+    head = ("step", "", "position", "played", "better", "lost", "", "")
     table = Table(*head, box=None, pad_edge=False, header_style="dim", title="Mistakes", title_justify="left")
     for i in found.mistakes:
         moment = found.moments[i]
         lost, exact = found.format_loss(moment.loss or 0), "exact" if moment.proved else ""
-        cells = (moment.player, moment.before, moment.step, moment.best or "", lost, exact)
+        grade = found.grade(moment) or ""
+        cells = (moment.player, moment.before, moment.step, moment.best or "", lost, grade, exact)
         table.add_row(str(i + 1), *map(escape, cells))
     return table

@@ -20,6 +20,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from functools import lru_cache, partial
 from pathlib import Path
 from types import ModuleType
@@ -88,13 +89,29 @@ class Bound:
 
 
 def bind(game: Game, compiled: bool | None = None) -> Bound:
-    """Return the kernels of a game; compiled unless the environment has NUMBA_DISABLE_JIT=1."""
+    """Return the kernels of a game; compiled unless inside `uncompiled` or with NUMBA_DISABLE_JIT=1."""
     if compiled is None:
-        compiled = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+        compiled = is_compiling()
     with _binding:
         return _bind(game, compiled)
 
 
+def is_compiling() -> bool:
+    """Return whether kernels are compiled here unless the caller says otherwise."""
+    return not _plainly.get() and os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+
+
+@contextlib.contextmanager
+def uncompiled() -> Iterator[None]:
+    """Run kernels as plain Python inside the block: slow, but ready at once and with the same results."""
+    before = _plainly.set(True)
+    try:
+        yield
+    finally:
+        _plainly.reset(before)
+
+
+_plainly: ContextVar[bool] = ContextVar("plainly", default=False)
 _binding = threading.Lock()
 
 

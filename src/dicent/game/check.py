@@ -18,7 +18,7 @@ from dicent.game.binding import bind
 from dicent.game.checked_rules import CheckedRules, RuleOutputs
 from dicent.game.game import NAMES, Cells, Game, State, describe, describe_fault
 from dicent.game.game_statistics import GameStatistics, statistics_of
-from dicent.game.how_to_play import how_to_play
+from dicent.game.guide import guide
 from dicent.game.registry import make, ways_to_show
 from dicent.game.rollouts import MAX_STEPS, rollouts
 from dicent.game.view import find_fault, find_path_fault
@@ -176,7 +176,7 @@ def _text(function: str, state: State, write: Callable[[], str]) -> str:
 
 def _check_how_to_play(game: Game) -> None:
     try:
-        how_to_play(game)
+        guide(game)  # reads HOW_TO_PLAY, too
     except GameError as error:
         raise ContractError(str(error)) from error
 

@@ -87,6 +87,7 @@ CONSTANTS: dict[str, object] = {
     "EQUAL_OUTCOMES": False,
     "PRESETS": {},
     "HOW_TO_PLAY": "",  # the rules in words: see dicent.game.how_to_play
+    "GUIDE": {},  # sentences for a first game, by event: see dicent.game.guide
     "EXTRAS": "",  # the module that offers more than rules: see dicent.game.extras
     "KERNELS": (),  # modules of native code that the game brings along
 }
@@ -308,6 +309,8 @@ def _check_sizes(module: ModuleType, path: Path) -> None:
         raise GameError(f"{path}: PRESETS must be a dict of name: options")
     if not isinstance(module.HOW_TO_PLAY, str):
         raise GameError(f"{path}: HOW_TO_PLAY is {module.HOW_TO_PLAY!r}, not a text")
+    if not isinstance(module.GUIDE, dict) or not all(isinstance(text, str) for text in module.GUIDE.values()):
+        raise GameError(f"{path}: GUIDE is {module.GUIDE!r}, not a dict of event: text")
     if not isinstance(module.EXTRAS, str):
         raise GameError(
             f"{path}: EXTRAS is {module.EXTRAS!r}, not the name of a module, as in 'my_game.extras'"

@@ -43,6 +43,7 @@ class View:
     row_names: tuple[str, ...] = field(default=())
     column_names: tuple[str, ...] = field(default=())
     caption: str = ""
+    purposes: tuple[tuple[int, int, str], ...] = ()  # row, column and what the cell is for: see Place
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ class Place:
     text: str = ""  # written on the place while it is empty
     marked: bool = False  # special: goals, holes, rosettes
     capacity: int = 0  # the count that fills a track
+    purpose: str = ""  # what the place is for, as in "MAX's goal"; written at its edge, and said
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,8 @@ def as_board(view: View | Board) -> Board:
     if isinstance(view, Board):
         return view
     marked = frozenset((int(row), int(column)) for row, column in view.marked)
-    places = _cells(view.rows, view.columns, marked, view.row_names, view.column_names)
+    purposes = frozenset((int(row), int(column), text) for row, column, text in view.purposes)
+    places = _cells(view.rows, view.columns, marked, view.row_names, view.column_names, purposes)
     stacks = tuple(Stack(int(p.row) * view.columns + int(p.column), p.owner, 1, p.label) for p in view.pieces)
     return Board(places, stacks, (view.die,) if view.die else (), view.caption)
 
@@ -108,14 +111,19 @@ def _cells(
     marked: frozenset[tuple[int, int]],
     row_names: tuple[str, ...],
     column_names: tuple[str, ...],
+    purposes: frozenset[tuple[int, int, str]],
 ) -> tuple[Place, ...]:
+    written = {(row, column): text for row, column, text in purposes}
+
     def name(row: int, column: int) -> str:
         if row_names and column_names:
             return column_names[column] + row_names[row]
         return f"row {row + 1}, column {column + 1}"
 
     return tuple(
-        Place(c, r, name=name(r, c), marked=(r, c) in marked) for r in range(rows) for c in range(columns)
+        Place(c, r, name=name(r, c), marked=(r, c) in marked, purpose=written.get((r, c), ""))
+        for r in range(rows)
+        for c in range(columns)
     )
 
 

@@ -31,6 +31,11 @@ MAX has {TARGET // 3} points and has rolled {2 + TARGET // 8} more in this turn,
 or roll.
 """
 
+GUIDE = {
+    "move": "Roll as often as you like: each number adds to this turn. Hold adds the turn to your score.",
+    "roll": "Roll the die. A 1 ends your turn, and what you rolled in it is lost.",
+}
+
 STATE_DTYPE = np.int16
 STATE_SIZE = 5
 # The state: both scores, the turn's total, whose turn it is, and whether the die is in the air.

@@ -52,6 +52,18 @@ The five marked cells are rosettes. A piece that lands on one gives you another 
 The player who first brings all pieces home wins.
 """
 
+GUIDE = {
+    "roll": "Roll the four dice. Each shows 0 or 1; their sum says how far one piece moves.",
+    "move": "Pieces with a ring can move by the whole number. Waiting pieces enter the board.",
+    "note": "Without a move you pass, and the other player rolls.",
+    "marked": "A marked cell is a rosette. A piece that lands there gives you another roll.",
+    "capture": "A piece that lands on an opposing piece sends it back to the waiting pieces.",
+    "again": "A rosette gives another roll."
+    if RULES != "blitz"
+    else "A rosette or a capture gives another roll.",
+    "end": "The player who first brings all pieces home wins.",
+}
+
 # The board has three rows of eight cells, four of which are missing; MAX starts in the top row.
 ROWS, COLUMNS = 3, 8
 MISSING = ((0, 4), (0, 5), (2, 4), (2, 5))

@@ -58,7 +58,7 @@ def advance(trees, searches, layers, first, last, settings, scratch, steps):
             search(tree_of(trees, row), searches, layers, row, settings, scratch, steps)
 
 
-@jit
+@inline
 def search(tree, searches, layers, row, settings, scratch, steps):
     """Expand the last layer node by node; at its end back up and begin the next."""
     for _ in range(steps):
@@ -103,7 +103,7 @@ def search(tree, searches, layers, row, settings, scratch, steps):
         layers.cursor[row] += 1
 
 
-@jit
+@inline
 def deepen(tree, searches, layers, row, depth, completion):
     """Back up some nodes, from the last layer but one towards the root; return whether that was the last."""
     last = layers.backing[row] if layers.backing[row] != NONE else layers.start[row, depth + 1]
@@ -125,7 +125,7 @@ def deepen(tree, searches, layers, row, depth, completion):
     return True
 
 
-@jit
+@inline
 def sort_actions(tree, layers, row, completion):
     """List the nodes of layer 1, those of the best actions first."""
     first, n = i64(tree.first_edge[0]), 0
@@ -215,7 +215,7 @@ def play_complete(tree, completion):
         tree.resolved[0] = 1
 
 
-@jit
+@inline
 def is_finished(tree, searches, layers, row, settings):
     """Return whether the root is resolved, a limit is reached, or nothing is left to expand."""
     return (
@@ -228,7 +228,7 @@ def is_finished(tree, searches, layers, row, settings):
     )
 
 
-@jit
+@inline
 def expand(tree, searches, layers, row, node, settings, scratch):
     """Give `node` its children in the next layer; return how many are new and unfinished, or FULL."""
     n = open_node(tree, node, 1, settings, scratch)
@@ -275,7 +275,7 @@ def is_leaf(tree, node, max_turns):
     return tree.resolved[node] or is_beyond(tree, node, max_turns)
 
 
-@jit
+@inline
 def leave_children(tree, node):
     """Give the new children of `node` the value 0 until their layer is expanded."""
     for edge in range(tree.first_edge[node], tree.first_edge[node] + tree.num_edges[node]):

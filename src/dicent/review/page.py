@@ -11,7 +11,8 @@ from dicent.draw.svg import Arrow, board_svg
 from dicent.game import Game
 from dicent.game.registry import make_installed
 from dicent.game.view import as_board
-from dicent.review.review import MISTAKE, MISTAKE_POINTS, Moment, Review
+from dicent.review.grades import smallest_loss
+from dicent.review.review import Moment, Review
 
 WIDTH, HEIGHT, LEFT, BOTTOM = 640, 220, 44, 24
 SHOWN = 12  # mistakes with a board
@@ -104,7 +105,7 @@ def _sums(review: Review) -> str:
     rows = []
     for side, ink in (("MAX", "max-ink"), ("MIN", "min-ink")):
         own = [moment for moment in review.moments if moment.player == side]
-        mistakes = sum((moment.loss or 0) >= review.smallest_mistake for moment in own)
+        mistakes = sum(review.moments[i].player == side for i in review.mistakes)
         luck, loss = review.format_luck(review.luck[side]), review.format_loss(review.loss[side])
         cells = luck, loss, str(len(own)), str(mistakes)
         numbers = "".join(f'<td class="number">{cell}</td>' for cell in cells)
@@ -116,7 +117,8 @@ def _sums(review: Review) -> str:
 
 def _mistakes(review: Review, game: Game) -> list[str]:
     if not review.mistakes:
-        smallest = f"{MISTAKE_POINTS:g}" if review.in_points else f"{100 * MISTAKE:.0f}"
+        least = smallest_loss("inaccuracy", review.in_points)
+        smallest = f"{least:g}" if review.in_points else f"{100 * least:.0f}"
         return [f"<p>No move lost {smallest} points or more.</p>"]
     return [_mistake(review, i, game) for i in review.mistakes[:SHOWN]]
 
@@ -152,7 +154,8 @@ def _mistake(review: Review, i: int, game: Game) -> str:
         f'<h3>{_number(i)}: <span class="{ink}">{moment.player}</span>{die}</h3>'
         f'<p>played <strong class="bad-ink">{step}</strong>, {played}</p>'
         f'<p>better <strong class="good-ink">{better}</strong>, {best}</p>'
-        f"<p>lost {review.format_loss(moment.loss or 0)} points</p>{exact}</div></section>"
+        f"<p>{review.grade(moment)}, lost {review.format_loss(moment.loss or 0)} points</p>"
+        f"{exact}</div></section>"
     )
 
 

@@ -10,7 +10,7 @@ exact with exact values, and approximate with a search.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from dicent.errors import RecordError
@@ -18,11 +18,10 @@ from dicent.game.game import NAMES, Game, State
 from dicent.game.registry import make_installed
 from dicent.kernels.constants import CHANCE, MAX, MIN
 from dicent.play.record import Record
+from dicent.review.grades import PER_WIN, grade_of, smallest_loss
 from dicent.review.reviewer import Evaluation, Reviewer, reviewer_for
 from dicent.search.analysis import point_of_view, win_probability
 
-MISTAKE = 0.02  # the smallest loss of a mistake, in win probability
-MISTAKE_POINTS = 2 * MISTAKE  # the same in points: a win is worth two points more than a loss
 EVEN_DICE, HELPFUL_DICE = 0.05, 0.1  # luck below which dice are even; luck that helps; in win probability
 TURNS = {MAX: "MAX", MIN: "MIN", CHANCE: "CHANCE"}
 Progress = Callable[[float], object]
@@ -65,10 +64,9 @@ class Review:
         """Return whether luck and losses are points, and not win probability."""
         return self.start_equity is not None
 
-    @property
-    def smallest_mistake(self) -> float:
-        """Return the loss from which on a move is a mistake."""
-        return MISTAKE_POINTS if self.in_points else MISTAKE
+    def grade(self, moment: Moment) -> str | None:
+        """Return the grade of a move, None for a roll."""
+        return None if moment.loss is None else grade_of(moment.loss, self.in_points)
 
     def format_luck(self, luck: float) -> str:
         """Return luck as text: points of the game, or hundredths of win probability."""
@@ -106,8 +104,9 @@ class Review:
 
     @property
     def mistakes(self) -> list[int]:
-        """Return the numbers of the steps that are mistakes, largest loss first."""
-        found = [i for i, moment in enumerate(self.moments) if (moment.loss or 0) >= self.smallest_mistake]
+        """Return the numbers of the steps that are inaccuracies or worse, largest loss first."""
+        least = smallest_loss("inaccuracy", self.in_points)
+        found = [i for i, moment in enumerate(self.moments) if (moment.loss or 0) >= least]
         return sorted(found, key=lambda i: -(self.moments[i].loss or 0))
 
     @property
@@ -139,7 +138,10 @@ class Review:
             "unit": "points" if self.in_points else "win",
             "start_win": {"MAX": self.start_win},
             "start_equity": self.start_equity,
-            "moments": [{**asdict(moment), "win": {"MAX": moment.win}} for moment in self.moments],
+            "moments": [
+                {**asdict(moment), "win": {"MAX": moment.win}, "grade": self.grade(moment)}
+                for moment in self.moments
+            ],
             "luck": self.luck,
             "loss": self.loss,
             "mistakes": self.mistakes,
@@ -152,7 +154,11 @@ class Review:
     def from_dict(cls, saved: dict[str, Any]) -> Review:
         """Return the review that `to_dict` described."""
         record = saved["record"]
-        moments = (Moment(**{**moment, "win": moment["win"]["MAX"]}) for moment in saved["moments"])
+        known = [field.name for field in fields(Moment)]  # the grade follows from the loss
+        moments = (
+            Moment(**{name: moment[name] for name in known if name in moment} | {"win": moment["win"]["MAX"]})
+            for moment in saved["moments"]
+        )
         return cls(
             Record.from_dict(record),
             saved["judge"],
@@ -177,7 +183,7 @@ def review_game(
     evaluations = _evaluations(states, reviewer, progress)
     moments = []
     for before, evaluation, step, after in zip(states, evaluations, record.steps, states[1:], strict=False):
-        review_step = _roll if before.is_chance else _decision
+        review_step = _roll if before.is_chance else review_decision
         moments.append(review_step(reviewer, before, evaluation, step, after))
     value = evaluations[0].value
     equity = value if reviewer.in_points else None
@@ -227,7 +233,10 @@ def _roll(reviewer: Reviewer, before: State, evaluation: Evaluation, step: str, 
     )
 
 
-def _decision(reviewer: Reviewer, before: State, evaluation: Evaluation, step: str, after: State) -> Moment:
+def review_decision(
+    reviewer: Reviewer, before: State, evaluation: Evaluation, step: str, after: State
+) -> Moment:
+    """Return what a move was worth, given the evaluation of the position before it."""
     moves = {text: (value, proved) for text, value, proved in evaluation.moves}
     value, proved = moves[step.strip()]
     best, best_value, best_proved = evaluation.moves[0]
@@ -272,7 +281,7 @@ def _amount(review: Review, number: float) -> str:
 
 def _scale(review: Review) -> float:
     """Return the size of a change of the review's unit, for thresholds in win probability."""
-    return 2.0 if review.in_points else 1.0
+    return PER_WIN if review.in_points else 1.0
 
 
 def _dice(review: Review) -> str:

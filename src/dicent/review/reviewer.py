@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator
@@ -26,6 +27,7 @@ NATIVE_DEPTH = 5  # with a network that native code evaluates
 NATIVE_EVALUATIONS = 50_000  # for each number that a die may show; wide games are searched less deep
 SIMULATIONS = 10_000  # of a search by random games; as many again for each number that a die may show
 MOST_SIMULATIONS = 60_000  # of a roll
+QUICKER, QUICK_EVALUATIONS = 50, 500  # of a quick answer: fewer simulations by a factor; evaluations
 SHORT = 25  # plies of a random game; a search has fewer simulations if they are longer
 PROBE = 64  # random games that show how long they are
 SOLVED = 200_000  # states that an endgame may have to be solved, about half a second's work
@@ -66,6 +68,7 @@ class Reviewer:
         self.evaluator = evaluator
         self.simulations = simulations
         self.depth = depth
+        self.evaluations = NATIVE_EVALUATIONS if depth > DEPTH else None
         self.tablebase = None if self.in_points else tablebase
         self.solver = Solver(game, solved, values="gain") if solved and not self.in_points else None
 
@@ -96,20 +99,29 @@ class Reviewer:
         else:
             limit = Limit(
                 depth=self.depth + state.is_chance,
-                evaluations=NATIVE_EVALUATIONS * chances if self.depth > DEPTH else None,
+                evaluations=None if self.evaluations is None else self.evaluations * chances,
             )
         found = self.search.analyse(state, limit, ply=ply)
         value = (lambda v: v) if self.in_points else self.evaluator.gain
         return _evaluation(found.value, found.moves, found.by_outcome, found.proved, value)
+
+    def quick(self) -> Reviewer:
+        """Return a reviewer that looks less far ahead, for answers while native code is compiled."""
+        simulations, depth = max(1, self.simulations // QUICKER), min(self.depth, DEPTH)
+        quick = Reviewer(
+            self.game, self.search, self.name, self.evaluator, self.tablebase, 0, simulations, depth
+        )
+        quick.evaluations = QUICK_EVALUATIONS
+        return quick
 
     def win(self, value: float, player: int = MAX) -> float | None:
         """Return the win probability of a player behind a value; None if points alone are known."""
         gain = self.evaluator.gain(value) if self.in_points else value
         return None if math.isnan(gain) else win_probability(gain, player)
 
-    def hint(self, state: State) -> dict[str, object]:
-        """Return the best move of the player to move."""
-        found = self.exact(state) or self.evaluation(state)
+    def hint(self, state: State, evaluation: Evaluation | None = None) -> dict[str, Any]:
+        """Return the best move of the player to move; `evaluation` is the position's if it is known."""
+        found = evaluation or self.exact(state) or self.evaluation(state)
         text, value, proved = found.moves[0]
         return {
             "action": text,

@@ -3,33 +3,40 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 import numpy as np
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 
+from dicent.draw.captures import captures
 from dicent.errors import ConflictError
 from dicent.game import State
-from dicent.game.registry import game_names
+from dicent.game.binding import uncompiled
+from dicent.game.view import Stack
 from dicent.kernels.constants import DICE, MAX, MIN
 from dicent.kernels.generator import open_stream, uniform
 from dicent.library.library import Library, SavedGame
 from dicent.play.notation import parse_position
 from dicent.play.player import Player
 from dicent.play.strengths import STRENGTHS, strength_player
-from dicent.review.reviewer import Reviewer
-from dicent.web.positions import TURNS, apply_text, describe_position, game_named, shown_dice
+from dicent.search.tree_search import inner_search
+from dicent.web.advice import Advice
+from dicent.web.positions import SIDES, TURNS, apply_text, describe_position, game_named, shown_dice
+from dicent.web.preparation import Preparation
 from dicent.web.problems import DECLARED, ProblemError, about
-from dicent.web.reviews import reviewer_of
 from dicent.web.schemas import (
     AtRequest,
+    Captured,
     GameStepRequest,
+    GradedMove,
     Hint,
     NewGame,
+    Pending,
     PlayedGame,
     PlayedStep,
     Players,
@@ -39,6 +46,7 @@ from dicent.web.threads import SearchThreads
 
 HUMAN = "human"
 OPEN_GAMES = 1000  # games whose states are cached
+SHORT = 1000  # evaluations that plain Python does in about a second
 
 
 class OpenGame:
@@ -49,17 +57,23 @@ class OpenGame:
         self.game = game_named(saved.game)
         self.states: list[State] = []
         self.texts: list[str] = []  # of the states
+        self.captures: list[list[Captured]] = []  # of the steps to the states, none for the first
         if known is not None:
             same = _common(saved.steps, known.saved.steps)
             self.states, self.texts = known.states[: same + 1], known.texts[: same + 1]
+            self.captures = known.captures[: same + 1]
         else:
             self._reach(self.game.parse(saved.start))
         for step in saved.steps[len(self.states) - 1 :]:
-            self._reach(apply_text(self.state, step))
+            before, after = self.state, apply_text(self.state, step)
+            self._reach(after, () if before.is_chance else captures(before, after))
 
-    def _reach(self, state: State) -> None:
+    def _reach(self, state: State, captured: tuple[Stack, ...] = ()) -> None:
         self.states.append(state)
         self.texts.append(str(state))
+        self.captures.append(
+            [Captured(owner=SIDES[stack.owner], count=stack.count, label=stack.label) for stack in captured]
+        )
 
     @property
     def state(self) -> State:
@@ -86,9 +100,15 @@ class OpenGame:
         """Describe the game with its position and history."""
         saved, plies = self.saved, sum(not state.is_chance for state in self.states[:-1])
         history = [
-            PlayedStep(step=step, player=TURNS[before.to_play], position=text, dice=shown_dice(after))
-            for step, before, after, text in zip(
-                saved.steps, self.states, self.states[1:], self.texts[1:], strict=False
+            PlayedStep(
+                step=step,
+                player=TURNS[before.to_play],
+                position=text,
+                dice=shown_dice(after),
+                captures=captured,
+            )
+            for step, before, after, text, captured in zip(
+                saved.steps, self.states, self.states[1:], self.texts[1:], self.captures[1:], strict=False
             )
         ]
         return PlayedGame(
@@ -127,9 +147,11 @@ def roll(state: State, seed: int, number: int) -> str:
 class Games:
     """The actions on the games of a library."""
 
-    def __init__(self, library: Library, threads: SearchThreads) -> None:
+    def __init__(self, library: Library, threads: SearchThreads, preparation: Preparation) -> None:
         self.library = library
         self.threads = threads
+        self.preparation = preparation
+        self.advice = Advice(threads, preparation)
         self._lock = threading.Lock()
         self._open_games: dict[str, OpenGame] = {}  # the most recently used last
         self._thinking: dict[tuple[str, int], asyncio.Task[PlayedGame]] = {}
@@ -158,6 +180,7 @@ class Games:
                 with about(f"players.{side}"):
                     strength_player(player, game)
         players = wanted.players.MAX, wanted.players.MIN
+        self.preparation.begin(game.name)
         seed = secrets.randbits(62)
         return self.get(self.library.add(game.name, str(state), players, wanted.dice, seed)).describe()
 
@@ -206,7 +229,8 @@ class Games:
         def think() -> str:
             player = _player(name, game.saved.game)
             search = player.search.with_seeds(game.saved.seed ^ at, game.saved.seed)
-            action = search.play(game.state, player.budget, plies)
+            with self._ready(game, name, _is_short(player)):
+                action = search.play(game.state, player.budget, plies)
             return game.game.format_action(game.state, action)
 
         step = await self.threads.move(think)
@@ -239,8 +263,27 @@ class Games:
         game = await run_in_threadpool(self._open, id, at)
         if not game.state.legal_actions:
             raise ProblemError(422, "no player is to move")
-        hint = await self.threads.move(lambda: _reviewer(game.saved.game).hint(game.state))
-        return Hint.model_validate(hint)
+        return await self.advice.hint(game.state)
+
+    async def grade(self, id: str, at: int) -> GradedMove:
+        """Grade the last move, if a person has played it."""
+        game = await run_in_threadpool(self._open, id, at)
+        before = None if at == 0 else game.states[at - 1]
+        if before is None or before.is_chance or game.is_computers(before):
+            raise ProblemError(422, "the last step is no move of a person, so there is nothing to grade")
+        return await self.advice.grade(before, game.saved.steps[-1], game.state)
+
+    @contextlib.contextmanager
+    def _ready(self, game: OpenGame, name: str, short: bool) -> Iterator[None]:
+        """Wait for native code; run a short search as plain Python meanwhile."""
+        if name not in self.preparation.pending(game.saved.game):
+            yield
+        elif short:
+            with uncompiled():
+                yield
+        else:
+            self.preparation.wait(game.saved.game, name)
+            yield
 
     def _append(self, game: OpenGame, step: str) -> PlayedGame:
         with about("step"):
@@ -279,19 +322,10 @@ def _player(name: str, game: str) -> Player:
     return strength_player(name, game_named(game))
 
 
-@lru_cache(maxsize=16)
-def _reviewer(game: str) -> Reviewer:
-    return reviewer_of(game_named(game), solved=0)
-
-
-def compile_default_game() -> None:
-    """Search one move of the default game, so that its native code is compiled."""
-    game = game_named(game_names()[0])
-    state = game.initial_state(0)
-    while state.is_chance:
-        state = state.apply_outcome(state.outcomes[0][0])
-    player = _player([*STRENGTHS][-1], game.name)
-    player.search.play(state, player.budget)
+def _is_short(player: Player) -> bool:
+    """Return whether plain Python plays a move of this player without a delay."""
+    one_ply = inner_search(player.search).fixed_depth is not None
+    return one_ply or (player.budget.evaluations or SHORT + 1) <= SHORT
 
 
 def routes(games: Games) -> APIRouter:
@@ -325,6 +359,14 @@ def routes(games: Games) -> APIRouter:
     @router.post("/{id}/resign")
     def resign(id: str, request: ResignRequest) -> PlayedGame:
         return games.resign(id, request.at, request.side)
+
+    @router.post("/{id}/grade")
+    async def grade(id: str, request: AtRequest) -> GradedMove:
+        return await games.grade(id, request.at)
+
+    @router.get("/{id}/pending")
+    def pending(id: str) -> Pending:
+        return Pending(jobs=games.preparation.pending(games.get(id).saved.game))
 
     @router.post("/{id}/hint")
     async def hint(id: str, request: AtRequest) -> Hint:

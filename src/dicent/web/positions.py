@@ -12,6 +12,7 @@ import dicent
 from dicent.draw.paths import action_paths
 from dicent.errors import GameError
 from dicent.game import Game, State
+from dicent.game.guide import guide
 from dicent.game.how_to_play import Block, how_to_play
 from dicent.game.registry import game_names, is_known, make
 from dicent.game.view import Board as GameBoard
@@ -29,6 +30,7 @@ from dicent.web.schemas import (
     GameOption,
     GameText,
     Grid,
+    GuideText,
     Info,
     Outcome,
     Place,
@@ -184,6 +186,12 @@ def routes() -> APIRouter:
     def rules(game: GameText) -> RulesText:
         with about("game"):
             return describe_rules(game_named(game))
+
+    @router.get("/guide")
+    def first_game(game: GameText) -> GuideText:
+        with about("game"):
+            chosen = game_named(game)
+            return GuideText(game=chosen.name, sentences=guide(chosen))
 
     @router.get("/position")
     def position(

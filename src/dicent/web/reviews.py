@@ -100,7 +100,9 @@ class Reviews:
         saved = self.library.get(id)
         review = self.library.review(id)
         if review is not None:
-            return ReviewState(state="done", progress=1.0, review=review, error=None)
+            graded = Review.from_dict(review).to_dict()  # by the present thresholds, also an older review
+            graded["record"] = review["record"]  # as JSON has it
+            return ReviewState(state="done", progress=1.0, review=graded, error=None)
         if job is None or job.steps != saved.steps:
             return ReviewState(state="none", progress=0.0, review=None, error=None)
         return ReviewState(

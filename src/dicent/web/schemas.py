@@ -46,6 +46,7 @@ class Place(BaseModel):
     text: str
     marked: bool
     capacity: int
+    purpose: str  # what the place is for, or nothing
 
 
 class Stack(BaseModel):
@@ -129,6 +130,13 @@ class RulesText(BaseModel):
     blocks: list[RulesBlock]
 
 
+class GuideText(BaseModel):
+    """The sentences of a first game, by event."""
+
+    game: str
+    sentences: dict[str, str]
+
+
 class StepRequest(Request):
     """A step from a position."""
 
@@ -163,13 +171,22 @@ class NewGame(Request):
     dice: Dice = "rolled"
 
 
+class Captured(BaseModel):
+    """Equal pieces that a step captured."""
+
+    owner: Side | None
+    count: int
+    label: str
+
+
 class PlayedStep(BaseModel):
-    """A played step, its player, the position after it, and what the dice show then."""
+    """A played step, its player, the position after it, what the dice show then, and what it captured."""
 
     step: str
     player: Turn
     position: str
     dice: list[str]
+    captures: list[Captured]
 
 
 class Summary(BaseModel):
@@ -238,6 +255,25 @@ class Hint(BaseModel):
     loss: float
     proved: bool
     pv: list[str]
+    quick: bool  # it looks less far ahead, since native code is still being prepared
+
+
+class GradedMove(BaseModel):
+    """What a person's move was worth, from the person's point of view."""
+
+    step: str
+    grade: str  # a word of dicent.review.grades
+    large: bool  # a loss that the pages warn about
+    loss: float  # of winning chances, or of points
+    unit: Literal["win", "points"]
+    win: float | None  # winning chances after the move
+    best_win: float | None  # after the best move
+
+
+class Pending(BaseModel):
+    """What the server is still preparing for a game: `hint`, strengths, `analysis`, `review`."""
+
+    jobs: list[str]
 
 
 class GamePage(BaseModel):

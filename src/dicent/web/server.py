@@ -19,11 +19,12 @@ from starlette.staticfiles import StaticFiles
 import dicent
 from dicent.errors import DicentError
 from dicent.files import data_folder
-from dicent.game.registry import offer
+from dicent.game.registry import game_names, offer
 from dicent.library.library import Library
 from dicent.web import archive, games, positions, reviews, runs
 from dicent.web.connections import BACKLOG, HEADER_SECONDS, limited, seldom_logged
 from dicent.web.engine_socket import add_socket
+from dicent.web.preparation import Preparation
 from dicent.web.problems import add_handlers
 from dicent.web.security import LOOPBACK, Security
 from dicent.web.threads import SearchThreads
@@ -46,7 +47,7 @@ class Settings:
     port: int = PORT
     token: str | None = None  # generated if other machines can connect
     threads: int | None = None  # for moves; by default one per core
-    warm: bool = False  # compile the first game at the start
+    warm: bool = False  # compile games in the background, the first one at the start
     games: tuple[str, ...] = ()  # game files to offer
     header_seconds: float = HEADER_SECONDS  # for the headers of a request to arrive
     connections: int | None = None  # at the same time; by default as many as file handles allow
@@ -81,12 +82,13 @@ def make_app(settings: Settings) -> FastAPI:
     """Return the application, with its library open."""
     offer(settings.games)
     library, threads = Library(settings.folder / FILE), SearchThreads(settings.threads)
+    preparation = Preparation(settings.games, settings.warm)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        if settings.warm:
-            threads.reviews.submit(games.compile_default_game)
+        preparation.begin(game_names()[0])
         yield
+        preparation.close()
         threads.close()
         workers.close()
         library.close()
@@ -103,7 +105,7 @@ def make_app(settings: Settings) -> FastAPI:
     workers = add_socket(app)
     app.include_router(positions.routes())
     app.include_router(archive.routes(library))
-    app.include_router(games.routes(games.Games(library, threads)))
+    app.include_router(games.routes(games.Games(library, threads, preparation)))
     app.include_router(reviews.routes(reviews.Reviews(library, threads)))
     app.include_router(runs.routes(runs.Runs(settings.runs)))
     _add_pages(app)

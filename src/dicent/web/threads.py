@@ -14,7 +14,7 @@ from dicent import machine
 from dicent.web.problems import ProblemError
 
 T = TypeVar("T")
-MOVES, REVIEWS = "dicent-moves", "dicent-reviews"  # names of threads
+MOVES, REVIEWS, PREPARATION = "dicent-moves", "dicent-reviews", "dicent-preparation"  # names of threads
 PATIENCE = 3.0  # seconds to wait for running searches when the server stops
 NICER = 10  # by how much background threads raise their niceness
 
@@ -55,7 +55,7 @@ class SearchThreads:
 
 def has_running_search() -> bool:
     """Return whether a thread of a server in this process is alive."""
-    return any(thread.name.startswith((MOVES, REVIEWS)) for thread in threading.enumerate())
+    return any(thread.name.startswith((MOVES, REVIEWS, PREPARATION)) for thread in threading.enumerate())
 
 
 def step_back() -> None:

@@ -2,6 +2,15 @@
 
 from dicent.game import MAX
 
+GUIDE = {
+    "roll": "Roll the dice. You play each number with a checker: the same one twice, or two of them.",
+    "move": "Checkers with a ring can move, from high numbers to low ones. Play both numbers if you can; a "
+    "double is played four times. Two or more opposing checkers block a point.",
+    "capture": "A checker that stands alone can be hit. It goes to the bar, and has to start from there.",
+    "note": "Your checker on the bar comes in first: a 3 enters on point 22.",
+    "end": "A win counts one point, two if the opponent has no checker off, three if one of them is also on "
+    "the bar or in the winner's home.",
+}
 SPECIAL = {1: "", 2: ", a gammon", 3: ", a backgammon"}
 
 

@@ -83,6 +83,7 @@ INPUT_SHAPE = (2 * LEVELS + 2, 1, POINTS)
 REST, FACES = 2 * LEVELS, 4
 
 HOW_TO_PLAY = how_to_play.how_to_play(HYPER, CHECKERS, START == "opening")
+GUIDE = how_to_play.GUIDE
 
 
 def initial(s, rng):

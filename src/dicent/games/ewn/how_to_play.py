@@ -1,4 +1,4 @@
-"""The rules in words, the note beside the die, and how a game ended."""
+"""The rules in words, the guide of a first game, the note beside the die, and how a game ended."""
 
 from dicent.game import MAX, MIN, Cells
 from dicent.games.ewn.text import Board
@@ -49,7 +49,7 @@ MAX and MIN race for the opposite corner. Each has {board.pieces} numbered piece
 moves. MAX starts at the top left, MIN at the bottom right.{begins}
 
 > start
-{SETUPS.get(board.setup, "Every game starts here.")} The goals are the two marked corners.
+{SETUPS.get(board.setup, "Every game starts here.")} The marked corners are the goals.
 
 ## A turn
 
@@ -72,6 +72,29 @@ With fewer pieces left, each of them moves more often.
 You win if one of your pieces reaches the opposite corner, or if you capture the last opposing piece. There
 is no draw.
 {goal}"""
+
+
+def guide(board: Board, paper: bool) -> dict[str, str]:
+    """Return the sentences of a first game."""
+    goal = "You can reach your goal, the marked corner. That wins at once."
+    hole = "A marked cell is in reach. Your goal wins at once; the hole removes the piece that enters it."
+    place = (
+        "Place your pieces first. Then you roll. "
+        if board.setup in SETUPS and board.setup != "random"
+        else ""
+    )
+    nearest = "The nearest number that is left moves in its place; you choose if two are equally near."
+    next_ones = "The next lower or the next higher number that is left moves in its place. You choose which."
+    return {
+        "roll": "Roll the die. Its number says which of your pieces moves.",
+        "move": f"{place}The piece with the number rolled has a ring. Move it one step towards your goal, "
+        "straight or diagonally. You cannot pass.",
+        "marked": hole if board.hole < board.cells else goal,
+        "capture": "A piece that moves to an occupied cell captures what stands there, even a piece of its "
+        "own side. With fewer pieces left, each of them moves more often.",
+        "note": f"The piece with the number rolled is gone. {nearest if paper else next_ones}",
+        "end": "A game ends when a piece reaches its goal, or when a side has no piece left.",
+    }
 
 
 def note(s: Cells, board: Board, pieces: tuple[int, ...]) -> str:

@@ -45,6 +45,7 @@ PAPER = RULES == "paper"
 DEALT, MIRRORED = SETUP == "random", SETUP == "mirrored"
 ALTERNATE, SEQUENTIAL = SETUP == "alternate", SETUP == "sequential"
 HOW_TO_PLAY = how_to_play.how_to_play(BOARD, PAPER)
+GUIDE = how_to_play.guide(BOARD, PAPER)
 SEEN_BY_MOVER, SHOW_MOVES = PLANES == "mover", PLANES != "pieces"
 PLACED = MIRRORED or ALTERNATE or SEQUENTIAL  # do players place their pieces?
 

@@ -12,16 +12,18 @@ def view_of(board: Board, s: Cells) -> View:
             owner = MAX if i < board.pieces else MIN
             row, column = divmod(int(s[i]), board.size)
             pieces.append(Piece(row, column, str(i % board.pieces + 1), owner))
-    marked = [(0, 0), (board.size - 1, board.size - 1)]
+    far = board.size - 1
+    purposes = [(0, 0, "MIN's goal"), (far, far, "MAX's goal")]
     if board.hole < board.cells:
-        marked.append(divmod(board.hole, board.size))
+        purposes.append((*divmod(board.hole, board.size), "hole"))
     die = int(s[board.die])
     return View(
         rows=board.size,
         columns=board.size,
         pieces=tuple(pieces),
         die=str(die) if die > 0 else "",
-        marked=tuple(marked),
+        marked=tuple((row, column) for row, column, _ in purposes),
+        purposes=tuple(purposes),
         row_names=tuple(str(board.size - row) for row in range(board.size)),
         column_names=tuple(COLUMNS[: board.size]),
     )

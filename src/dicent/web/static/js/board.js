@@ -79,7 +79,8 @@ export function Board({ view, moves = [], onMove, last = null, undo, arrows = []
       onClick=${() => drag.swallowed() || choose(i)}
     >${place.shape === "track"
       ? segments(view, i).map((part) => html`<span class="fill ${part.owner ?? "nobody"}" style=${{ left: `${100 * part.from}%`, width: `${100 * (part.to - part.from)}%` }}></span>`)
-      : place.text && !stacksOn(view, i).length && html`<span class="cell-text" aria-hidden="true">${inColours(place.text)}</span>`}</div>`;
+      : place.text && !stacksOn(view, i).length && html`<span class="cell-text" aria-hidden="true">${inColours(place.text)}</span>`}
+    ${place.purpose && html`<span class="cell-purpose" aria-hidden="true">${inColours(place.purpose)}</span>`}</div>`;
   }
 
   const names = view.grid ?? { row_names: [], column_names: [] };
@@ -150,7 +151,8 @@ function describe(view, i, state) {
     parts.push([many, owner ? COLOUR[owner].toLowerCase() : "", label].filter(Boolean).join(" "));
   }
   if (!stacksOn(view, i).length) parts.push("empty");
-  if (place.marked) parts.push("marked");
+  if (place.purpose) parts.push(inColours(place.purpose));
+  else if (place.marked) parts.push("marked");
   if (state.selected) parts.push("selected");
   else if (state.movable) parts.push("can move");
   if (state.target) parts.push("can be moved to");

@@ -3,24 +3,19 @@ import { useEffect, useRef, useState } from "./ui.js";
 import { get, post, wait } from "./api.js";
 import { calmMotion, ROLL_TIME } from "./die.js";
 import { getAction } from "./positions.js";
+import { useTutor } from "./tutor.js";
+import { isHuman, isOver } from "./who.js";
 
 /** @typedef {import("./types.js").Game} Game */
 /** @typedef {import("./types.js").Side} Side */
 
 const THINKING = 350; // milliseconds before a reply, so that the user notices it
-const LONG = 4000; // milliseconds after which the page explains the delay
-
-/** @param {Game} game @param {Side|null} side */
-export const isHuman = (game, side) => side !== null && game.players[side] === "human";
-
-/** @param {Game} game */
-export const isOver = (game) => game.ended !== null || game.position.result !== null || game.result !== null;
 
 /**
  * @param {string} id
- * @param {{rollForMe: boolean}} settings
+ * @param {{rollForMe: boolean, tutored: boolean}} settings
  */
-export function useGame(id, { rollForMe }) {
+export function useGame(id, { rollForMe, tutored }) {
   const [game, setGame] = useState(/** @type {Game|null} */ (null));
   const [busy, setBusy] = useState(/** @type {string|null} */ (null));
   const [problem, setProblem] = useState(/** @type {string|null} */ (null));
@@ -57,24 +52,17 @@ export function useGame(id, { rollForMe }) {
     }
   }
 
+  const tutor = useTutor(game, tutored);
   useEffect(() => {
-    if (!game || isOver(game) || busy || problem) return;
+    if (!game || isOver(game) || busy || problem || tutor.waits) return;
     const next = duty(game, roller, rollForMe);
     if (!next) return;
     let alive = true;
     wait(pause(game)).then(() => alive && act(next));
     return () => void (alive = false);
-  }, [game, roller, rollForMe, busy, problem]);
+  }, [game, roller, rollForMe, busy, problem, tutor.waits]);
 
-  const [slow, setSlow] = useState(false);
-  useEffect(() => {
-    setSlow(false);
-    if (!busy) return;
-    const timer = setTimeout(() => setSlow(true), LONG);
-    return () => clearTimeout(timer);
-  }, [busy]);
-
-  return { game, roller, busy, slow, problem, setProblem, act };
+  return { game, roller, busy, problem, setProblem, act, tutor };
 }
 
 /** Return the request that advances the game, or null if a person is to act. @param {Game} game @param {Side|null} roller @param {boolean} rollForMe */

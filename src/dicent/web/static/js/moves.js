@@ -2,11 +2,12 @@
 import { html, useEffect, useMemo, useRef } from "./ui.js";
 import { Roll } from "./die.js";
 import { Dot } from "./parts.js";
-import { amount, COLOUR } from "./words.js";
+import { amount, capital, COLOUR } from "./words.js";
 
 /** @typedef {import("./types.js").Past} Past */
 /** @typedef {import("./types.js").Review} Review */
-/** @typedef {{number: number, at: number, roll: import("./die.js").Rolled|null, rollAt: number, step: string|null, player: string}} Line */
+/** @typedef {import("./types.js").Captured} Captured */
+/** @typedef {{number: number, at: number, roll: import("./die.js").Rolled|null, rollAt: number, step: string|null, player: string, captures: Captured[]}} Line */
 
 /** @param {Past[]} history @returns {Line[]} */
 export function linesOf(history) {
@@ -19,11 +20,11 @@ export function linesOf(history) {
     if (past.player === "CHANCE") {
       [roll, rollAt] = [{ text: past.step, dice: past.dice }, i + 1];
     } else {
-      lines.push({ number: lines.length + 1, at: i + 1, roll, rollAt, step: past.step, player: past.player });
+      lines.push({ number: lines.length + 1, at: i + 1, roll, rollAt, step: past.step, player: past.player, captures: past.captures });
       [roll, rollAt] = [null, 0];
     }
   });
-  if (roll !== null) lines.push({ number: lines.length + 1, at: rollAt, roll, rollAt, step: null, player: "" });
+  if (roll !== null) lines.push({ number: lines.length + 1, at: rollAt, roll, rollAt, step: null, player: "", captures: [] });
   return lines;
 }
 
@@ -53,8 +54,8 @@ export function MoveList({ game, at, onGo, review = null }) {
           <span class="move-number">${line.number}</span><${Dot} side=${line.player} />
           <span class="hidden">${COLOUR[line.player] ?? ""}${line.roll ? ` die ${line.roll.text}` : ""}</span>
           ${line.roll ? html`<${Roll} roll=${line.roll} size="tiny" />` : html`<span class="face tiny none"></span>`}
-          <span class="move-text">${line.step ?? "…"}</span>
-          ${review && lost >= WORTH_SHOWING && html`<span class="loss ${grade(lost)}">${amount(-(review.moments[line.at - 1].loss ?? 0), inPoints(review))}</span>`}
+          <span class="move-text">${line.step ?? "…"}</span>${line.captures.map((taken) => html`<${Taken} taken=${taken} />`)}
+          ${review && lost >= WORTH_SHOWING && html`<span class="loss ${grade(review, line.at - 1)}" title=${capital(grade(review, line.at - 1))}>${amount(-(review.moments[line.at - 1].loss ?? 0), inPoints(review))}</span>`}
         </button>
       </li>`;
     })}
@@ -69,5 +70,11 @@ export const inPoints = (review) => review?.unit === "points";
 /** Return the loss of a step in winning chances; a win is worth two points more than a loss. @param {Review} review @param {number} i */
 export const share = (review, i) => (review.moments[i]?.loss ?? 0) / (inPoints(review) ? 2 : 1);
 
-/** Grade a loss of winning chances. @param {number} loss */
-export const grade = (loss) => (loss >= 0.1 ? "blunder" : loss >= 0.03 ? "mistake" : "slip");
+/** Return the server's word for a step: good, inaccuracy, mistake or blunder. @param {Review} review @param {number} i */
+export const grade = (review, i) => review.moments[i]?.grade ?? "good";
+
+/** Show what a move captured. @param {{taken: Captured}} props */
+const Taken = ({ taken }) => {
+  const what = [taken.count > 1 ? String(taken.count) : "", COLOUR[taken.owner ?? ""]?.toLowerCase() ?? "", taken.label].filter(Boolean).join(" ");
+  return html`<span class="captured"><span class="hidden">, captures ${what}</span><span aria-hidden="true">×</span><span class="captured-piece ${taken.owner ?? ""}" aria-hidden="true">${taken.label}</span></span>`;
+};

@@ -2,6 +2,7 @@
 import { html, useMemo, useState } from "./ui.js";
 import { getInfo, post } from "./api.js";
 import { Board } from "./board.js";
+import { GuideSwitch } from "./guide.js";
 import { rulesLink } from "./links.js";
 import { keep, recall } from "./preferences.js";
 import { Choice, Dot, Message, useLoaded } from "./parts.js";
@@ -102,6 +103,7 @@ export function NewGame() {
         </select>
       </label>
       ${text && html`<p class="rules-link"><a href=${rulesLink(text)}>How to play</a></p>`}
+      <${GuideSwitch} key=${game.name} game=${game.name} />
       <${Choice} legend="You play" name="sides" value=${sides} onChange=${setSides} choices=${[
         ["MAX", html`<${Dot} side="MAX" />${COLOUR.MAX}, first`],
         ["MIN", html`<${Dot} side="MIN" />${COLOUR.MIN}`],
@@ -119,7 +121,7 @@ export function NewGame() {
       ]} />`}
       <${Options} game=${game} chosen=${chosen} onChange=${setChosen} />
       <${Message} text=${problem} />
-      <div class="buttons"><button class="primary" disabled=${busy}>Start game</button></div>
+      <div class="buttons"><button class="primary" disabled=${busy}>${busy ? "Starting…" : "Start game"}</button></div>
     </form>
     <${Preview} text=${text} game=${game} />
   </div>`;

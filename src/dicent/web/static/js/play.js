@@ -5,7 +5,9 @@ import { Die, Faces } from "./die.js";
 import { post } from "./api.js";
 import { analyseLink, rulesLink } from "./links.js";
 import { firstEquity, firstWin, useAnalysis } from "./engine.js";
-import { isHuman, isOver, useGame, useLastAction } from "./game.js";
+import { useGame, useLastAction } from "./game.js";
+import { GuideCard, useGuide } from "./guide.js";
+import { usePending, waitText } from "./pending.js";
 import { useKept } from "./preferences.js";
 import { MoveList } from "./moves.js";
 import { Confirm, Dot, EquityLine, Message, NotHere, PlainPosition, Stepper, Toggle, useLoaded, WinBar } from "./parts.js";
@@ -14,20 +16,22 @@ import { announce, announceStep } from "./announce.js";
 import { Choices } from "./choices.js";
 import { useTray } from "./tray.js";
 import { useTurn } from "./turn.js";
+import { Warning } from "./tutor.js";
+import { isHuman, isOver } from "./who.js";
 import { COLOUR, endText, equity, inColours, percent, playerName, sidesOf } from "./words.js";
 
 /** @typedef {import("./types.js").Game} Game */
 /** @typedef {import("./types.js").Side} Side */
 /** @typedef {import("./types.js").Arrow} Arrow */
 
-const SLOW = "Preparing this game. The first move takes longer.";
-
 /** @param {{id: string}} props */
 export function Play({ id }) {
   const [rollForMe, setRollForMe] = useKept("roll-for-me", false);
   const [showWin, setShowWin] = useKept("win-bar", false);
-  const play = useGame(id, { rollForMe });
-  const { game, roller, busy, slow, problem, setProblem, act } = play;
+  const [tutored, setTutored] = useKept("tutor", false);
+  const { game, roller, busy, problem, setProblem, act, tutor } = useGame(id, { rollForMe, tutored });
+  const pending = usePending(id);
+  const guide = useGuide(game, rollForMe);
   const [seen, setSeen] = useState(/** @type {number|null} */ (null)); // the earlier step on the board, or null for the current one
   const [hint, setHint] = useState(/** @type {{at: number, arrows: Arrow[], text: string}|null} */ (null));
   const [asking, setAsking] = useState(false);
@@ -54,6 +58,7 @@ export function Play({ id }) {
   const toPlay = game.position.to_play;
   const mine = live && toPlay !== "CHANCE" && isHuman(game, /** @type {Side} */ (toPlay));
   const humans = /** @type {Side[]} */ (["MAX", "MIN"]).filter((side) => isHuman(game, side));
+  const rival = game.players[/** @type {Side} */ (toPlay)] ?? ""; // who is to move
   const arrows = hint && hint.at === steps && live && !turn.undo ? hint.arrows : [];
 
   async function askHint() {
@@ -62,7 +67,7 @@ export function Play({ id }) {
     const action = findAction(game.position, answer.action);
     const points = Number.isFinite(answer.equity) ? ` (${equity(answer.equity)} points)` : "";
     const worth = Number.isFinite(answer.win) ? ` (wins ${percent(answer.win, 1)})` : points;
-    const text = `Hint: ${answer.action}${worth}.`;
+    const text = `Hint: ${answer.action}${worth}.${answer.quick ? " Only a quick look: the full search is still being prepared." : ""}`;
     setHint({ at: steps, arrows: arrowsOf(action, "hint"), text });
     announce(text);
   }
@@ -99,18 +104,21 @@ export function Play({ id }) {
       ${showWin && (worth !== null
         ? html`<${EquityLine} points=${worth} exact=${analysis.analysis?.proved} />`
         : html`<${WinBar} win=${win} exact=${over || (analysis.analysis?.proved ?? false)} />`)}
+      ${showWin && pending.includes("analysis") && html`<p class="help">The evaluation is still being prepared.</p>`}
     </div>
     <div class="side">
       <section class="card turn" aria-label="Turn">
         <${TurnDie} game=${game} position=${position} live=${live} roller=${roller} onRoll=${toRoll ? press : null} />
         <div class="turn-words">
-          <p class="status">${live ? statusText(game, roller, busy) : over && at === steps ? endText(game) : `After step ${at}`}</p>
-          <p class="status-more">${live && hint?.at === steps ? hint.text : over && at === steps ? "" : live ? (slow ? SLOW : [noteText(game), helpText(game, roller, mine, rollForMe)].filter(Boolean).join(" ")) : "Earlier position"}</p>
+          <p class="status">${live ? (tutor.checks ? "Checking your move" : statusText(game, roller, busy)) : over && at === steps ? endText(game) : `After step ${at}`}</p>
+          <p class="status-more">${!live ? (over && at === steps ? "" : "Earlier position") : waitText(busy, pending, rival) || (hint?.at === steps ? hint.text : [noteText(game), helpText(game, roller, mine, rollForMe)].filter(Boolean).join(" "))}</p>
         </div>
         ${game.dice === "hand" && !over && html`<${Faces} rolls=${rollsOf(game)} enabled=${live && toPlay === "CHANCE" && !busy} onChoose=${send} label="Number on the die" />`}
       </section>
+      <${Warning} warning=${live ? tutor.warning : null} onKeep=${tutor.keep} onTakeBack=${() => act("take-back")} />
       ${tray && html`<div class=${mine ? "" : "unseen"}>${tray}</div>`}
       ${mine && !tray && html`<${Choices} actions=${turn.actions} complete=${turn.complete} board=${Boolean(position.view)} long=${turn.long} begun=${turn.undo !== null} onAction=${send} />`}
+      <${GuideCard} ...${guide} />
       <${Message} text=${problem} onClose=${() => setProblem(null)} />
       <div class="buttons">
         ${over
@@ -133,6 +141,7 @@ export function Play({ id }) {
       <div class="toggles">
         <${Toggle} label="Evaluation" checked=${showWin} onChange=${setShowWin} />
         ${game.dice === "rolled" && humans.length > 0 && usesDice(game) && html`<${Toggle} label="Roll for me" checked=${rollForMe} onChange=${setRollForMe} />`}
+        ${!over && humans.length === 1 && html`<${Toggle} label="Warn me about mistakes" checked=${tutored} onChange=${setTutored} />`}
       </div>
     </div>
     ${asking && html`<${Confirm} question="Resign this game?" yes="Resign" onNo=${() => setAsking(false)}

@@ -68,7 +68,7 @@ export function ReviewPage({ id, query }) {
           </section>`}
       ${review && html`<section class="card" aria-label=${points ? "Points" : "Winning chances"}>
         <h2>${COLOUR.MAX}'s ${points ? "points" : "winning chances"}</h2>
-        <${WinCurve} moments=${review.moments} start=${start ?? null} at=${at} onGo=${setAt} inPoints=${points} mistakes=${review.mistakes.filter((i) => share(review, i) >= 0.03)} />
+        <${WinCurve} moments=${review.moments} start=${start ?? null} at=${at} onGo=${setAt} inPoints=${points} mistakes=${review.mistakes.filter((i) => grade(review, i) !== "inaccuracy")} />
       </section>`}
       ${review && html`<${Mistakes} game=${game} review=${review} at=${at} onGo=${setAt} />`}
       <section class="card moves-card" aria-label="Moves"><h2>Moves</h2>
@@ -109,9 +109,9 @@ function Mistakes({ game, review, at, onGo }) {
         const before = game.history[i - 1];
         const roll = before?.player === "CHANCE" ? { text: before.step, dice: before.dice } : null;
         return html`<li key=${i}><button type="button" class="move" aria-current=${at === i ? "step" : undefined} onClick=${() => onGo(i)}>
-          <span class="loss ${grade(share(review, i))} ${inPoints(review) ? "in-points" : ""}">${amount(-(moment.loss ?? 0), inPoints(review))}</span><${Dot} side=${moment.player} /><span class="hidden">${COLOUR[moment.player]}</span>
+          <span class="loss ${grade(review, i)} ${inPoints(review) ? "in-points" : ""}">${amount(-(moment.loss ?? 0), inPoints(review))}</span><${Dot} side=${moment.player} /><span class="hidden">${COLOUR[moment.player]}</span>
           ${roll ? html`<${Roll} roll=${roll} size="tiny" />` : html`<span class="face tiny none"></span>`}
-          <span class="mistake-moves"><span class="move-text">${moment.step}</span><span><span class="soft">better</span> <span class="move-text">${moment.best}</span></span></span>
+          <span class="mistake-moves"><span class="move-text">${moment.step}</span><span><span class="soft">better</span> <span class="move-text">${moment.best}</span></span><span class="soft">${grade(review, i)}</span></span>
           ${moment.proved && html`<abbr class="exact" title="Proved: the exact value">exact</abbr>`}
         </button></li>`;
       })}

@@ -3,6 +3,7 @@ import { html } from "./ui.js";
 import { get } from "./api.js";
 import { Board } from "./board.js";
 import { Die } from "./die.js";
+import { GuideSwitch } from "./guide.js";
 import { NotHere, PlainPosition, useLoaded } from "./parts.js";
 import { inColours } from "./words.js";
 
@@ -17,6 +18,7 @@ export function Rules({ query }) {
   return html`<article class="page narrow rules">
     <h1>${rules.title}</h1>
     ${rules.blocks.map((/** @type {RulesBlock} */ block) => html`<${Block} block=${block} />`)}
+    <${GuideSwitch} game=${rules.game} />
     <div class="buttons"><a class="button primary" href="#/play">New game</a>
       ${history.length > 1 && html`<button type="button" class="quiet" onClick=${() => history.back()}>Back</button>`}</div>
   </article>`;

@@ -4,7 +4,7 @@ export {};
 /** @typedef {"MAX"|"MIN"} Side */
 /**
  * @typedef {{x: number, y: number, width: number, height: number, shape: string, name: string, text: string,
- *   marked: boolean, capacity: number}} Place
+ *   marked: boolean, capacity: number, purpose: string}} Place
  */
 /** @typedef {{place: number, owner: Side|null, count: number, label: string}} Stack */
 /** @typedef {{rows: number, columns: number, row_names: string[], column_names: string[]}} Grid */
@@ -21,7 +21,12 @@ export {};
  */
 /** @typedef {{kind: "heading"|"text"|"list"|"picture", lines: string[], view: View|null, position: string, paths: Hop[][]}} RulesBlock */
 /** @typedef {{game: string, title: string, blocks: RulesBlock[]}} RulesText */
-/** @typedef {{step: string, player: Side|"CHANCE", position: string, dice: string[]}} Past */
+/** @typedef {{owner: Side|null, count: number, label: string}} Captured */
+/** @typedef {{step: string, player: Side|"CHANCE", position: string, dice: string[], captures: Captured[]}} Past */
+/**
+ * @typedef {{step: string, grade: string, large: boolean, loss: number, unit: "win"|"points", win: number|null,
+ *   best_win: number|null}} GradedMove
+ */
 /**
  * @typedef {{id: string, game: string, start: string, steps: string[], players: Record<Side, string>,
  *   dice: "rolled"|"hand", result: number|null, ended: string|null, created: string, position: Position,
@@ -48,7 +53,7 @@ export {};
  */
 /**
  * @typedef {{step: string, player: Side|"CHANCE", position: string, win: {MAX: number}, luck?: number|null,
- *   loss?: number|null, best?: string|null, best_win?: number|null, equity?: number|null, best_equity?: number|null, proved?: boolean}} Moment
+ *   loss?: number|null, grade?: string|null, best?: string|null, best_win?: number|null, equity?: number|null, best_equity?: number|null, proved?: boolean}} Moment
  */
 /**
  * @typedef {{judge: string, unit?: "win"|"points", start_win?: {MAX: number}, start_equity?: number|null, moments: Moment[], luck: Record<Side, number>, loss: Record<Side, number>,

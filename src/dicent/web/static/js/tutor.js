@@ -1,0 +1,53 @@
+// The tutor grades a person's move before the computer goes on, and warns of a large loss.
+import { html, useEffect, useState } from "./ui.js";
+import { post } from "./api.js";
+import { isHuman, isOver, turnOf } from "./who.js";
+import { capital, equity, percent } from "./words.js";
+
+/** @typedef {import("./types.js").Game} Game */
+/** @typedef {import("./types.js").GradedMove} GradedMove */
+
+/** Return whether a person has just moved and the computer is next. @param {Game} game */
+function isDue(game) {
+  const last = game.history.at(-1)?.player ?? "CHANCE";
+  const turn = turnOf(game);
+  return !isOver(game) && last !== "CHANCE" && isHuman(game, last) && turn !== null && !isHuman(game, turn);
+}
+
+/**
+ * Grade the last move if the tutor is on. While it `waits`, the game stands still.
+ * @param {Game|null} game @param {boolean} on
+ */
+export function useTutor(game, on) {
+  const [state, setState] = useState(/** @type {{of: string, warning: GradedMove|null}} */ ({ of: "", warning: null }));
+  const of = game && on && isDue(game) ? `${game.id} ${game.steps.length} ${game.position.position}` : "";
+  useEffect(() => {
+    if (!game || !of) return;
+    let alive = true;
+    setState({ of: "", warning: null });
+    post(`/api/games/${encodeURIComponent(game.id)}/grade`, { at: game.steps.length }).then(
+      (graded) => alive && setState({ of, warning: graded.large ? graded : null }),
+      () => alive && setState({ of, warning: null }), // the game goes on without a grade
+    );
+    return () => void (alive = false);
+  }, [of]);
+  const graded = state.of === of;
+  const warning = of && graded ? state.warning : null;
+  return { checks: of !== "" && !graded, waits: of !== "" && (!graded || warning !== null), warning, keep: () => setState({ of, warning: null }) };
+}
+
+/** @param {{warning: GradedMove|null, onTakeBack: () => void, onKeep: () => void}} props */
+export const Warning = ({ warning, onTakeBack, onKeep }) => html`<div role="alert" class="guide-place">
+  ${warning && html`<section class="card guide warning" aria-label="Warning">
+    <p><strong>${capital(warning.grade)}.</strong> ${lossText(warning)} Take it back?</p>
+    <div class="buttons"><button type="button" class="primary" onClick=${onTakeBack}>Take back</button>
+      <button type="button" class="quiet" onClick=${onKeep}>Keep</button></div>
+  </section>`}
+</div>`;
+
+/** @param {GradedMove} graded */
+function lossText({ step, loss, unit, win, best_win }) {
+  if (unit === "points") return `${step} loses ${equity(loss).replace("+", "")} points.`;
+  const change = win !== null && best_win !== null ? `, from ${percent(best_win)} to ${percent(win)}` : "";
+  return `${step} loses ${percent(loss)} of your winning chances${change}.`;
+}
