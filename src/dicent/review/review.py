@@ -261,7 +261,7 @@ def _ending(review: Review) -> str:
         return f"The game is unfinished; {worth}."
     won = abs(review.final)
     points = f" {won:g} point{'' if won == 1 else 's'}" if review.in_points else ""
-    how = " on time" if review.record.lost_on_time else points
+    how = {"time": " on time", "resigned": " by resignation", None: points}[review.record.ended]
     return "The game was drawn." if result == 0 else f"{NAMES[result]} won{how}."
 
 
@@ -291,7 +291,7 @@ def _decisions(review: Review) -> str:
 
 def _justice(review: Review) -> list[str]:
     result, net = review.record.result, review.luck["MAX"] - review.luck["MIN"]
-    if not result or review.record.lost_on_time or all(moment.luck is None for moment in review.moments):
+    if not result or review.record.ended or all(moment.luck is None for moment in review.moments):
         return []
     share = min(1.0, max(0.0, review.adjusted))
     winner = "MAX" if result > 0 else "MIN"

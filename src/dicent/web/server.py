@@ -21,7 +21,7 @@ from dicent.errors import DicentError
 from dicent.files import data_folder
 from dicent.game.registry import offer
 from dicent.library.library import Library
-from dicent.web import archive, games, positions, reviews, runs
+from dicent.web import archive, games, positions, reviews, runs, statistics
 from dicent.web.connections import BACKLOG, HEADER_SECONDS, limited, seldom_logged
 from dicent.web.engine_socket import add_socket
 from dicent.web.problems import add_handlers
@@ -103,6 +103,7 @@ def make_app(settings: Settings) -> FastAPI:
     workers = add_socket(app)
     app.include_router(positions.routes())
     app.include_router(archive.routes(library))
+    app.include_router(statistics.routes(library))
     app.include_router(games.routes(games.Games(library, threads)))
     app.include_router(reviews.routes(reviews.Reviews(library, threads)))
     app.include_router(runs.routes(runs.Runs(settings.runs)))

@@ -23,7 +23,7 @@ export {};
 /** @typedef {{game: string, title: string, blocks: RulesBlock[]}} RulesText */
 /** @typedef {{step: string, player: Side|"CHANCE", position: string, dice: string[]}} Past */
 /**
- * @typedef {{id: string, game: string, start: string, steps: string[], players: Record<Side, string>,
+ * @typedef {{id: string, game: string, start: string, steps: string[], players: Record<Side, string>, names: Record<Side, string>,
  *   dice: "rolled"|"hand", result: number|null, ended: string|null, created: string, position: Position,
  *   history: Past[], reviewed: boolean}} Game
  */
