@@ -27,7 +27,7 @@ export function NameFields({ sides }) {
   if (sides === "none") return null;
   const field = (/** @type {"mine"|"other"} */ key, /** @type {string} */ label) => html`<label class="field-label" for=${`name-${key}`}>${label}
     <input id=${`name-${key}`} maxlength=${LONGEST} placeholder="Optional" autocomplete="off" spellcheck=${false} value=${kept[key]}
-      onChange=${(/** @type {any} */ e) => setKept({ ...kept, [key]: e.currentTarget.value.trim() })} />
+      onInput=${(/** @type {any} */ e) => setKept({ ...kept, [key]: e.currentTarget.value })} />
   </label>`;
   if (sides !== "both") return field("mine", "Your name");
   return html`${field("mine", `${COLOUR.MAX}'s name`)}${field("other", `${COLOUR.MIN}'s name`)}`;

@@ -28,7 +28,7 @@ export function Statistics({ game, changes }) {
       ? html`<p class="soft">No finished games against others.</p>`
       : html`<div class="table-scroll" tabindex="0" role="region" aria-label="Opponents"><table class="opponents">
           <thead><tr><th scope="col">Opponent</th>
-            ${["Won", "Drawn", "Lost", "Score", "Loss a move", "Luck a game"].map((title) => html`<th key=${title} scope="col" class="number">${title}</th>`)}</tr></thead>
+            ${["Won / drawn / lost", "Score", "Loss a move", "Luck a game"].map((title) => html`<th key=${title} scope="col" class="number">${title}</th>`)}</tr></thead>
           <tbody>${found.opponents.map((row) => html`<${Row} key=${row.name} row=${row} />`)}</tbody>
         </table></div>`}
     <${LuckCurve} luck=${found.luck} />
@@ -39,7 +39,7 @@ export function Statistics({ game, changes }) {
 function Row({ row }) {
   const games = row.won + row.drawn + row.lost;
   return html`<tr><th scope="row">${playerName(row.name)}</th>
-    <td class="number">${row.won}</td><td class="number">${row.drawn}</td><td class="number">${row.lost}</td>
+    <td class="number">${row.won} / ${row.drawn} / ${row.lost}</td>
     <td class="number">${percent((row.won + row.drawn / 2) / games)}</td>
     <td class="number">${row.decisions ? points(-row.loss / row.decisions) : "–"}</td>
     <td class="number">${row.reviewed ? points(row.luck / row.reviewed) : "–"}</td></tr>`;
@@ -50,7 +50,7 @@ function LuckCurve({ luck }) {
   if (!luck.length) return html`<p class="help">Losses and luck come from reviews. Review a game to see them.</p>`;
   let sum = 0;
   const y = [0, ...luck.map((game) => 100 * (sum += game.luck))];
-  return html`<h3>Luck over time</h3>
-    <p class="help">The sum over ${luck.length === 1 ? "1 reviewed game" : `${luck.length} reviewed games`}, in hundredths of a win: the luck of the player less that of the opponents.</p>
-    <${Lines} curves=${[{ name: "luck", x: y.map((_, i) => i), y }]} xLabel="reviewed games" label="Sum of luck" />`;
+  return html`<p class="help">Losses and luck are in hundredths of a win, over reviewed games. Luck is the player's less the opponent's.</p>
+    <h3>Luck over time</h3>
+    <${Lines} curves=${[{ name: "luck", x: y.map((_, i) => i), y }]} xLabel="reviewed games" label="Sum of the luck" />`;
 }
