@@ -132,6 +132,12 @@ class Review:
         """Return a summary of the game in a few sentences."""
         return " ".join([_ending(self), _dice(self), _decisions(self), *_justice(self)])
 
+    def _repr_html_(self) -> str:
+        """Show the summary in a notebook; `review_page` has the whole review."""
+        from dicent.review.page import review_block
+
+        return review_block(self)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the review as an object for JSON; `from_dict` is the inverse."""
         return {
