@@ -286,7 +286,8 @@ class MatchResult:
         if self.points is not None:
             low, high = self.points.interval
             rows.append(("points per game", f"{self.points.mean:+.3f}, {low:+.3f} to {high:+.3f}"))
-        return block(table((" against ".join(self.players), ""), rows))
+        in_words = ".dicent .number { text-align: left; }"
+        return block(table((" against ".join(self.players), ""), rows), style=in_words)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as an object for JSON; an infinite Elo is None."""
