@@ -19,10 +19,9 @@ def main() -> None:
     drawing = base64.b64encode((STATIC / "icon.svg").read_bytes()).decode()
     try:
         for name, (size, maskable) in ICONS.items():
-            # Systems cut maskable icons to their shapes: the drawing keeps to the middle of a full ground.
-            inside, ground = (0.7 * size, "#2b6cb0") if maskable else (size, "transparent")
-            style = f"margin: 0; display: grid; place-items: center; width: {size}px; height: {size}px; background: {ground}"
-            image = f"<img width={inside} height={inside} src='data:image/svg+xml;base64,{drawing}'>"
+            ground = "#2b6cb0" if maskable else "transparent"  # systems cut maskable icons to their shapes
+            style = f"margin: 0; width: {size}px; height: {size}px; background: {ground}"
+            image = f"<img width={size} height={size} src='data:image/svg+xml;base64,{drawing}'>"
             browser.look(600, 600)
             browser.driver.get("about:blank")
             browser.driver.execute_script(

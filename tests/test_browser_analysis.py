@@ -114,3 +114,21 @@ def test_names_are_kept_and_statistics_count_them(browser: Browser, server: Serv
     assert browser.violations() == []
     browser.look(390, 844)
     assert browser.driver.execute_script("return document.documentElement.scrollWidth") <= 390
+
+
+def test_sound_is_off_until_the_user_turns_it_on(browser: Browser, server: Server) -> None:
+    browser.open(f"{server.url}#/play/{server.begin(rival='human')}")
+    browser.see(".to-roll")
+    browser.driver.execute_script(
+        "window.knocks = 0; const start = AudioBufferSourceNode.prototype.start;"
+        "AudioBufferSourceNode.prototype.start = function (...when) { knocks += 1; start.apply(this, when); }"
+    )
+    browser.click(".to-roll")
+    browser.see(".cell.movable")
+    assert browser.driver.execute_script("return knocks") == 0
+    browser.click(".toggle", "Sound")
+    browser.click(".cell.movable")
+    browser.click(".cell.target")
+    wait_for(lambda: browser.driver.execute_script("return knocks") == 1, "the sound of a move")
+    browser.click(".to-roll")
+    wait_for(lambda: browser.driver.execute_script("return knocks") > 2, "the sound of dice")

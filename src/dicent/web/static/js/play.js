@@ -10,6 +10,7 @@ import { useKept } from "./preferences.js";
 import { MoveList } from "./moves.js";
 import { nameOf } from "./names.js";
 import { Confirm, Dot, EquityLine, Message, NotHere, PlainPosition, Stepper, Toggle, useLoaded, WinBar } from "./parts.js";
+import { Sound } from "./sound.js";
 import { arrowsOf, findAction, getPosition } from "./positions.js";
 import { announce, announceStep } from "./announce.js";
 import { Choices } from "./choices.js";
@@ -132,7 +133,7 @@ export function Play({ id }) {
         <${Stepper} at=${at} most=${steps} onGo=${(/** @type {number} */ to) => setSeen(to === steps ? null : to)} />
       </section>
       <div class="toggles">
-        <${Toggle} label="Evaluation" checked=${showWin} onChange=${setShowWin} />
+        <${Toggle} label="Evaluation" checked=${showWin} onChange=${setShowWin} /><${Sound} game=${game} />
         ${game.dice === "rolled" && humans.length > 0 && usesDice(game) && html`<${Toggle} label="Roll for me" checked=${rollForMe} onChange=${setRollForMe} />`}
       </div>
     </div>
