@@ -84,7 +84,8 @@ class Statistics:
 
 def players_of(games: Iterable[PlayedGame]) -> list[str]:
     """Return the names of all players, the most frequent first."""
-    return [name for name, _ in Counter(name for game in games for name in set(game.names)).most_common()]
+    counts = Counter(name for game in games for name in dict.fromkeys(game.names))
+    return [name for name, _ in counts.most_common()]
 
 
 def statistics(games: Iterable[PlayedGame], player: str) -> Statistics:
