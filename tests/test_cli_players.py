@@ -12,7 +12,7 @@ import pytest
 
 import dicent
 from dicent.cli import main
-from dicent.play.record import Record
+from dicent.play.record import Record, day_of
 
 ENGINE = f"{sys.executable} -m dicent.cli engine"
 
@@ -153,6 +153,14 @@ def test_commands_inside_a_game(run: Run, tmp_path: Path) -> None:
     assert "resigned: MIN wins" in printed
     [record] = dicent.read_records(file)
     assert (record.steps, record.result) == ((), None)
+
+
+def test_resigned_game_is_recorded_with_its_result(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "games.jsonl"
+    run("play", "dice-nim", "15 1 3", "--opponent", "random", "--record", str(file), typed="resign\n")
+    [record] = dicent.read_records(file)
+    assert (record.steps, record.result, record.ended) == ((), -1, "resigned")
+    assert record.date == day_of(str(record.date))
 
 
 def test_take_back_in_terminal_keeps_the_dice(run: Run, tmp_path: Path) -> None:

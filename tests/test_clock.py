@@ -174,7 +174,7 @@ def test_a_game_is_lost_when_the_time_is_over(tmp_path: Path) -> None:
     assert data["lost_on_time"] == [4, 0]
     for record in read_records(path):
         [*_, last] = record.states(EWN)
-        assert record.lost_on_time
+        assert record.ended == "time"
         assert last.result is None
         assert record.times is not None
         assert set(record.times) == {0.1, 0.01}

@@ -6,13 +6,16 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from dicent.errors import ConflictError, LibraryError, MissingError, RecordError
-from dicent.library.library import MARK, SCHEMA, Library
+from dicent.library.file import MARK, SCHEMA, VERSION
+from dicent.library.library import Library
+from dicent.library.statistics import Opponent, players_of, statistics
 from dicent.play.record import Record
 
 START = "ABC2/DE3/F3f/3de/2abc 1 -"
@@ -46,12 +49,13 @@ def test_saved_game_has_steps_result_and_end(library: Library) -> None:
     library.append(library.get(id), "b5c4", result=-1, ended="played")
     saved = library.get(id)
     assert (saved.result, saved.ended, saved.length, saved.players) == (-1, "played", 2, ("human", "full"))
-    assert saved.record() == Record("ewn", ("human", "full"), START, ("2", "b5c4"), -1)
+    day = saved.created[:10]
+    assert saved.record() == Record("ewn", ("human", "full"), START, ("2", "b5c4"), -1, date=day)
     library.take_back(saved, 1)
     saved = library.get(id)
     assert (saved.result, saved.ended, saved.steps) == (None, None, ("2",))
     library.end(saved, 1, "resigned")
-    assert library.get(id).record().result is None  # the record of an unfinished game
+    assert (library.get(id).record().result, library.get(id).record().ended) == (1, "resigned")
 
 
 def test_change_of_an_outdated_game_is_refused(library: Library) -> None:
@@ -161,10 +165,72 @@ def test_change_deletes_the_review(library: Library) -> None:
     assert library.review(id) is None
 
 
+def test_names_that_people_gave_are_kept_and_exported(library: Library) -> None:
+    id = library.add("ewn", START, ("human", "full"), names=("Ann", ""))
+    saved = library.get(id)
+    assert (saved.players, saved.names) == (("human", "full"), ("Ann", ""))
+    assert saved.record().players == ("Ann", "full")
+    assert [game.id for game in library.search("ann")[0]] == [id]
+
+
+def test_library_of_version_1_opens_and_keeps_its_games(tmp_path: Path) -> None:
+    path = tmp_path / "old.sqlite"
+    with closing(sqlite3.connect(path, isolation_level=None)) as file:
+        for statement in SCHEMA.split(";\n"):
+            lines = [line for line in statement.splitlines() if "_name TEXT" not in line]
+            file.execute("\n".join(lines))
+        file.execute(f"PRAGMA application_id = {MARK}")
+        file.execute("PRAGMA user_version = 1")
+        columns = "id, game, start, max, min, dice, seed, created, changed"
+        values = "'one', 'ewn', 's', 'human', 'full', 'rolled', 7, '2026-01-01', '2026-01-01T00:00:00Z'"
+        file.execute(f"INSERT INTO games ({columns}) VALUES ({values})")
+    for _ in range(2):
+        with closing(Library(path)) as library:
+            assert (library.get("one").players, library.get("one").names) == (("human", "full"), ("", ""))
+    with closing(Library(path)) as library:
+        assert library.add("ewn", START, ("human", "full"), names=("Ann", "")) != "one"
+
+
+def review(luck: tuple[float, float], loss: tuple[float, float], unit: str = "win") -> dict[str, object]:
+    """Return what statistics read of a review with two decisions of MAX and one of MIN."""
+    sides = ("MAX", "MIN")
+    moments = [{"player": player} for player in ("CHANCE", "MAX", "MIN", "MAX")]
+    sums = {"luck": dict(zip(sides, luck, strict=True)), "loss": dict(zip(sides, loss, strict=True))}
+    return {"unit": unit, "moments": moments, **sums}
+
+
+def test_statistics_count_results_losses_and_luck_by_opponent(library: Library) -> None:
+    games = [
+        (("human", "full"), ("Ann", ""), 1, review((0.5, 0.25), (0.5, 0.0))),
+        (("full", "human"), ("", "Ann"), 1, review((0.5, 0.25), (0.5, 1.0), "points")),
+        (("human", "human"), ("Ann", "Bo"), 0, None),
+        (("human", "human"), ("Ann", ""), None, None),  # unfinished
+        (("human", "human"), ("Ann", "Ann"), 1, None),  # against herself
+    ]
+    for players, names, result, found in games:
+        id = library.add("ewn:size=4", START, players, names=names)
+        if result is not None:
+            library.end(library.get(id), result, "resigned")
+        if found is not None:
+            assert library.save_review(library.get(id), found)
+    played = library.played()
+    assert players_of(played)[0] == "Ann"
+    found = statistics(played, "Ann")
+    assert found.opponents == [
+        Opponent("full", won=1, lost=1, reviewed=2, decisions=3, loss=1.0, luck=0.125),
+        Opponent("Bo", drawn=1),
+    ]
+    assert [one.luck for one in found.luck] == [0.25, -0.125]  # a point is half a win
+    assert len(library.played("ewn")) == 4
+    assert library.played("backgammon") == []
+    assert statistics(played, "nobody").opponents == []
+
+
 def test_import_adds_all_records_or_none(library: Library) -> None:
-    record = Record("ewn", ("a", "b"), START, ("2", "b5c4"), None, 5, 3)
+    record = Record("ewn", ("a", "b"), START, ("2", "b5c4"), None, 5, 3, date="2019-08-04")
     [id] = library.add_records([record])
-    assert library.get(id).record() == Record("ewn", ("a", "b"), START, ("2", "b5c4"), None)
+    assert library.get(id).created == "2019-08-04"
+    assert library.get(id).record() == replace(record, seed=0, number=0)
     broken = Record("ewn", ("a", "b"), START, (None,), None)  # type: ignore[arg-type]
     with pytest.raises(RecordError, match="cannot hold this game"):
         library.add_records([record, broken])
@@ -250,7 +316,7 @@ def test_a_library_whose_process_was_killed_opens_again(library: Library, tmp_pa
         for statement in SCHEMA.split(";\n"):
             file.execute(statement)
         file.execute(f"PRAGMA application_id = {MARK}")
-        file.execute("PRAGMA user_version = 1")
+        file.execute(f"PRAGMA user_version = {VERSION}")
         for name in ("", "-wal"):
             shutil.copy(f"{old}{name}", tmp_path / f"killed.sqlite{name}")
     with closing(Library(tmp_path / "killed.sqlite")) as again:

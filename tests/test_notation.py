@@ -61,7 +61,7 @@ def test_example_record_of_the_ccgc_standard_is_read() -> None:
     assert game.steps == ("3", "a3b3", "6", "e1d2", "6", "a5b4")
     assert game.result is None  # the steps count, not the header
     written = write_game(game, "wtn").splitlines()
-    assert written[0] == "#[WTN][first R][second B][未完][?][?];"
+    assert written[0] == "#[WTN][first R][second B][未完][2019.08.04][?];"
     assert written[1:] == WTN.splitlines()[1:]
 
 

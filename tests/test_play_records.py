@@ -1,12 +1,14 @@
 """Records: written, read and replayed, and errors for invalid ones."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from dicent import play_match, read_records
+from dicent import make, play_match, read_records
 from dicent.errors import PositionError, RecordError
+from dicent.play.notation import read_games, write_game
 from dicent.play.record import Record, append_records
 
 
@@ -74,3 +76,67 @@ def test_illegal_steps_and_wrong_results_are_found(played: Path) -> None:
         list(replace(record, result=-record.result).states())
     with pytest.raises(PositionError):
         list(replace(record, start="nowhere").states())
+
+
+GIVEN_UP = Record("ewn", ("a", "b"), "ABC2/DE3/F3f/3de/2abc 1 -", ("2", "b5c4"), -1, ended="resigned")
+
+
+def test_resignation_loss_on_time_and_date_survive_a_round_trip() -> None:
+    for record in (GIVEN_UP, replace(GIVEN_UP, ended="time", date="2026-11-19")):
+        assert Record.from_json(record.to_json()) == record
+        assert [state.result for state in record.states()] == [None] * 3
+    assert "date" not in GIVEN_UP.to_dict()
+
+
+def test_old_record_of_a_game_lost_on_time_is_read() -> None:
+    old = {**GIVEN_UP.to_dict(), "lost_on_time": True}
+    del old["ended"]
+    assert Record.from_dict(old).ended == "time"
+    assert Record.from_dict({**old, "lost_on_time": False, "result": None}).ended is None
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"ended": "played"}, 'ended of a record must be resigned, time, or null .got "played"'),
+        ({"ended": 1}, "ended of a record must be resigned, time, or null"),
+        ({"result": None}, "result of a record must be 1 or -1, as ended is resigned"),
+        ({"result": 0}, "result of a record must be 1 or -1, as ended is resigned"),
+        ({"lost_on_time": 1}, "lost_on_time of a record must be true or false"),
+        ({"lost_on_time": True}, "ended of a record must be time, as lost_on_time is true .got resigned"),
+        ({"date": "19.11.2026"}, "date of a record must be a day as 2026-11-19, or null"),
+        ({"date": "2026-02-30"}, "date of a record must be a day"),
+        ({"date": 20261119}, "date of a record must be a day"),
+    ],
+)
+def test_wrong_end_or_date_names_line_and_field(wrong: dict[str, object], message: str) -> None:
+    line = json.dumps({"format": 1, **GIVEN_UP.to_dict(), **wrong})
+    with pytest.raises(RecordError, match=f"line 2: {message}"):
+        read_games(f"{GIVEN_UP.to_json()}\n{line}\n")
+
+
+def test_game_that_the_board_ends_cannot_be_resigned() -> None:
+    ended = replace(GIVEN_UP, start="5/1a3/5/3A1/5 1 -", steps=("3", "d2e1"), result=1)
+    with pytest.raises(
+        RecordError, match="over on the board, but its record says that it ended by resignation"
+    ):
+        list(ended.states())
+
+
+def test_pgn_keeps_date_and_how_the_game_ended() -> None:
+    for record in (GIVEN_UP, replace(GIVEN_UP, ended="time", date="2026-11-19")):
+        text = write_game(record, "pgn")
+        assert read_games(text) == [record]
+    assert '[Date "2026.11.19"]' in text
+    assert '[Termination "time forfeit"]' in text
+    [other] = read_games(text.replace("time forfeit", "abandoned"))
+    assert (other.result, other.ended) == (None, None)
+
+
+def test_other_notations_keep_the_date() -> None:
+    dated = replace(GIVEN_UP, result=None, ended=None, date="2026-11-19")
+    assert read_games(write_game(dated, "wtn")) == [dated]
+    start = str(make("backgammon").initial_state(0))
+    turn = Record("backgammon", ("a", "b"), start, ("MAX:31", "8/5 6/5"), None, date="2026-11-19")
+    [read] = read_games(write_game(turn, "mat"))
+    assert read.date == "2026-11-19"

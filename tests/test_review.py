@@ -61,6 +61,14 @@ def test_review_without_grades_opens_and_has_them(reviewer: Reviewer) -> None:
     assert Review.from_dict(saved) == review
 
 
+def test_review_of_a_resigned_game_says_so(reviewer: Reviewer) -> None:
+    record = Record("ewn", ("Ann", "Bob"), BLUNDER.start, BLUNDER.steps[:2], -1, ended="resigned")
+    review = review_game(record, reviewer)
+    assert review.verdict.startswith("MIN won by resignation.")
+    assert "Without luck" not in review.verdict  # luck and losses do not explain a resignation
+    assert Review.from_dict(review.to_dict()).record == record
+
+
 def test_a_known_blunder_is_found(reviewer: Reviewer) -> None:
     review = review_game(BLUNDER, reviewer)
     assert review.mistakes == [1]

@@ -225,7 +225,8 @@ def test_resignation_can_be_taken_back(client: httpx.Client) -> None:
     path = f"/api/games/{game['id']}"
     game = post(client, f"{path}/resign", at=1, side="MAX")
     assert (game["ended"], game["result"]) == ("resigned", -1)
-    assert Record.from_json(client.get(f"{path}/export").text).result is None
+    resigned = Record.from_json(client.get(f"{path}/export").text)
+    assert (resigned.result, resigned.ended) == (-1, "resigned")
     game = post(client, f"{path}/take-back", at=1)
     assert (game["ended"], game["result"], len(game["steps"])) == (None, None, 1)
 

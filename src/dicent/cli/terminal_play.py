@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Literal
 
@@ -80,6 +82,7 @@ class TerminalGame:
         self.console = console or Console(highlight=False)
         self.states = [start]
         self.choices: list[int] = []
+        self.resigned: int | None = None  # the side that gave up
         self.rolls: dict[int, int] = {}  # by step; taking back a move does not change the dice
         self.rng = random.Random(seed)
 
@@ -110,6 +113,9 @@ class TerminalGame:
 
         names = ["person" if side in self.people else self.computer.name for side in (dicent.MAX, dicent.MIN)]
         kept = make_record(self.game, self.states[0], self.choices, (names[0], names[1]))
+        kept = replace(kept, date=date.today().isoformat())
+        if self.resigned is not None:
+            kept = replace(kept, result=-self.resigned, ended="resigned")
         append_records(path, [kept])
         self.console.print(f"game saved to {escape(str(path))}")
 
@@ -226,6 +232,7 @@ class TerminalGame:
     def resign(self, _: str) -> None:
         """Resign the game."""
         person = self.state.to_play if self.state.to_play in self.people else self.people[0]
+        self.resigned = person
         self.console.print(f"resigned: {NAMES[-person]} wins")
         raise Left
 

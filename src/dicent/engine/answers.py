@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 import dicent
+from dicent.engine.variations import StepJson, variation
 from dicent.game.game import NAMES
 from dicent.game.registry import game_names, make
 from dicent.search.analysis import (
@@ -43,6 +44,7 @@ class MoveJson(TypedDict):
     visits: int
     proved: bool
     pv: list[str]
+    variation: NotRequired[list[StepJson]]
     by_outcome: list[OutcomeJson]
 
 
@@ -65,10 +67,13 @@ class AnalysisJson(TypedDict):
     by_outcome: list[OutcomeJson]
 
 
-def analysis_json(analysis: Analysis, search: Search, seconds: float) -> AnalysisJson:
-    """Return an analysis as the protocol defines it."""
+def analysis_json(analysis: Analysis, search: Search, seconds: float, variations: int = 0) -> AnalysisJson:
+    """Return an analysis as the protocol defines it; the best `variations` moves have their positions."""
     player = point_of_view(analysis.state)
     view = _View(player, search)
+    moves = [view.move(move, analysis.moves[0]) for move in analysis.moves]
+    for move, info in zip(moves[:variations], analysis.moves, strict=False):
+        move["variation"] = variation(analysis.state, info.pv or (info.text,))
     return {
         "position": str(analysis.state),
         "value": _number(analysis.value),
@@ -82,7 +87,7 @@ def analysis_json(analysis: Analysis, search: Search, seconds: float) -> Analysi
         "time": round(seconds, 6),
         "full": analysis.full,
         "source": search.source,
-        "moves": [view.move(move, analysis.moves[0]) for move in analysis.moves],
+        "moves": moves,
         "by_outcome": [view.outcome(info) for info in analysis.by_outcome],
     }
 

@@ -294,7 +294,9 @@ class _Analysis(_Search):
     def _analysis(self) -> AnalysisJson:
         assert self.session is not None
         assert self.session.last is not None
-        return analysis_json(self.session.last, self.session.search, self.session.seconds)
+        return analysis_json(
+            self.session.last, self.session.search, self.session.seconds, self.query.variations
+        )
 
 
 @contextlib.contextmanager

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from dicent.engine.variations import MOST
 from dicent.errors import DicentError, JsonError
 from dicent.files import parse_json
 from dicent.play.clock import LARGEST as LARGEST_CLOCK
@@ -20,7 +21,7 @@ LONGEST = {"game": 1000, "position": 4000, "player": 1000, "id": 200}  # charact
 SEARCH_FIELDS = ("id", "query", "game", "position", "player", "limit", "ply", "seed", "priority")
 FIELDS = {
     "move": (*SEARCH_FIELDS, "actions", "clock"),
-    "analyse": (*SEARCH_FIELDS, "every"),
+    "analyse": (*SEARCH_FIELDS, "every", "variations"),
     "terminate": ("id", "query", "of"),
     "version": ("id", "query"),
     "games": ("id", "query"),
@@ -71,6 +72,7 @@ class Query:
     player: str | None = None
     limit: Limit | None = None
     every: float | None = None  # seconds between partial results; None: no partial results
+    variations: int = 0  # best moves whose variation has its positions
     priority: int = 0
     ply: int = 0
     seed: int | None = None
@@ -127,6 +129,7 @@ def _read(id: Id, data: dict[str, object], terms: Terms) -> Query:
         player=_text(data, "player") if data.get("player") is not None else None,
         limit=limit,
         every=_number(data, "every", SOONEST, 3600.0) if kind == "analyse" else None,
+        variations=(_whole(data, "variations", 0, MOST) or 0) if kind == "analyse" else 0,
         priority=_whole(data, "priority", -1000, 1000) or 0,
         ply=_whole(data, "ply", 0, 1_000_000) or 0,
         seed=_whole(data, "seed", 0, 2**63 - 1),

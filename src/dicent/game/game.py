@@ -345,6 +345,12 @@ class State:
                 images.append(Symmetry(State(game, cells), sign, actions))
         return tuple(images)
 
+    def _repr_svg_(self) -> str | None:
+        """Draw the board in a notebook; a game without one is shown as text."""
+        from dicent.draw.notebook import state_svg  # the only call into a layer above
+
+        return state_svg(self)
+
     def require_legal(self, action: int) -> None:
         """Raise an error that names the legal actions, unless `action` is one of them."""
         if action not in self.legal_actions:

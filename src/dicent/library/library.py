@@ -11,54 +11,27 @@ import secrets
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
 from dicent.errors import ConflictError, LibraryError, MissingError, RecordError
-from dicent.files import open_file
-from dicent.play.record import Record
+from dicent.library.file import VERSION, create, require_ours, upgrade
+from dicent.library.statistics import PLAYED, PlayedGame
+from dicent.play.record import Record, day_of
 
 Dice = Literal["rolled", "hand"]
 Ended = Literal["played", "resigned", "time"]
 Result = Literal[1, 0, -1]
 
-VERSION = 1
-MARK = 0x44696365  # "Dice", in the file's header, marks our files
-SQLITE, HEADER = b"SQLite format 3\0", 100  # how the header begins; its bytes
 OWNER_ONLY = 0o600  # permissions of a new library: games are private
 # A value that SQLite or Python refuses to write says nothing about the file.
 REFUSED = (sqlite3.IntegrityError, sqlite3.InterfaceError, sqlite3.DataError, OverflowError, UnicodeError)
-SCHEMA = """
-CREATE TABLE games (
-  id TEXT PRIMARY KEY,
-  game TEXT NOT NULL,
-  start TEXT NOT NULL,
-  max TEXT NOT NULL,      -- who plays MAX
-  min TEXT NOT NULL,
-  dice TEXT NOT NULL,     -- rolled, or entered by hand
-  seed INTEGER NOT NULL,  -- of the dice
-  result INTEGER,         -- for MAX; NULL while the game is unfinished
-  ended TEXT,             -- played, resigned, or time: lost on time
-  created TEXT NOT NULL,
-  changed TEXT NOT NULL
-) STRICT;
-CREATE INDEX games_by_change ON games (changed);
-CREATE TABLE steps (
-  game TEXT NOT NULL REFERENCES games ON DELETE CASCADE,
-  number INTEGER NOT NULL,
-  step TEXT NOT NULL,
-  PRIMARY KEY (game, number)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE reviews (
-  game TEXT PRIMARY KEY REFERENCES games ON DELETE CASCADE,
-  review TEXT NOT NULL    -- JSON
-) STRICT;
-"""
-COLUMNS = "id, game, start, max, min, dice, seed, result, ended, created, changed"
-SEARCHED = "lower(game || ' ' || max || ' ' || min || ' ' || start || ' ' || id)"
+COLUMNS = "id, game, start, max, min, max_name, min_name, dice, seed, result, ended, created, changed"
+PLACES = ",".join("?" * len(COLUMNS.split(",")))
+SEARCHED = " || ' ' || ".join(("game", "max", "min", "max_name", "min_name", "start", "id"))
 REVIEWED = "EXISTS (SELECT 1 FROM reviews WHERE reviews.game = games.id)"
 
 
@@ -69,12 +42,13 @@ class GameSummary:
     id: str
     game: str  # the text that names it
     start: str
-    players: tuple[str, str]  # who plays MAX, who plays MIN
+    players: tuple[str, str]  # who plays MAX, who plays MIN: "human", a strength, or the name in a record
+    names: tuple[str, str]  # that people gave themselves, or nothing
     dice: Dice
     seed: int  # of the dice
     result: Result | None  # for MAX
     ended: Ended | None
-    created: str
+    created: str  # when the game began, or only the day
     changed: str
     reviewed: bool
     length: int  # steps
@@ -87,12 +61,17 @@ class SavedGame(GameSummary):
     steps: tuple[str, ...]
 
     def record(self) -> Record:
-        """Return the game as a record; a resigned game has no result there."""
-        late = self.ended == "time"
-        result = self.result if late or self.ended == "played" else None
+        """Return the game as a record, without the seed, since it predicts the dice."""
+        first, second = (name or player for name, player in zip(self.names, self.players, strict=True))
         return Record(
-            self.game, self.players, self.start, self.steps, result, lost_on_time=late
-        )  # without the seed, since it predicts the dice
+            self.game,
+            (first, second),
+            self.start,
+            self.steps,
+            self.result,
+            ended=None if self.ended == "played" else self.ended,
+            date=day_of(self.created),
+        )
 
 
 class Library:
@@ -124,23 +103,29 @@ class Library:
     # Games
 
     def add(
-        self, game: str, start: str, players: tuple[str, str], dice: str = "rolled", seed: int = 0
+        self,
+        game: str,
+        start: str,
+        players: tuple[str, str],
+        dice: str = "rolled",
+        seed: int = 0,
+        names: tuple[str, str] = ("", ""),
     ) -> str:
-        """Add a new game and return its id."""
+        """Add a new game and return its id. `names` are those that people gave themselves."""
         with self._change():
-            return self._add(Record(game, players, start, (), None, seed), dice)
+            return self._add(Record(game, players, start, (), None, seed), dice, names)
 
     def add_records(self, records: Sequence[Record]) -> list[str]:
         """Add games that were played elsewhere, all or none, and return their ids."""
         with self._change():
             return [self._add(record, "hand") for record in records]
 
-    def _add(self, record: Record, dice: str) -> str:
+    def _add(self, record: Record, dice: str, names: tuple[str, str] = ("", "")) -> str:
         id = secrets.token_hex(8)
-        ended = None if record.result is None else "time" if record.lost_on_time else "played"
-        end = record.seed, record.result, ended
-        row = (id, record.game, record.start, *record.players, dice, *end, _text(_now()), self._stamp())
-        self._file.execute(f"INSERT INTO games ({COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?)", row)
+        ended = None if record.result is None else record.ended or "played"
+        end = record.seed, record.result, ended, record.date or _text(_now())
+        row = (id, record.game, record.start, *record.players, *names, dice, *end, self._stamp())
+        self._file.execute(f"INSERT INTO games ({COLUMNS}) VALUES ({PLACES})", row)
         steps = [(id, number, step) for number, step in enumerate(record.steps)]
         self._file.executemany("INSERT INTO steps VALUES (?,?,?)", steps)
         return id
@@ -202,7 +187,7 @@ class Library:
         """
         where, values = ["TRUE"], list[object]()
         for word in text.split():
-            where.append(f"instr({SEARCHED}, lower(?))")  # LIKE would stop at a zero byte
+            where.append(f"instr(lower({SEARCHED}), lower(?))")  # LIKE would stop at a zero byte
             values.append(word)
         if game:
             where.append("(game = ? OR instr(game, ?) = 1)")
@@ -220,6 +205,11 @@ class Library:
                 [*values, most, first],
             ).fetchall()
         return [GameSummary(**_columns(row[:-1], row[-1])) for row in rows], total
+
+    def played(self, game: str = "") -> list[PlayedGame]:
+        """Return the finished games with the sums of their reviews, the first that began first."""
+        with self._lock, self._explained():
+            return [PlayedGame.from_row(row) for row in self._file.execute(PLAYED, (game, game, f"{game}:"))]
 
     # Reviews
 
@@ -249,10 +239,9 @@ class Library:
         with self._change():
             version = one("user_version")
             if version == 0 and one("application_id") == 0:
-                for statement in SCHEMA.split(";\n"):
-                    self._file.execute(statement)
-                self._file.execute(f"PRAGMA application_id = {MARK}")
-                self._file.execute(f"PRAGMA user_version = {VERSION}")
+                create(self._file)
+            elif version < VERSION:
+                upgrade(self._file)
             elif version > VERSION:
                 raise LibraryError(
                     f"{self.path} has format {version}, and this version of Dicent reads up to {VERSION}; "
@@ -329,13 +318,14 @@ class Library:
 
 
 def _columns(row: tuple[Any, ...], length: int) -> dict[str, Any]:
-    id, game, start, first, second, *others, reviewed = row
+    id, game, start, first, second, first_name, second_name, *others, reviewed = row
     dice, seed, result, ended, created, changed = others
     return {
         "id": id,
         "game": game,
         "start": start,
         "players": (first, second),
+        "names": (first_name, second_name),
         "dice": dice,
         "seed": seed,
         "result": result,
@@ -345,27 +335,6 @@ def _columns(row: tuple[Any, ...], length: int) -> dict[str, Any]:
         "reviewed": bool(reviewed),
         "length": length,
     }
-
-
-def require_ours(path: Path) -> None:
-    """Raise an error for a file of another program, which is only read.
-
-    The file's header names the program. Changes of a database that was not closed are in a file beside it.
-    """
-    with open_file(path) as file:
-        header = file.read(HEADER)
-    if not header or (header.startswith(SQLITE) and int.from_bytes(header[68:72]) == MARK):
-        return
-    if not header.startswith(SQLITE):
-        raise LibraryError(f"{path} is not a library; choose another file")
-    changes = path.with_name(path.name + "-wal")
-    has_changes = changes.exists() and changes.stat().st_size > 0
-    how = "mode=ro" if has_changes else "mode=ro&immutable=1"  # immutable: no file appears beside it
-    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=10)) as found:
-        (mark,) = found.execute("PRAGMA application_id").fetchone()
-        (tables,) = found.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    if mark != MARK and (mark, tables) != (0, 0):
-        raise LibraryError(f"{path} is a database of another program; choose another file")
 
 
 def _now() -> datetime:

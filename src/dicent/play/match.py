@@ -184,7 +184,7 @@ class _Match:
                 result = ONGOING if record.result is None else record.result
                 sides = [int((mover == MIN) != (number % 2 == 1)) for mover in movers]
                 moves = list(zip(sides, record.times or (), strict=False))
-                self._count(Ended(number, result, len(movers), played, moves, bool(record.lost_on_time)))
+                self._count(Ended(number, result, len(movers), played, moves, record.ended == "time"))
 
     def play_all(self) -> None:
         """Play the remaining games, in waves if a sequential test may end the match."""

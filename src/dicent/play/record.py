@@ -3,10 +3,12 @@
 import io
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from datetime import date
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 
 from dicent.errors import DicentError, JsonError, PositionError, RecordError
 from dicent.files import Lock, lock, open_file, parse_json
@@ -15,7 +17,10 @@ from dicent.game.registry import make_installed
 
 FORMAT = 1
 LARGEST = 1 << 63  # limit of seeds and numbers; libraries and kernels hold 64 bits
-OPTIONAL = {"score", "times", "lost_on_time"}  # absent where there is nothing to say, and in old records
+OPTIONAL = {"score", "times", "ended", "date"}  # absent where there is nothing to say, and in old records
+LATE = "lost_on_time"  # true in old records that ended by time
+Forfeit = Literal["resigned", "time"]
+FORFEITS: dict[Forfeit, str] = {"resigned": "resignation", "time": "time"}
 
 
 @dataclass(frozen=True)
@@ -33,16 +38,14 @@ class Record:
     times: tuple[float, ...] | None = field(
         default=None, compare=False
     )  # seconds of each action; None: unknown
-    lost_on_time: bool = False  # the result is that of a player whose time was over, at the last position
+    # How the loser gave up the last position: resigned, or by time that was over. None: the board ended it.
+    ended: Forfeit | None = None
+    date: str | None = None  # the day on which the game began, as 2026-11-19; None: unknown
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields for JSON, without those that say nothing."""
         content = asdict(self)
-        return {
-            name: value
-            for name, value in content.items()
-            if name not in OPTIONAL or value not in (None, False)
-        }
+        return {name: value for name, value in content.items() if name not in OPTIONAL or value is not None}
 
     def to_json(self) -> str:
         """Return the record as one line of JSON."""
@@ -56,7 +59,12 @@ class Record:
         """
         for state, choice in _steps(self, game or make_installed(self.game, "the record")):
             yield state
-            if choice is None and state.result != (None if self.lost_on_time else self.result):
+            if choice is None and self.ended is not None and state.result is not None:
+                raise RecordError(
+                    f"game {self.number} is over on the board, but its record says that it ended by "
+                    f"{FORFEITS[self.ended]}"
+                )
+            if choice is None and self.ended is None and state.result != self.result:
                 raise RecordError(
                     f"game {self.number} ends with {state.result}, but its record says {self.result}"
                 )
@@ -82,7 +90,7 @@ class Record:
     def from_dict(cls, data: dict[str, Any]) -> "Record":
         """Return the record that `to_dict` described; an error names the field that is wrong."""
         data, names = dict(data), [item.name for item in fields(cls)]
-        if set(data) - OPTIONAL != set(names) - OPTIONAL:
+        if set(data) - OPTIONAL - {LATE} != set(names) - OPTIONAL:
             raise RecordError(
                 f"a record must have the fields {', '.join(names)} (got {', '.join(data)[:60]})"
             )
@@ -90,8 +98,10 @@ class Record:
             is_right, what = FIELDS[name]
             if not is_right(value):
                 raise RecordError(f"{name} of a record must be {what} (got {json.dumps(value)[:60]})")
-        if data.get("lost_on_time") and data["result"] is None:
-            raise RecordError("a record that is lost on time must have a result")
+        if data.pop(LATE, False) and data.setdefault("ended", "time") != "time":
+            raise RecordError(f"ended of a record must be time, as {LATE} is true (got {data['ended']})")
+        if data.get("ended") and not data["result"]:
+            raise RecordError(f"result of a record must be 1 or -1, as ended is {data['ended']}")
         first, second = data.pop("players")
         times = data.pop("times", None)
         return cls(
@@ -108,6 +118,10 @@ def _is_text(value: object) -> bool:
 
 def _are_texts(value: object) -> bool:
     return isinstance(value, list | tuple) and all(map(_is_text, value))
+
+
+def _is_date(value: object) -> bool:
+    return isinstance(value, str) and day_of(value) == value
 
 
 def _is_seed(value: object) -> bool:
@@ -140,7 +154,9 @@ FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
         "a whole number from 0 to 2**63 - 1",
     ),
     "times": (_are_seconds, "null, or a list of seconds, 0 or more"),
-    "lost_on_time": (lambda value: isinstance(value, bool), "true or false"),
+    LATE: (lambda value: isinstance(value, bool), "true or false"),
+    "ended": (lambda value: value in (None, "resigned", "time"), "resigned, time, or null"),
+    "date": (lambda value: value is None or _is_date(value), "a day as 2026-11-19, or null"),
     "score": (_is_score, "a finite number or null"),
 }
 
@@ -172,13 +188,30 @@ def make_record(
     rounded = None if times is None else tuple(round(seconds, 6) for seconds in times)
     text = str(start), tuple(steps)
     return Record(
-        game.name, players, *text, result, seed, number, state.score, rounded, lost_on_time is not None
+        game.name,
+        players,
+        *text,
+        result,
+        seed,
+        number,
+        state.score,
+        rounded,
+        ended=None if lost_on_time is None else "time",
     )
+
+
+def day_of(text: str) -> str | None:
+    """Return the first day in a text that is written as 2026-11-19 or 2026.11.19; None without one."""
+    found = re.search(r"\b(\d{4})[-.](\d\d)[-.](\d\d)(?!\d)", text, re.ASCII)
+    try:
+        return None if found is None else date(*map(int, found.groups())).isoformat()
+    except ValueError:
+        return None
 
 
 def with_score(record: Record, game: Game) -> Record:
     """Return the record of a finished game with its score, if the game has one."""
-    if record.result is None or record.lost_on_time or record.score is not None or not game.has_score:
+    if record.result is None or record.ended or record.score is not None or not game.has_score:
         return record
     *_, last = record.states(game)
     return replace(record, score=last.score)

@@ -268,6 +268,28 @@ class MatchResult:
         """Return the mean number of turns per game: all actions of a player until the other one acts."""
         return float(self.histories.turns.mean())
 
+    def _repr_html_(self) -> str:
+        """Show the result in a notebook."""
+        from dicent.draw.charts import table
+        from dicent.draw.notebook import block
+
+        def share(value: float, ends: Interval) -> str:
+            return f"{value:.1%}, with 95 % confidence {ends[0]:.1%} to {ends[1]:.1%}"
+
+        rows = [
+            ("game", self.game.name),
+            ("games", f"{self.games:,}, seed {self.seed}"),
+            ("won, drawn, lost", f"{self.wins:,}, {self.draws:,}, {self.losses:,}"),
+            ("score", share(self.score, self.interval)),
+        ]
+        if self.adjusted_pairs is not None:
+            rows.append(("luck-adjusted score", share(self.adjusted, self.adjusted_interval)))
+        if self.points is not None:
+            low, high = self.points.interval
+            rows.append(("points per game", f"{self.points.mean:+.3f}, {low:+.3f} to {high:+.3f}"))
+        in_words = ".dicent .number { text-align: left; }"
+        return block(table((" against ".join(self.players), ""), rows), style=in_words)
+
     def to_dict(self) -> JsonObject:
         """Return the result as an object for JSON; an infinite Elo is None."""
         return {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 
 from dicent.draw.charts import page
+from dicent.draw.notebook import block, paragraph
 from dicent.draw.paths import action_paths
 from dicent.draw.svg import STYLE as BOARD_STYLE
 from dicent.draw.svg import Arrow, board_svg
@@ -17,8 +18,14 @@ from dicent.review.review import Moment, Review
 WIDTH, HEIGHT, LEFT, BOTTOM = 640, 220, 44, 24
 SHOWN = 12  # mistakes with a board
 
+CHART_STYLE = """
+svg.wins .share { fill: #bb4430; opacity: .16; }
+svg.wins .line { fill: none; stroke: #bb4430; stroke-width: 2; }
+svg.wins .half { stroke: var(--soft); stroke-dasharray: 4 4; } svg.wins .dot { fill: #e53e3e; }
+"""
 STYLE = (
     BOARD_STYLE
+    + CHART_STYLE
     + """
 .verdict { font-size: 1.1rem; color: var(--ink); margin: 1rem 0 1.4rem; }
 .mistake { display: grid; grid-template-columns: minmax(10rem, 20rem) 1fr; gap: 1.2rem; align-items: center;
@@ -28,9 +35,6 @@ STYLE = (
 .max-ink { color: #bb4430; } .min-ink { color: #2b6cb0; } .bad-ink { color: #e53e3e; }
 @media (prefers-color-scheme: dark) { .max-ink { color: #f29a86; } .min-ink { color: #63b3ed; } }
 .good-ink { color: #38a169; } .exact { color: var(--soft); font-size: .85rem; }
-svg.wins .share { fill: #bb4430; opacity: .16; }
-svg.wins .line { fill: none; stroke: #bb4430; stroke-width: 2; }
-svg.wins .half { stroke: var(--soft); stroke-dasharray: 4 4; } svg.wins .dot { fill: #e53e3e; }
 details { margin-top: 2rem; } summary { cursor: pointer; color: var(--soft); }
 .steps td { border-bottom: 1px solid var(--line); }
 """
@@ -58,6 +62,15 @@ def review_page(review: Review, game: Game | None = None) -> str:
         f"{review.unit_note}</p>",
     ]
     return page(title, f"<main>{''.join(body)}</main>", STYLE)
+
+
+def review_block(review: Review) -> str:
+    """Return the summary of a review for notebooks."""
+    first, second = review.record.players
+    title = f"{review.record.game}: {first} (MAX) against {second} (MIN), {_result(review)}"
+    return block(
+        paragraph(title), paragraph(review.verdict), _chart(review), _sums(review), style=CHART_STYLE
+    )
 
 
 def _result(review: Review) -> str:

@@ -131,6 +131,12 @@ class Review:
         """Return a summary of the game in a few sentences."""
         return " ".join([_ending(self), _dice(self), _decisions(self), *_justice(self)])
 
+    def _repr_html_(self) -> str:
+        """Show the summary in a notebook; `review_page` has the whole review."""
+        from dicent.review.page import review_block
+
+        return review_block(self)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the review as an object for JSON; `from_dict` is the inverse."""
         return {
@@ -270,7 +276,7 @@ def _ending(review: Review) -> str:
         return f"The game is unfinished; {worth}."
     won = abs(review.final)
     points = f" {won:g} point{'' if won == 1 else 's'}" if review.in_points else ""
-    how = " on time" if review.record.lost_on_time else points
+    how = {"time": " on time", "resigned": " by resignation", None: points}[review.record.ended]
     return "The game was drawn." if result == 0 else f"{NAMES[result]} won{how}."
 
 
@@ -300,7 +306,7 @@ def _decisions(review: Review) -> str:
 
 def _justice(review: Review) -> list[str]:
     result, net = review.record.result, review.luck["MAX"] - review.luck["MIN"]
-    if not result or review.record.lost_on_time or all(moment.luck is None for moment in review.moments):
+    if not result or review.record.ended or all(moment.luck is None for moment in review.moments):
         return []
     share = min(1.0, max(0.0, review.adjusted))
     winner = "MAX" if result > 0 else "MIN"

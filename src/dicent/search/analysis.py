@@ -72,6 +72,31 @@ class Analysis:
         """The best action."""
         return self.moves[0].action
 
+    def _repr_html_(self) -> str:
+        """Show the position with its best moves, or its rolls, in a notebook."""
+        from dicent.draw.notebook import block, paragraph, shorter, state_svg
+
+        in_points = self.equity is not None
+        worth = f"{self.equity:+.3f} points" if in_points else f"win probability {self.win:.1%}"
+        facts = [
+            "exact" if self.proved else f"depth {self.depth}",
+            f"{self.nodes:,} nodes",
+            f"{self.time:.2f} s",
+        ]
+        if self.moves:
+            head = ("move", "points" if in_points else "win", "visits", "line")
+            values = [f"{m.equity:+.3f}" if m.equity is not None else f"{m.win:.1%}" for m in self.moves]
+            rows = [
+                (m.text, value + (" exact" if m.proved else ""), f"{m.visits:,}", " ".join(m.pv[1:6]))
+                for m, value in zip(self.moves, values, strict=True)
+            ]
+        else:
+            head = ("roll", "probability", "value of MAX", "")
+            rows = [(o.text, f"{o.p:.1%}", f"{o.value:+.3f}", "") for o in self.by_outcome]
+        best = self.best if self.moves else None
+        summary = paragraph(", ".join([worth, *facts]))
+        return block(state_svg(self.state, best) or paragraph(str(self.state)), summary, shorter(head, rows))
+
 
 def point_of_view(state: State) -> int:
     """Return the player for whom win probabilities at this state are reported."""

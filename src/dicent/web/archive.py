@@ -14,7 +14,7 @@ from dicent.play.notation import each_game, write_game
 from dicent.play.record import Record, with_score
 from dicent.web.positions import game_named
 from dicent.web.problems import DECLARED, ProblemError, about, answers_as
-from dicent.web.schemas import GamePage, Imported, ImportRequest, Players, Summary
+from dicent.web.schemas import GamePage, Imported, ImportRequest, Names, Players, Summary
 
 PAGE = 50  # games
 STEPS, NAME = 10_000, 200  # limits of an imported game: steps; letters in its name and its players'
@@ -52,6 +52,7 @@ def describe_game(game: GameSummary) -> Summary:
         game=game.game,
         title=title,
         players=Players(MAX=first, MIN=second),
+        names=Names(MAX=game.names[0], MIN=game.names[1]),
         dice=game.dice,
         result=game.result,
         ended=game.ended,

@@ -35,6 +35,7 @@ from dicent.web.schemas import (
     GameStepRequest,
     GradedMove,
     Hint,
+    Names,
     NewGame,
     Pending,
     PlayedGame,
@@ -117,6 +118,7 @@ class OpenGame:
             start=saved.start,
             steps=list(saved.steps),
             players=Players(MAX=saved.players[0], MIN=saved.players[1]),
+            names=Names(MAX=saved.names[0], MIN=saved.names[1]),
             dice=saved.dice,
             result=saved.result,
             ended=saved.ended,
@@ -181,8 +183,9 @@ class Games:
                     strength_player(player, game)
         players = wanted.players.MAX, wanted.players.MIN
         self.preparation.begin(game.name)
+        names = _name("MAX", players[0], wanted.names.MAX), _name("MIN", players[1], wanted.names.MIN)
         seed = secrets.randbits(62)
-        return self.get(self.library.add(game.name, str(state), players, wanted.dice, seed)).describe()
+        return self.get(self.library.add(game.name, str(state), players, wanted.dice, seed, names)).describe()
 
     def step(self, id: str, at: int, step: str) -> PlayedGame:
         """Play a person's action, or an outcome of real dice."""
@@ -309,6 +312,18 @@ class Games:
             raise _conflict(game, at)
         if game.saved.ended is not None:
             raise ProblemError(422, "the game is over")
+
+
+def _name(side: str, player: str, name: str) -> str:
+    """Return the name that a person gave; it must not pass for a computer's."""
+    name = " ".join(name.split())
+    if name and player != HUMAN:
+        raise ProblemError(422, f"a computer has no name of its own (got {name!r})", f"names.{side}")
+    if name.lower() in (HUMAN, *STRENGTHS):
+        raise ProblemError(422, f"{name!r} names another player; choose another name", f"names.{side}")
+    if not name.isprintable():
+        raise ProblemError(422, "a name has letters that can be printed only", f"names.{side}")
+    return name
 
 
 def _conflict(game: OpenGame, at: int) -> ProblemError:

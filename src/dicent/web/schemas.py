@@ -162,12 +162,20 @@ class NewPlayers(Request):
     MIN: Annotated[str, Field(max_length=40)]
 
 
+class Names(Request):
+    """The names that people give themselves; nothing for a computer, or for a person without one."""
+
+    MAX: Annotated[str, Field(max_length=40)] = ""
+    MIN: Annotated[str, Field(max_length=40)] = ""
+
+
 class NewGame(Request):
     """A new game."""
 
     game: GameText
     position: PositionText = ""
     players: NewPlayers
+    names: Names = Names()
     dice: Dice = "rolled"
 
 
@@ -196,6 +204,7 @@ class Summary(BaseModel):
     game: str
     title: str
     players: Players
+    names: Names
     dice: Dice
     result: Result | None
     ended: Ended | None
@@ -213,6 +222,7 @@ class PlayedGame(BaseModel):
     start: str
     steps: list[str]
     players: Players
+    names: Names
     dice: Dice
     result: Result | None
     ended: Ended | None

@@ -13,23 +13,21 @@ from pathlib import Path
 
 import uvicorn
 from fastapi import FastAPI
-from fastapi.responses import FileResponse, PlainTextResponse, Response
-from starlette.staticfiles import StaticFiles
 
 import dicent
 from dicent.errors import DicentError
 from dicent.files import data_folder
 from dicent.game.registry import game_names, offer
 from dicent.library.library import Library
-from dicent.web import archive, games, positions, reviews, runs
+from dicent.web import archive, games, positions, reviews, runs, statistics
 from dicent.web.connections import BACKLOG, HEADER_SECONDS, limited, seldom_logged
 from dicent.web.engine_socket import add_socket
+from dicent.web.pages import add_pages
 from dicent.web.preparation import Preparation
 from dicent.web.problems import add_handlers
 from dicent.web.security import LOOPBACK, Security
 from dicent.web.threads import SearchThreads
 
-STATIC = Path(__file__).parent / "static"
 FILE = "games.sqlite"
 PORT = 8420
 EVERYWHERE = ("0.0.0.0", "::")
@@ -105,25 +103,13 @@ def make_app(settings: Settings) -> FastAPI:
     workers = add_socket(app)
     app.include_router(positions.routes())
     app.include_router(archive.routes(library))
+    app.include_router(statistics.routes(library))
     app.include_router(games.routes(games.Games(library, threads, preparation)))
     app.include_router(reviews.routes(reviews.Reviews(library, threads)))
     app.include_router(runs.routes(runs.Runs(settings.runs)))
-    _add_pages(app)
+    add_pages(app)
     app.add_middleware(Security, host=settings.host, port=settings.port, token=settings.token)
     return app
-
-
-def _add_pages(app: FastAPI) -> None:
-    @app.get("/", include_in_schema=False)
-    def page() -> Response:
-        if not (STATIC / "index.html").exists():
-            return PlainTextResponse(
-                "Dicent is running without its pages; the HTTP interface starts at /api/info.\n"
-            )
-        return FileResponse(STATIC / "index.html")
-
-    if STATIC.is_dir():
-        app.mount("/static", StaticFiles(directory=STATIC), name="static")
 
 
 def serve(settings: Settings, ready: Callable[[uvicorn.Server], object] = lambda server: None) -> None:

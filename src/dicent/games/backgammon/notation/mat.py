@@ -12,7 +12,7 @@ game that was dropped or resigned is unfinished in our records.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dicent.errors import DicentError, RecordError
 from dicent.game.registry import make, make_installed
@@ -20,11 +20,12 @@ from dicent.games.backgammon.boards import dice_of, mover_of
 from dicent.games.backgammon.turns import find_turn, format_moves
 from dicent.games.backgammon.variant import is_backgammon
 from dicent.kernels.constants import CHANCE, MAX, MIN
-from dicent.play.record import Record
+from dicent.play.record import Record, day_of
 
 HEAD = re.compile(r"^ *Game +(\d+) *$", re.MULTILINE)
 LENGTH = re.compile(r"^ *(\d+) +points? +match\b", re.MULTILINE | re.IGNORECASE)
 VARIATION = re.compile(r'^; *\[Variation +"(\w+)"', re.MULTILINE | re.IGNORECASE)
+DATE = re.compile(r'^; *\[EventDate +"([^"]*)"', re.MULTILINE | re.IGNORECASE)
 NAMES = re.compile(r"^(.+?) ?: *\d+ +(.+?) ?: *\d+$")
 ROW = re.compile(r"^\d{1,4}\)(.*)$")
 ROLL = re.compile(r"([1-6])([1-6]):(.*)")
@@ -63,7 +64,9 @@ def read_mat(text: str) -> list[Record]:
     heads = list(HEAD.finditer(text))
     ends = [head.start() for head in heads[1:]] + [len(text)]
     games = [text[head.end() : end] for head, end in zip(heads, ends, strict=True)]
-    return [_read(name, game, number) for number, game in enumerate(games)]
+    date = DATE.search(text)
+    day = None if date is None else day_of(date[1])
+    return [replace(_read(name, game, number), date=day) for number, game in enumerate(games)]
 
 
 def _read(name: str, text: str, number: int) -> Record:
@@ -129,6 +132,8 @@ def write_mat(record: Record) -> str:
     lines = ['; [CubeLimit "1"]', "", " 0 point match", "", " Game 1"]
     if game.options["variant"] == "hyper":
         lines.insert(0, '; [Variation "HyperGammon"]')
+    if record.date is not None:
+        lines.insert(0, f'; [EventDate "{record.date.replace("-", ".")}"]')
     lines.append(f" {f'{left} : 0':<{COLUMN - 1}}{right} : 0")
     columns: list[tuple[int, str]] = []
     states = list(record.states(game))

@@ -1,6 +1,8 @@
 """MeinStein's PGN: tags, and moves with the die in front, 2e3-d3 or 3d1xc1.
 
-White is at home at the bottom right, our MIN, and usually begins; 1-0 says that White has won.
+White is at home at the bottom right, our MIN, and usually begins; 1-0 says that White has won. If the board
+does not show that, the tag Termination says how: "time forfeit", or "normal", which is also the usual case
+without the tag, for a game that Black resigned.
 """
 
 from __future__ import annotations
@@ -16,12 +18,14 @@ from dicent.games.ewn.notation.fen import format_fen, parse_fen
 from dicent.games.ewn.notation.plies import Replayed, plies_of
 from dicent.games.ewn.variant import is_usual
 from dicent.kernels.constants import MAX, MIN
-from dicent.play.record import Record
+from dicent.play.record import Forfeit, Record, day_of
 
 TAG = re.compile(r'\[\s*(\w+)\s+"((?:[^"\\]|\\.)*)"\s*\]')
 COMMENT = re.compile(r"\{[^}]*(?:\}|$)|;[^\n]*|\([^()]*\)|\$\d+")
 NUMBER = re.compile(r"\d{1,4}\s*\.+")
 MOVE = re.compile(r"([1-6])?\s*[a-f]?([a-e][1-5])\s*[-x:]?\s*([a-e][1-5])[+#!?]*", re.IGNORECASE)
+# How a game ended that the board does not show, by the tag Termination. Other games are unfinished.
+FORFEITS: dict[str, Forfeit] = {"": "resigned", "normal": "resigned", "time forfeit": "time"}
 RESULTS = {"1-0": -1, "0-1": 1, "1/2-1/2": 0, "*": None}
 WHAT = "the PGN"
 WIDTH = 80
@@ -60,8 +64,10 @@ def _read(tags: dict[str, str], text: str, number: int) -> Record:
         raise RecordError(f"{what}: {error}") from error
     replayed = Replayed(game, start, what)
     words = NUMBER.sub(" ", COMMENT.sub(" ", text))
+    result = RESULTS.get(tags.get("result", "*"))
     for word in words.split():
         if word in RESULTS:
+            result = RESULTS[word]
             break
         found = MOVE.fullmatch(word)
         if found is None:
@@ -69,7 +75,10 @@ def _read(tags: dict[str, str], text: str, number: int) -> Record:
         die = None if found[1] is None else int(found[1])
         where = f"move {len(replayed.steps) // 2 + 1}"
         replayed.play(where, found[2].lower(), found[3].lower(), die)
-    return replayed.record((tags.get("black", "?"), tags.get("white", "?")), number)
+    how = FORFEITS.get(tags.get("termination", "").strip().lower())
+    forfeit = (result, how) if result and how else None
+    players = tags.get("black", "?"), tags.get("white", "?")
+    return replayed.record(players, number, day_of(tags.get("date", "")), forfeit)
 
 
 def _game(tags: dict[str, str]) -> Game:
@@ -82,14 +91,14 @@ def _game(tags: dict[str, str]) -> Game:
     return game if is_usual(game) else make_installed("ewn", WHAT)
 
 
-def write_pgn(record: Record, date: str = "????.??.??", site: str = "?", event: str = "?") -> str:
+def write_pgn(record: Record, site: str = "?", event: str = "?") -> str:
     """Return a game as PGN with the seven usual tags and its set-up."""
     start, plies = plies_of(record, WHAT)
     result = next(text for text, value in RESULTS.items() if value == record.result)
     tags = {
         "Event": event,
         "Site": site,
-        "Date": date,
+        "Date": (record.date or "????-??-??").replace("-", "."),
         "Round": "?",
         "White": record.players[1],
         "Black": record.players[0],
@@ -98,6 +107,8 @@ def write_pgn(record: Record, date: str = "????.??.??", site: str = "?", event: 
         "SetUp": "1",
         "FEN": format_fen(start),
     }
+    if record.ended is not None:
+        tags["Termination"] = {"resigned": "normal", "time": "time forfeit"}[record.ended]
     lines = [f'[{name} "{_escaped(value)}"]' for name, value in tags.items()]
     words, number = [], 1
     for i, ply in enumerate(plies):

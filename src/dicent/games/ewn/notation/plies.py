@@ -10,7 +10,7 @@ from dicent.game import Game, State
 from dicent.game.registry import make_installed
 from dicent.games.ewn.squares import die_of, mover_of, stones_of
 from dicent.games.ewn.variant import require_usual
-from dicent.play.record import Record
+from dicent.play.record import Forfeit, Record
 
 
 class Ply(NamedTuple):
@@ -68,16 +68,27 @@ class Replayed:
         except DicentError as error:
             raise RecordError(f"{self.what}, {where}: {error}") from error
 
-    def record(self, players: Iterable[str], number: int) -> Record:
-        """Return the record of the game."""
+    def record(
+        self,
+        players: Iterable[str],
+        number: int,
+        date: str | None = None,
+        forfeit: tuple[int, Forfeit] | None = None,
+    ) -> Record:
+        """Return the record of the game. `forfeit` counts unless the board shows a result."""
         first, second = players
+        result, ended = self.state.result, None
+        if result is None and forfeit is not None:
+            result, ended = forfeit
         return Record(
             self.game.name,
             (first, second),
             str(self.start),
             tuple(self.steps),
-            self.state.result,
+            result,
             number=number,
+            ended=ended,
+            date=date,
         )
 
 

@@ -21,7 +21,7 @@ from dicent.game.registry import make_installed
 from dicent.games.ewn.notation.plies import Replayed, plies_of
 from dicent.games.ewn.squares import SQUARES, Stones, mover_of, position_text, stones_of
 from dicent.kernels.constants import MAX, MIN
-from dicent.play.record import Record
+from dicent.play.record import Record, day_of
 
 FIRST_WON, SECOND_WON, UNDECIDED = "先手胜", "后手胜", "未完"
 RED, BLUE = "R", "B"
@@ -71,7 +71,8 @@ def _read(text: str, number: int) -> Record:
             raise RecordError(f"{what}, ply {ply}: stone {colour}{stone} {why} at {replayed.state}")
         replayed.play(f"ply {ply}", square, _square(goal), int(die))
     by_side = {sides[colour]: names.get(colour, "?") for colour in (RED, BLUE)}
-    return replayed.record((by_side[MAX], by_side[MIN]), number)
+    date = next(filter(None, map(day_of, fields[3:])), None)
+    return replayed.record((by_side[MAX], by_side[MIN]), number, date)
 
 
 def _plain(text: str) -> str:
@@ -126,12 +127,18 @@ def _square(text: str) -> str:
     return re.sub(r"\s", "", text).lower()
 
 
-def write_wtn(record: Record, when: str = "?", event: str = "?") -> str:
-    """Return a game in the standard's form; `when` is time and place."""
+def write_wtn(record: Record, when: str | None = None, event: str = "?") -> str:
+    """Return a game in the standard's form; `when` is time and place, by default the day of the game."""
     start, plies = plies_of(record, WHAT)
     colours = {MAX: RED, MIN: BLUE}
     first, second, won = _order(record)
-    header = [f"{first[0]} {first[1]}", f"{second[0]} {second[1]}", won, _clean(when), _clean(event)]
+    header = [
+        f"{first[0]} {first[1]}",
+        f"{second[0]} {second[1]}",
+        won,
+        _clean(when or _day(record)),
+        _clean(event),
+    ]
     lines = ["#[WTN]" + "".join(f"[{field}]" for field in header) + ";"]
     stones = {square: key for key, square in stones_of(start).items()}
     for side, colour in colours.items():
@@ -142,10 +149,10 @@ def write_wtn(record: Record, when: str = "?", event: str = "?") -> str:
     return "\n".join(lines) + "\n"
 
 
-def wtn_file_name(record: Record, when: str = "?", event: str = "?") -> str:
+def wtn_file_name(record: Record, when: str | None = None, event: str = "?") -> str:
     """Return the file name that the standard asks for."""
     first, second, won = _order(record)
-    name = f"WTN-{first[0]} vs {second[0]}-{won}-{_clean(when)}-{_clean(event)}"
+    name = f"WTN-{first[0]} vs {second[0]}-{won}-{_clean(when or _day(record))}-{_clean(event)}"
     return re.sub(r'[\\/:*?"<>|\x00-\x1f]', "_", name) + ".txt"
 
 
@@ -156,6 +163,10 @@ def _order(record: Record) -> tuple[tuple[str, str], tuple[str, str], str]:
     first = mover_of(start)
     won = {None: UNDECIDED, first: FIRST_WON, -first: SECOND_WON}[record.result]
     return sides[first], sides[-first], won
+
+
+def _day(record: Record) -> str:
+    return (record.date or "?").replace("-", ".")
 
 
 def _clean(text: str) -> str:

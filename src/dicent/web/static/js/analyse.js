@@ -1,17 +1,23 @@
 // The page for analysing a position: pasted, set up by hand, or reached by moves on the board.
 import { html, useEffect, useMemo, useRef, useState } from "./ui.js";
+import { MoveTable, Rolls } from "./analysis_tables.js";
 import { getInfo } from "./api.js";
 import { Board } from "./board.js";
-import { OutcomeBars } from "./charts.js";
+import { copy } from "./clipboard.js";
 import { Faces } from "./die.js";
 import { firstEquity, firstWin, useAnalysis } from "./engine.js";
+import { flipped } from "./flip.js";
 import { useKept } from "./preferences.js";
-import { analyseLink } from "./links.js";
+import { analyseLink, treeLink } from "./links.js";
 import { EquityLine, Icon, Message, PlainPosition, useLoaded, WinBar } from "./parts.js";
-import { afterStep, getArrows, getPosition, getStart } from "./positions.js";
+import { PlayFrom } from "./play_from.js";
+import { afterStep, arrowsOf, findAction, getPosition, getStart } from "./positions.js";
 import { SetUp } from "./setup_panel.js";
 import { useTurn } from "./turn.js";
-import { amount, COLOUR, count, equity, percent, resultText } from "./words.js";
+import { useVariations } from "./use_variations.js";
+import { written } from "./variations.js";
+import { VariationsPanel } from "./variations_panel.js";
+import { COLOUR, count, resultText } from "./words.js";
 
 /** @typedef {import("./types.js").Analysis} Analysis */
 /** @typedef {import("./types.js").Move} Move */
@@ -34,17 +40,27 @@ export function Analyse({ query }) {
   const [player, setPlayer] = useKept("analyst", "");
   const [pointed, setPointed] = useState(/** @type {string|null} */ (null));
   const [editing, setEditing] = useState(false);
-  const [arrows, setArrows] = useState(/** @type {import("./types.js").Arrow[]} */ ([]));
+  const [note, setNote] = useState(/** @type {string|null} */ (null));
+  const [flip, setFlip] = useKept("flip", false);
+  const [starting, setStarting] = useState(false);
 
   useEffect(() => {
     let alive = true;
     if (!touched.current) setTyped(text);
     setPointed(null);
+    setNote(null);
     if (!text) {
       getStart(game).then((start) => alive && !touched.current && location.replace(analyseLink(game, start.position)), (error) => alive && setProblem(error.message));
     } else {
       getPosition(game, text).then(
-        (found) => alive && (setPosition(found), setProblem(null)),
+        (found) => {
+          if (!alive) return;
+          if (found.position !== text) location.replace(analyseLink(game, found.position)); // it was in another notation
+          else {
+            setPosition(found);
+            setProblem(null);
+          }
+        },
         (error) => alive && (setPosition(null), setProblem(error.message)),
       );
     }
@@ -56,17 +72,8 @@ export function Analyse({ query }) {
   const analyst = info?.strengths.some((one) => one.name === player) ? player : "";
   const { analysis, error, done, resume } = useAnalysis({ game, position: open ? text : null, player: analyst || undefined, time: TIME, running });
   const chosen = analysis?.moves.find((move) => move.action === pointed) ?? null;
-  useEffect(() => {
-    let alive = true;
-    const shown = chosen ?? analysis?.moves[0] ?? null;
-    if (!here || !shown) return setArrows([]);
-    const pv = shown.pv.length ? shown.pv : [shown.action];
-    getArrows(game, text, chosen ? pv.slice(0, 7) : pv.slice(0, 1)).then(
-      (found) => alive && setArrows(found.map((arrow) => ({ ...arrow, kind: chosen ? `pv ${arrow.kind}` : "best", label: chosen && found.some((one) => one.label !== "1") ? arrow.label : "" }))),
-      () => {},
-    );
-    return () => void (alive = false);
-  }, [here, chosen?.action, (chosen?.pv ?? []).slice(0, 7).join(" "), analysis?.moves[0]?.action]);
+  const variations = useVariations({ game, position: text, root: query.get("root") ?? "", link: query.get("tree") ?? "" });
+  const arrows = useMemo(() => (here ? arrowsFor(here, analysis, chosen) : []), [here, analysis, chosen]);
 
   function go(/** @type {string} */ to) {
     touched.current = false;
@@ -74,7 +81,8 @@ export function Analyse({ query }) {
   }
   async function step(/** @type {string} */ action) {
     try {
-      go((await afterStep(game, text, action)).position);
+      touched.current = false;
+      variations.play({ step: action, player: here?.to_play ?? null, position: (await afterStep(game, text, action)).position });
     } catch (/** @type {any} */ e) {
       setProblem(e.message);
     }
@@ -93,10 +101,16 @@ export function Analyse({ query }) {
 
   const win = here?.result !== null && here?.result !== undefined ? (here.result + 1) / 2 : firstWin(analysis);
   const worth = firstEquity(analysis);
+  const view = turn.view ?? here?.view ?? null;
+  async function copyLink() {
+    const { tree } = variations;
+    const link = treeLink(game, text, tree?.position ?? text, tree ? written(tree) : "");
+    setNote((await copy(`${location.origin}${location.pathname}${link}`)) ? "Link copied." : "The link cannot be copied here.");
+  }
   return html`<div class="page two analyse">
     <div class="board-side">
-      ${here?.view
-        ? html`<${Board} view=${turn.view ?? here.view} moves=${turn.moves} onMove=${turn.move} undo=${turn.undo} arrows=${turn.undo ? [] : arrows}
+      ${here && view
+        ? html`<${Board} view=${flip ? flipped(view) : view} moves=${turn.moves} onMove=${turn.move} undo=${turn.undo} arrows=${turn.undo ? [] : arrows}
             label=${`Board, ${turnText(here)}`} />`
         : here ? html`<${PlainPosition} text=${here.position} />` : html`<div class="no-board"></div>`}
       ${worth === null
@@ -107,6 +121,12 @@ export function Analyse({ query }) {
         ${turn.undo && html`<button type="button" class="quiet" onClick=${turn.undo}>Undo</button>`}
         ${here && here.outcomes.length > 0 && html`<${Faces} rolls=${here.outcomes} onChoose=${step} label="Roll" />`}
       </div>
+      <div class="buttons board-buttons">
+        <button type="button" class="quiet" disabled=${!here || here.result !== null || !info} onClick=${() => setStarting(true)}>Play from here</button>
+        <button type="button" class="quiet" disabled=${!here} onClick=${copyLink}>Copy link</button>
+        ${here?.view && html`<button type="button" class="quiet" aria-pressed=${flip} onClick=${() => setFlip(!flip)}>Flip board</button>`}
+      </div>
+      <${Message} text=${note} kind="note" onClose=${() => setNote(null)} />
     </div>
     <div class="side">
       <h1 class="hidden">Analyse</h1>
@@ -138,11 +158,25 @@ export function Analyse({ query }) {
           </select>
         </div>
         <p class="engine-status">${facts(analysis, open, running && !error)}</p>
-        <${MoveTable} here=${here} analysis=${analysis} pointed=${pointed} onPoint=${setPointed} onStep=${step} />
+        <${MoveTable} here=${here} analysis=${analysis} pointed=${pointed} onPoint=${setPointed} onStep=${step} onAdd=${variations.add} />
       </section>
+      <${VariationsPanel} variations=${variations} />
       <${Rolls} here=${here} analysis=${analysis} chosen=${chosen} />
     </div>
+    ${starting && here && info && html`<${PlayFrom} game=${game} position=${text} side=${here.roller ?? here.to_play ?? "MAX"} info=${info} onClose=${() => setStarting(false)} />`}
   </div>`;
+}
+
+/**
+ * Return the arrows of the move that is pointed at, with its line, or of the best one.
+ * @param {Position} here @param {Analysis|null} analysis @param {Move|null} chosen @returns {import("./types.js").Arrow[]}
+ */
+function arrowsFor(here, analysis, chosen) {
+  const shown = chosen ?? analysis?.moves[0] ?? null;
+  if (!shown) return [];
+  if (!chosen?.variation) return arrowsOf(findAction(here, shown.action), "best");
+  const moves = chosen.variation.filter((step) => step.path.length);
+  return moves.flatMap((step, i) => step.path.map(([from, to]) => ({ from, to, kind: `pv ${step.player}`, label: moves.length > 1 ? String(i + 1) : "" })));
 }
 
 /** @param {import("./types.js").Info|null} info @param {string} game */
@@ -168,52 +202,4 @@ function facts(analysis, open, running) {
   if (analysis.depth) parts.push(`depth ${analysis.depth}`);
   parts.push(`${count(analysis.nodes)} nodes`, `${analysis.time.toFixed(1)} s`);
   return parts.join(" · ");
-}
-
-/** @param {{here: Position|null, analysis: Analysis|null, pointed: string|null, onPoint: (action: string|null) => void, onStep: (action: string) => void}} props */
-function MoveTable({ here, analysis, pointed, onPoint, onStep }) {
-  const moves = analysis?.moves ?? [];
-  if (here?.result !== null && here?.result !== undefined) return html`<p class="soft">The game is over.</p>`;
-  if (here?.to_play === "CHANCE") return html`<p class="soft">Choose a roll below the board to continue.</p>`;
-  const inPoints = known(analysis?.equity);
-  const worth = (/** @type {Partial<Move>} */ move) => (inPoints ? move.equity : move.win) ?? NaN;
-  const lost = (/** @type {Partial<Move>} */ move) => (inPoints ? move.equity_loss : move.loss) ?? NaN;
-  const rows = moves.length ? moves : (here?.actions ?? []).map((action) => /** @type {Partial<Move>} */ ({ action: action.text }));
-  return html`<div class="table-scroll"><table class="moves-table">
-    <thead><tr><th scope="col">Move</th><th scope="col" class="number">${inPoints ? "Points" : "Win"}</th><th scope="col" class="number">Loss</th><th scope="col">Best line</th></tr></thead>
-    <tbody onPointerLeave=${() => onPoint(null)}>
-      ${rows.map((move, i) => html`<tr key=${move.action} class=${pointed === move.action ? "pointed" : ""} onPointerEnter=${() => onPoint(move.action ?? null)}>
-        <td><button type="button" class="link" onFocus=${() => onPoint(move.action ?? null)} onBlur=${() => onPoint(null)} onClick=${() => onStep(move.action ?? "")}>${move.action}</button></td>
-        <td class="number">${inPoints ? equity(worth(move)) : percent(worth(move), 1)}${move.proved && html`<abbr class="exact" title="Proved: the exact value"> exact</abbr>`}</td>
-        <td class="number ${i === 0 ? "soft" : ""}">${known(lost(move)) ? (i === 0 ? "best" : amount(-lost(move), inPoints)) : "–"}</td>
-        <td class="pv">${(move.pv ?? []).slice(1, 8).join(" ")}</td>
-      </tr>`)}
-    </tbody>
-  </table></div>`;
-}
-
-/** @param {number|null|undefined} number */
-const known = (number) => number !== null && number !== undefined && Number.isFinite(number);
-
-/** @param {{here: Position|null, analysis: Analysis|null, chosen: Move|null}} props */
-function Rolls({ here, analysis, chosen }) {
-  const shown = chosen ?? analysis?.moves[0] ?? null;
-  const byOutcome = here?.to_play === "CHANCE" ? analysis?.by_outcome : shown?.by_outcome;
-  const inPoints = known(analysis?.equity);
-  const action = here?.to_play === "CHANCE" ? null : shown?.action; // the dice are those of the position after it
-  const { value: rolled } = useLoaded(async () => (here && action ? afterStep(here.game, here.position, action) : here), [here, action]);
-  const first = (/** @type {number} */ value) => (analysis?.player !== "MIN" ? value : inPoints ? -value : 1 - value);
-  const rolls = useMemo(() => (byOutcome ?? []).map((one) => ({
-    ...one, value: first((inPoints ? one.equity : one.win) ?? NaN),
-    dice: rolled?.outcomes.find((outcome) => outcome.text === one.outcome)?.dice,
-  })), [byOutcome, analysis?.player, inPoints, rolled]);
-  if (!rolls.length) return null;
-  const after = here?.to_play === "CHANCE" ? "" : ` after ${shown?.action}`;
-  const expected = rolls.every((roll) => Number.isFinite(roll.value)) ? rolls.reduce((sum, roll) => sum + roll.p * roll.value, 0) : null;
-  const average = expected === null ? "" : inPoints ? `has ${equity(expected)} points` : `wins ${percent(expected, 1)}`;
-  return html`<section class="card" aria-label="By roll">
-    <h2>Rolls${after}</h2>
-    <p class="help">${expected === null ? "" : html`On average ${COLOUR.MAX} ${average}. Bars to the right are good for ${COLOUR.MAX}, to the left for ${COLOUR.MIN}.`}</p>
-    <${OutcomeBars} rolls=${rolls} expected=${expected} inPoints=${inPoints} />
-  </section>`;
 }

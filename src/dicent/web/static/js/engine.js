@@ -5,6 +5,7 @@ import { useEffect, useRef, useState } from "./ui.js";
 /** @typedef {{id: number, query: object, answer: (answer: any) => void}} Waiting */
 
 const RETRY = 1500;
+export const VARIATIONS = 5; // best moves whose line comes with its positions
 /** @type {WebSocket|null} */
 let socket = null;
 let nextId = 1;
@@ -38,7 +39,7 @@ function send(message) {
 
 /**
  * Send an analysis query; return a function that ends it.
- * @param {{game: string, position: string, player?: string, limit?: object, every?: number}} query
+ * @param {{game: string, position: string, player?: string, limit?: object, every?: number, variations?: number}} query
  * @param {(answer: {analysis?: Analysis, partial?: boolean, error?: string, field?: string}) => void} answer
  */
 export function analyse(query, answer) {
@@ -81,7 +82,7 @@ export function useAnalysis({ game, position, player, time, running }) {
     if (!running || position === null) return;
     round.current += 1;
     setState((before) => (before.of === of ? { ...before, error: null, done: false } : { of, analysis: null, error: null, done: false }));
-    return analyse({ game, position, ...(player ? { player } : {}), limit: { time }, every: 0.25 }, (answer) => {
+    return analyse({ game, position, ...(player ? { player } : {}), limit: { time }, every: 0.25, variations: VARIATIONS }, (answer) => {
       if (answer.error) setState({ of, analysis: null, error: answer.error, done: true });
       else if (answer.analysis) {
         setState({ of, analysis: answer.analysis, error: null, done: answer.partial === false });

@@ -4,10 +4,13 @@ import { get, getInfo, post, remove } from "./api.js";
 import { exportGame, formatName } from "./export.js";
 import { Confirm, Dot, Message, useLoaded } from "./parts.js";
 import { announce } from "./announce.js";
-import { COLOUR, playerName, resultText, when } from "./words.js";
+import { useKept } from "./preferences.js";
+import { nameOf } from "./names.js";
+import { Statistics } from "./statistics.js";
+import { COLOUR, resultText, when } from "./words.js";
 
 /**
- * @typedef {{id: string, game: string, title?: string, players: Record<string, string>, result: number|null,
+ * @typedef {{id: string, game: string, title?: string, players: Record<string, string>, names: Record<string, string>, result: number|null,
  *   ended: string|null, created: string, length?: number, reviewed: boolean}} Summary
  */
 
@@ -23,6 +26,7 @@ export function Library() {
   const [problem, setProblem] = useState(/** @type {string|null} */ (null));
   const [note, setNote] = useState(/** @type {string|null} */ (null));
   const [doomed, setDoomed] = useState(/** @type {Summary|null} */ (null));
+  const [counted, setCounted] = useKept("statistics", false);
   const [importing, setImporting] = useState(false);
   useEffect(() => {
     const timer = setTimeout(() => setAsked(filters), filters.text === asked.text ? 0 : PAUSE);
@@ -59,6 +63,8 @@ export function Library() {
         ${RESULTS.map(([value, text]) => html`<option value=${value}>${text}</option>`)}
       </select>
     </div>
+    <details class="card" open=${counted} onToggle=${(/** @type {any} */ e) => setCounted(e.currentTarget.open)}>
+      <summary>Statistics</summary>${counted && html`<${Statistics} game=${asked.game} changes=${list} />`}</details>
     <${Message} text=${problem} /><${Message} text=${note} kind="note" onClose=${() => setNote(null)} />
     ${list && list.games.length === 0 && html`<div class="card empty"><p>${filtered ? "No games found." : "You have no games yet."}</p>
       ${!filtered && html`<div class="buttons centre"><a class="button primary" href="#/play">Play a game</a></div>`}</div>`}
@@ -90,7 +96,7 @@ function Row({ game, formats, onExport, onDelete }) {
   return html`<li class="game-row">
     <a class="game-main" href=${open && plays ? `#/play/${id}` : `#/review/${id}`}>
       <span class="game-players">
-        ${["MAX", "MIN"].map((side) => html`<span key=${side} class=${winner === side ? "winner" : ""}><${Dot} side=${side} />${playerName(game.players[side])}</span>`)}
+        ${["MAX", "MIN"].map((side) => html`<span key=${side} class=${winner === side ? "winner" : ""}><${Dot} side=${side} />${nameOf(game, side)}</span>`)}
       </span>
       <span class="game-result">${resultText(game.result, game.ended)}</span>
       <span class="game-facts soft">${game.game}${game.length !== undefined ? ` · ${game.length === 1 ? "1 step" : `${game.length} steps`}` : ""} · ${when(game.created)}${game.reviewed ? " · reviewed" : ""}</span>

@@ -4,6 +4,10 @@
 export const analyseLink = (game, position) =>
   `#/analyse?${new URLSearchParams({ game, position }).toString()}`;
 
+/** Link to a position with the variations that lead there. @param {string} game @param {string} position @param {string} root @param {string} tree */
+export const treeLink = (game, position, root, tree) =>
+  `#/analyse?${new URLSearchParams({ game, position, ...(tree ? { root, tree } : {}) }).toString()}`;
+
 /** @param {string} game */
 export const rulesLink = (game) => `#/rules?${new URLSearchParams({ game }).toString()}`;
 

@@ -88,3 +88,6 @@ function ThemeButton() {
 }
 
 render(html`<${App} />`, /** @type {Element} */ (document.getElementById("app")));
+
+// Browsers offer service workers to secure pages only; others do without the offline page.
+navigator.serviceWorker?.register("/service-worker.js").catch(() => {});

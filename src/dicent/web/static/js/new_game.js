@@ -4,6 +4,7 @@ import { getInfo, post } from "./api.js";
 import { Board } from "./board.js";
 import { GuideSwitch } from "./guide.js";
 import { rulesLink } from "./links.js";
+import { NameFields, namesFor } from "./names.js";
 import { keep, recall } from "./preferences.js";
 import { Choice, Dot, Message, useLoaded } from "./parts.js";
 import { getStart } from "./positions.js";
@@ -73,7 +74,7 @@ export function NewGame() {
     setProblem(null);
     keep("new-game", { name, chosen, sides, strength: level, second: rival, dice });
     try {
-      const given = { game: text, players: players[sides], dice: game?.chance ? dice : "rolled" };
+      const given = { game: text, players: players[sides], names: namesFor(players[sides]), dice: game?.chance ? dice : "rolled" };
       const made = await post("/api/games", given, { patient: false });
       location.hash = `#/play/${made.id}`;
     } catch (/** @type {any} */ e) {
@@ -112,6 +113,7 @@ export function NewGame() {
       ]} />
       <div class="fields">
         ${sides !== "both" && strengths("strength", sides === "none" ? `${COLOUR.MAX}'s strength` : "Opponent", level, setStrength)}
+        <${NameFields} sides=${sides} />
         ${sides === "none" && strengths("second", `${COLOUR.MIN}'s strength`, rival, setSecond)}
       </div>
       ${game.chance &&

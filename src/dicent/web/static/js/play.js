@@ -10,7 +10,9 @@ import { GuideCard, useGuide } from "./guide.js";
 import { usePending, waitText } from "./pending.js";
 import { useKept } from "./preferences.js";
 import { MoveList } from "./moves.js";
+import { nameOf } from "./names.js";
 import { Confirm, Dot, EquityLine, Message, NotHere, PlainPosition, Stepper, Toggle, useLoaded, WinBar } from "./parts.js";
+import { Sound } from "./sound.js";
 import { arrowsOf, findAction, getPosition } from "./positions.js";
 import { announce, announceStep } from "./announce.js";
 import { Choices } from "./choices.js";
@@ -18,7 +20,7 @@ import { useTray } from "./tray.js";
 import { useTurn } from "./turn.js";
 import { Warning } from "./tutor.js";
 import { isHuman, isOver } from "./who.js";
-import { COLOUR, endText, equity, inColours, percent, playerName, sidesOf } from "./words.js";
+import { COLOUR, endText, equity, inColours, percent, sidesOf } from "./words.js";
 
 /** @typedef {import("./types.js").Game} Game */
 /** @typedef {import("./types.js").Side} Side */
@@ -139,7 +141,7 @@ export function Play({ id }) {
         <${Stepper} at=${at} most=${steps} onGo=${(/** @type {number} */ to) => setSeen(to === steps ? null : to)} />
       </section>
       <div class="toggles">
-        <${Toggle} label="Evaluation" checked=${showWin} onChange=${setShowWin} />
+        <${Toggle} label="Evaluation" checked=${showWin} onChange=${setShowWin} /><${Sound} game=${game} />
         ${game.dice === "rolled" && humans.length > 0 && usesDice(game) && html`<${Toggle} label="Roll for me" checked=${rollForMe} onChange=${setRollForMe} />`}
         ${!over && humans.length === 1 && html`<${Toggle} label="Warn me about mistakes" checked=${tutored} onChange=${setTutored} />`}
       </div>
@@ -172,7 +174,7 @@ function resigner(game, roller, humans) {
 const canRepeat = (game) => game.ended !== null && Object.values(game.players).every((name) => name === "human" || /^[a-z]+$/.test(name));
 
 /** Return the request for a rematch, with the sides swapped. @param {Game} game */
-const again = (game) => ({ game: game.game, players: { MAX: game.players.MIN, MIN: game.players.MAX }, dice: game.dice });
+const again = (game) => ({ game: game.game, players: { MAX: game.players.MIN, MIN: game.players.MAX }, names: { MAX: game.names.MIN, MIN: game.names.MAX }, dice: game.dice });
 
 /** Say what the game itself has to say about this position. @param {Game} game */
 const noteText = (game) => (game.position.note ? `${inColours(game.position.note)}.` : "");
@@ -215,7 +217,7 @@ function helpText(game, roller, mine, rollForMe) {
 function PlayerLine({ game, side, busy, roller }) {
   const turn = game.position.to_play === "CHANCE" ? roller : game.position.to_play;
   const active = !isOver(game) && turn === side;
-  const name = isHuman(game, side) ? "Human" : playerName(game.players[side]);
+  const name = nameOf(game, side);
   const won = isOver(game) && game.result === (side === "MAX" ? 1 : -1);
   return html`<div class="player-line ${active ? "active" : ""}">
     <${Dot} side=${side} /><strong>${COLOUR[side]}</strong><span class="soft">${name}</span>

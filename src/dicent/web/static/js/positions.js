@@ -46,26 +46,3 @@ export const arrowsOf = (action, kind) => (action?.paths[0] ?? []).map(([from, t
 export async function getAction(game, position, text) {
   return findAction(await getPosition(game, position), text);
 }
-
-/**
- * Return the actions of a variation as arrows, first to last; `label` is the action's number.
- * @param {string} game @param {string} position @param {string[]} steps
- * @returns {Promise<Arrow[]>}
- */
-export async function getArrows(game, position, steps) {
-  /** @type {Arrow[]} */
-  const arrows = [];
-  let number = 0;
-  let here = await getPosition(game, position);
-  for (const text of steps) {
-    const step = text.replace(/^\[(.*)\]$/, "$1"); // outcomes are written in brackets
-    const action = findAction(here, step);
-    if (action?.paths.length) {
-      number += 1;
-      arrows.push(...arrowsOf(action, here.to_play ?? "").map((arrow) => ({ ...arrow, label: String(number) })));
-    }
-    if (here.to_play === null) break;
-    here = await afterStep(game, here.position, step);
-  }
-  return arrows;
-}

@@ -5,9 +5,10 @@ import { WinCurve } from "./charts.js";
 import { Roll } from "./die.js";
 import { exportGame } from "./export.js";
 import { grade, inPoints, MoveList, share, WORTH_SHOWING } from "./moves.js";
+import { nameOf } from "./names.js";
 import { Dot, Message, NotHere, useLoaded } from "./parts.js";
 import { Scene } from "./scene.js";
-import { amount, COLOUR, inColours, playerName, resultText, when } from "./words.js";
+import { amount, COLOUR, inColours, resultText, when } from "./words.js";
 
 /** @typedef {import("./types.js").Game} Game */
 /** @typedef {import("./types.js").Review} Review */
@@ -55,7 +56,7 @@ export function ReviewPage({ id, query }) {
     <${Scene} game=${game} review=${review} at=${at} onGo=${setAt} />
     <div class="side">
       <div class="title-line"><h1>${resultText(game.result, game.ended, game.position.score)}</h1>
-        <p class="soft">${game.game} · ${playerName(game.players.MAX)} against ${playerName(game.players.MIN)} · ${when(game.created)}</p></div>
+        <p class="soft">${game.game} · ${nameOf(game, "MAX")} against ${nameOf(game, "MIN")} · ${when(game.created)}</p></div>
       <${Message} text=${problem ?? (stand?.state === "failed" ? stand.error : null)} />
       ${review
         ? html`<${Verdict} review=${review} path=${path} />`

@@ -3,10 +3,11 @@ import { html } from "./ui.js";
 import { Board } from "./board.js";
 import { useLastAction } from "./game.js";
 import { analyseLink } from "./links.js";
+import { nameOf } from "./names.js";
 import { inPoints, share, WORTH_SHOWING } from "./moves.js";
 import { Dot, EquityLine, PlainPosition, Stepper, useLoaded, WinBar } from "./parts.js";
 import { arrowsOf, findAction, getPosition } from "./positions.js";
-import { amount, COLOUR, equity, percent, playerName, sidesOf } from "./words.js";
+import { amount, COLOUR, equity, percent, sidesOf } from "./words.js";
 
 /** @typedef {import("./types.js").Game} Game */
 /** @typedef {import("./types.js").Review} Review */
@@ -91,6 +92,6 @@ function worthOfBest(moment, points) {
 
 /** @param {{game: Game, side: Side, review: Review|null}} props */
 const SideLine = ({ game, side, review }) => html`<div class="player-line">
-  <${Dot} side=${side} /><strong>${COLOUR[side]}</strong><span class="soft">${playerName(game.players[side])}</span>
+  <${Dot} side=${side} /><strong>${COLOUR[side]}</strong><span class="soft">${nameOf(game, side)}</span>
   <span class="player-state">${review ? `luck ${amount(review.luck[side], inPoints(review))} · lost ${size(review.loss[side], inPoints(review))}` : ""}</span>
 </div>`;

@@ -28,7 +28,7 @@ export {};
  *   best_win: number|null}} GradedMove
  */
 /**
- * @typedef {{id: string, game: string, start: string, steps: string[], players: Record<Side, string>,
+ * @typedef {{id: string, game: string, start: string, steps: string[], players: Record<Side, string>, names: Record<Side, string>,
  *   dice: "rolled"|"hand", result: number|null, ended: string|null, created: string, position: Position,
  *   history: Past[], reviewed: boolean}} Game
  */
@@ -44,8 +44,9 @@ export {};
 /** @typedef {{outcome: string, p: number, value: number, win: number|null, equity?: number|null}} ByOutcome */
 /**
  * @typedef {{action: string, value: number, win: number|null, loss: number|null, equity?: number|null, equity_loss?: number|null, visits: number, proved: boolean,
- *   pv: string[], by_outcome: ByOutcome[]}} Move
+ *   pv: string[], variation?: Line, by_outcome: ByOutcome[]}} Move
  */
+/** @typedef {{step: string, player: Side|"CHANCE", position: string, path: Hop[]}[]} Line steps with the position after each */
 /**
  * @typedef {{position: string, value: number, win: number|null, equity?: number|null, player: Side, proved: boolean, depth: number,
  *   nodes: number, evaluations: number, time: number, full?: boolean, source?: string,

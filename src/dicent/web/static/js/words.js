@@ -49,12 +49,13 @@ export const count = (n) => {
 /** @param {string|number|null|undefined} time a time as text, or in seconds since 1970 */
 export const when = (time) => {
   if (time === null || time === undefined || time === "") return "";
-  const date = new Date(typeof time === "number" ? 1000 * time : time);
+  const isDay = typeof time === "string" && time.length === 10; // without a clock
+  const date = new Date(typeof time === "number" ? 1000 * time : isDay ? `${time}T12:00` : time);
   if (Number.isNaN(date.getTime())) return String(time);
   const today = new Date().toDateString() === date.toDateString();
   const clock = date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hour12: false });
   const day = date.toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric" });
-  return today ? `Today, ${clock}` : `${day}, ${clock}`;
+  return isDay ? day : today ? `Today, ${clock}` : `${day}, ${clock}`;
 };
 
 /** @param {number|null} result @param {string|null} [ended] @param {number|null} [score] the first side's points */
