@@ -84,8 +84,8 @@ def halve(path: Path) -> None:
 def pack(folder: Path, out: Path, everything: bool = False, most: float | None = None) -> list[Path]:
     """Write the files that another machine needs to resume, or `most` bytes of them; return the parts."""
     noted = folder / PACKED
-    anew = everything or most is not None
-    before = json.loads(noted.read_text()) if noted.exists() and not anew else []
+    complete = everything or most is not None
+    before = json.loads(noted.read_text()) if noted.exists() and not complete else []
     networks = [str(path.relative_to(folder)) for path in sorted(folder.glob(f"runs/*/checkpoints/*/{FILE}"))]
     write_atomically(noted, json.dumps(networks, indent=1).encode())
     names = [str(path.relative_to(folder)) for path in sorted(folder.rglob("*")) if path.is_file()]

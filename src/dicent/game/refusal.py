@@ -33,7 +33,7 @@ def refuse_outcome(state: State, text: str) -> str:
 
 
 def _named(text: str) -> str:
-    """Return the text as it stands if it is one printable word, else in quotes."""
+    """Return the text unchanged if it is one printable word, else in quotes."""
     text = text.strip()
     return text if text and text.isprintable() and len(text.split()) == 1 else repr(text)
 

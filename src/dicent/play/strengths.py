@@ -54,7 +54,7 @@ _STRENGTHS = {
 STRENGTHS = {name: strength.title for name, strength in _STRENGTHS.items()}  # beginner to full
 
 
-DEFAULT = [*STRENGTHS][-1]  # the player of whoever names none
+DEFAULT = [*STRENGTHS][-1]  # the opponent of players who name none
 
 
 class Careless(Search):

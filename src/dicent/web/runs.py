@@ -17,7 +17,7 @@ from dicent.files import inside, read_json
 from dicent.learn.run_reader import Row, RunReader
 from dicent.play.record import Record
 from dicent.web.problems import DECLARED
-from dicent.web.schemas import RunDetails, RunSummary, TournamentDetails, TournamentSummary
+from dicent.web.run_schemas import RunDetails, RunSummary, TournamentDetails, TournamentSummary
 
 Model = TypeVar("Model", bound=BaseModel)
 Summary = TypeVar("Summary", RunSummary, TournamentSummary)

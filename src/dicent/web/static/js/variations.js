@@ -112,7 +112,7 @@ export function written(tree) {
 }
 
 /**
- * Read a tree from a link. Whoever wrote the link is not trusted: steps that are not legal are left out.
+ * Read a tree from a link. The link may come from anybody: steps that are not legal are left out.
  * @param {string} game @param {string} position @param {string} text @returns {Promise<Node>}
  */
 export async function readTree(game, position, text) {
