@@ -115,6 +115,7 @@ def test_an_import_has_a_limit(
 
 
 def test_a_game_of_an_import_is_made_once(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    registry._installed.cache_clear()  # other tests may have made it
     made: list[str] = []
     real = registry.make
     monkeypatch.setattr(registry, "make", lambda name: made.append(name) or real(name))
