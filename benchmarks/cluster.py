@@ -22,13 +22,13 @@ import numpy as np
 
 import dicent
 from dicent.cluster.connection import Connection, ray
-from dicent.learn import components
+from dicent.learn import factories
 from dicent.learn.cluster_worker import GAMES_OF_WORKER, ClusterWorker, Order
 from dicent.learn.cluster_workers import ClusterWorkers, Place
-from dicent.learn.components import CustomComponents
+from dicent.learn.factories import Overrides
 from dicent.learn.fit import fit
-from dicent.learn.message import unpack
-from dicent.learn.slots import Slot
+from dicent.learn.packed_games import unpack
+from dicent.learn.worker_slots import Slot
 
 WORKERS = 64
 
@@ -40,9 +40,9 @@ def settings(arguments):
 
 
 def weights_of(config, game):
-    custom = CustomComponents()
-    terminal = components.make_terminal(config, game, custom)
-    module = components.make_module(config, game, terminal, custom)
+    custom = Overrides()
+    terminal = factories.make_terminal(config, game, custom)
+    module = factories.make_module(config, game, terminal, custom)
     return {name: tensor.detach().numpy() for name, tensor in module.state_dict().items()}
 
 
@@ -226,7 +226,7 @@ def intake(arguments):
         driver = ClusterWorkers(connection, config, game, network, print)
         driver._version = 0
         actor = ray().remote(Recorded).options(num_cpus=1).remote(answers)
-        replay = components.make_replay(config, CustomComponents())
+        replay = factories.make_replay(config, Overrides())
         places = [Place(Slot(connection.nodes()[0], i, 1, 1)) for i in range(WORKERS)]
         for i, place in enumerate(places):
             place.seen.__init__(i)
@@ -262,10 +262,10 @@ def learner_speed(config, game, replay):
     import torch
 
     torch.set_num_threads(1)
-    custom = CustomComponents()
-    terminal = components.make_terminal(config, game, custom)
-    learner = components.make_learner(
-        config, components.make_module(config, game, terminal, custom), game, "cpu"
+    custom = Overrides()
+    terminal = factories.make_terminal(config, game, custom)
+    learner = factories.make_learner(
+        config, factories.make_module(config, game, terminal, custom), game, "cpu"
     )
     rng = np.random.default_rng(0)
     data = replay.sample(rng).part(0, 20_000)

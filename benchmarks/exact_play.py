@@ -28,8 +28,8 @@ from dicent.errors import DicentError
 from dicent.exact.accuracy import Estimate, accuracy
 from dicent.exact.progress import SolveProgress
 from dicent.exact.sample import exact_sample
+from dicent.exact.solution_file import ExactEvaluator, load_solution, save_solution
 from dicent.exact.solver import Solver
-from dicent.exact.stored import ExactEvaluator, load_solution, save_solution
 from dicent.kernels.graph import MOST_NODES
 from dicent.play.player import parse_player
 

@@ -16,7 +16,7 @@ import torch
 from safetensors.torch import load_file
 
 import dicent
-from dicent.evaluate.network_file import SHIPPED, find_network, network_bytes, read_header, write_atomically
+from dicent.evaluate.network_file import find_network, network_bytes, read_header, write_atomically
 from dicent.evaluate.sparse import SparseEvaluator
 from dicent.learn import old_names
 from dicent.learn.config import config_from
@@ -158,15 +158,16 @@ def main():
         plain = without_padding(network.module)
         check(network.module, plain, network.shown(dicent.make(network.description.game)))
         content = network_bytes(plain.half(), network.description)
-    SHIPPED.mkdir(exist_ok=True)
-    file = SHIPPED / f"{given.name}.safetensors"
+    folder = dicent.make(network.description.game).rules.path.parent / "networks"
+    folder.mkdir(exist_ok=True)
+    file = folder / f"{given.name}.safetensors"
     write_atomically(file, content)
     print(f"{file}: {file.stat().st_size / 1e6:.1f} MB", flush=True)
     if given.no_card:
         return
     player = given.player.format(given.name)
     text = card(given.name, given.networks, given.machine, player, given.games)
-    (SHIPPED / f"{given.name}.md").write_text(text, encoding="utf-8")
+    (folder / f"{given.name}.md").write_text(text, encoding="utf-8")
     print(text)
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from dicent import load_network
-from dicent.learn.components import CustomComponents
 from dicent.learn.config import Config, config
+from dicent.learn.factories import Overrides
 from dicent.learn.run_folder import RunFolder
 from dicent.learn.status import Status
 from dicent.learn.train import Training, train
@@ -67,7 +67,7 @@ def run_to(folder: Path, config: Config | None, turn: int, save: bool = True, **
             raise StopHere
 
     with RunFolder(folder, warn=pytest.fail) as run:
-        training = Training(run.settle_config(config), run, CustomComponents(**own), watch)
+        training = Training(run.settle_config(config), run, Overrides(**own), watch)
         with pytest.raises(StopHere), closing(training):
             training.run()
 

@@ -16,7 +16,7 @@ from dicent.cluster import connection, tasks
 from dicent.cluster.connection import PRIVATE, Connection, Node
 from dicent.errors import DicentError, MissingRayError
 from dicent.game.package import package_of
-from dicent.learn.slots import planned, slots_of
+from dicent.learn.worker_slots import planned, slots_of
 from dicent.reproduction.cluster_learning import _tasks
 
 from .clusters import NIM, node

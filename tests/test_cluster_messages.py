@@ -12,7 +12,7 @@ from dicent.errors import DicentError
 from dicent.learn.cluster_worker import GAMES_OF_WORKER
 from dicent.learn.cluster_workers import GameNumbersSeen
 from dicent.learn.dataset import FinishedGame
-from dicent.learn.message import Message, pack, unpack
+from dicent.learn.packed_games import Message, pack, unpack
 
 from .clusters import NIM, finished_game
 

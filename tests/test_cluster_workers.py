@@ -16,10 +16,10 @@ from dicent.game.binding import Bound
 from dicent.learn import cluster_workers
 from dicent.learn.cluster_worker import GAMES_OF_WORKER, Answer, ClusterWorker, Order
 from dicent.learn.cluster_workers import IN_FLIGHT, ClusterWorkers
-from dicent.learn.components import Threads
 from dicent.learn.dataset import FinishedGame
+from dicent.learn.factories import Threads
 from dicent.learn.in_flight import COUNTED
-from dicent.learn.message import pack
+from dicent.learn.packed_games import pack
 from dicent.nets.dense import DenseNetwork
 
 from .clusters import NIM, finished_game, node

@@ -14,10 +14,10 @@ from dicent.exact.progress import SolveProgress
 from dicent.exact.stages import Stage
 from dicent.game.binding import bind
 from dicent.game.check import check_game
-from dicent.kernels import guess
+from dicent.kernels import policy_iteration
 from dicent.kernels.constants import NONE
 from dicent.kernels.graph import Graph, node_at
-from dicent.kernels.guess import System
+from dicent.kernels.policy_iteration import System
 
 # The first player's win probability. Pig: independent value iteration; holding with no points is not allowed.
 # Ur: an independent program with Finkel's rules, and the number of states that it counted.
@@ -124,7 +124,7 @@ def links_of(graph: Graph, place: int) -> list[int]:
 
 def test_sweep_along_best_links_reads_the_values_that_it_has_computed() -> None:
     """Row 0 leads to 1, 1 to 2 with the other sign, 2 to the outside; row 3, in a later wave, leads to 0."""
-    follow = bind(dicent.make("pig"), compiled=False).kernel(guess.follow_block)
+    follow = bind(dicent.make("pig"), compiled=False).kernel(policy_iteration.follow_block)
     system = System(
         head=np.arange(5),
         next=np.array([2 * 1, 2 * 2 + 1, NONE, 2 * 0]),

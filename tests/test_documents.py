@@ -14,7 +14,7 @@ from .document_blocks import MARKER, ROOT, PageRunner, read_blocks
 LOOSE = [ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "CHANGELOG", "SECURITY")]
 PAGES = sorted(page for page in ROOT.glob("docs/**/*.md") if "generated" not in page.parts)
 GUIDES = [page for page in PAGES if "lab" not in page.parts]
-CARDS = sorted(ROOT.glob("src/dicent/networks/*.md"))
+CARDS = sorted(ROOT.glob("src/dicent/games/*/networks/*.md"))
 DOCUMENTS = [*LOOSE, *PAGES, *CARDS]
 RUN = [page for page in [ROOT / "README.md", *GUIDES] if read_blocks(page)]
 

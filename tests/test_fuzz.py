@@ -20,9 +20,9 @@ import safetensors.numpy
 import dicent
 from dicent.engine.query import QueryError, Terms, read_query
 from dicent.errors import DicentError
-from dicent.evaluate.network_file import SHIPPED, describe_network, load_network
+from dicent.evaluate.network_file import describe_network, find_network, load_network
+from dicent.exact.solution_file import load_solution, save_solution
 from dicent.exact.solver import Solver
-from dicent.exact.stored import load_solution, save_solution
 from dicent.files import MOST_NESTED
 from dicent.games.ewn.protocol.engine import IniGetEngine
 from dicent.games.ewn.tablebase.file import Contents, header, read_header
@@ -32,7 +32,7 @@ from dicent.play.process import _Program
 from dicent.play.record import Record, read_records
 from dicent.play.tournament import _read as read_encounter
 from dicent.web.archive import read_legal
-from dicent.web.problems import ProblemError
+from dicent.web.error_answers import ProblemError
 from dicent.web.runs import Runs
 
 from .test_engine_fuzz import mutated as mutated_query
@@ -230,7 +230,7 @@ def test_records(place: Path) -> None:
 
 
 def test_networks(place: Path) -> None:
-    source = safetensors.safe_open(SHIPPED / "net-chosen.safetensors", "numpy")
+    source = safetensors.safe_open(find_network("net-chosen"), "numpy")
     described = json.loads(source.metadata()["dicent"])
     described["training"] = {}
     small = {"a": np.zeros(3, np.float32), "b": np.ones((2, 2), np.float32)}

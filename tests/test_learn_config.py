@@ -16,10 +16,10 @@ from dicent import DicentError, load_network, nets
 from dicent.cli import main
 from dicent.evaluate.native import ConstantEvaluator
 from dicent.evaluate.terminal_value import TERMINAL_VALUES, TerminalKind, TerminalValue
-from dicent.learn.choices import NETWORK_SETTINGS
-from dicent.learn.components import CustomComponents, make_module, make_search, make_self_play
+from dicent.learn.allowed_values import NETWORK_SETTINGS
 from dicent.learn.config import PRESETS, Config, config, config_from, preset, read_config
 from dicent.learn.config_sections import SECTION_OF, SECTIONS
+from dicent.learn.factories import Overrides, make_module, make_search, make_self_play
 from dicent.learn.fit import fit
 from dicent.learn.selection import SELECTIONS, EpsilonGreedy
 from dicent.learn.train import train
@@ -64,13 +64,13 @@ def test_presets_are_valid(name: str, tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text(chosen.toml())
     assert read_config(tmp_path / "config.toml") == chosen
     if chosen.network.filters < 64:  # the others are large
-        module = make_module(chosen, game, TerminalValue(), CustomComponents())
-        search = make_search(chosen, dicent.Network(module), CustomComponents())
+        module = make_module(chosen, game, TerminalValue(), Overrides())
+        search = make_search(chosen, dicent.Network(module), Overrides())
         assert make_self_play(
             fit(chosen, game)[0].replace(games_at_once=2),
             game,
             search,
-            CustomComponents(),
+            Overrides(),
             [iter(range(9))] * chosen.self_play.groups,
             1,
         )
@@ -82,7 +82,7 @@ def test_presets_are_valid(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("search", ["descent", "unbounded", "expectiminimax", "determinized"])
 def test_completion_reaches_every_search(search: str, completion: bool) -> None:
     made = make_search(
-        config("laptop", search=search, completion=completion), ConstantEvaluator(), CustomComponents()
+        config("laptop", search=search, completion=completion), ConstantEvaluator(), Overrides()
     )
     assert made.completion == completion
 
@@ -306,7 +306,7 @@ def test_registered_components_can_be_named_by_settings(tmp_path: Path) -> None:
     network = load_network(path)
     assert isinstance(network.module, Shallow)
     assert network.terminal.name == "mine"
-    assert isinstance(make_search(own, network, CustomComponents()), dicent.Unbounded)
+    assert isinstance(make_search(own, network, Overrides()), dicent.Unbounded)
     with pytest.raises(DicentError, match=r"layers is 2, but network 'mine' ignores it: .* network to dense"):
         own.replace(layers=2)
     with pytest.raises(DicentError, match="whole_descents is True, but search 'mine' ignores it"):

@@ -10,9 +10,9 @@ import pytest
 
 import dicent
 from dicent import CHANCE
-from dicent.learn.components import CustomComponents
 from dicent.learn.config import Config, config
 from dicent.learn.dataset import Dataset
+from dicent.learn.factories import Overrides
 from dicent.learn.replay import SmoothReplayBuffer
 from dicent.learn.run_folder import RunFolder
 from dicent.learn.train import Training
@@ -102,7 +102,7 @@ def test_one_game_at_a_time_equals_the_reference(config: Config, tmp_path: Path)
     replay = Recorded(config)
     stored: list[list[int]] = []
     with RunFolder(tmp_path) as run:
-        training = Training(config, run, CustomComponents(replay=replay), lambda status: None)
+        training = Training(config, run, Overrides(replay=replay), lambda status: None)
         store = training._store
         training._store = lambda played: (stored.append(played.chosen.tolist()), store(played))  # type: ignore
         with closing(training):

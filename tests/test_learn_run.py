@@ -15,8 +15,8 @@ import torch
 from dicent import load_network, read_records
 from dicent.evaluate.network import Network
 from dicent.learn import train as train_module
-from dicent.learn.components import CustomComponents
 from dicent.learn.config import read_config
+from dicent.learn.factories import Overrides
 from dicent.learn.learner import Learner
 from dicent.learn.report import report
 from dicent.learn.run_folder import RunFolder
@@ -72,7 +72,7 @@ def test_stop_inside_a_wave_changes_nothing(tmp_path: Path) -> None:
             raise StopHere
 
     with RunFolder(tmp_path / "stopped") as run:
-        training = Training(config, run, CustomComponents(), watch)
+        training = Training(config, run, Overrides(), watch)
         with pytest.raises(StopHere), closing(training):
             training.run()
     quiet(config, tmp_path / "stopped")

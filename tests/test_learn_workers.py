@@ -18,9 +18,9 @@ from dicent.evaluate.base import Evaluator, Values
 from dicent.evaluate.network import Network, shared_out
 from dicent.evaluate.network_file import shipped
 from dicent.game import Cells, Game
-from dicent.learn import components
-from dicent.learn.components import Threads
+from dicent.learn import factories
 from dicent.learn.dataset import FinishedGame
+from dicent.learn.factories import Threads
 from dicent.learn.local_workers import ThreadedWorkers
 from dicent.learn.run_state import GameNumbers
 from dicent.learn.selection import Ordinal
@@ -120,7 +120,7 @@ def test_error_in_a_group_is_raised_and_ends_all() -> None:
 
 def test_run_with_threaded_groups_learns_and_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        components.Threads, "choose", staticmethod(lambda c, d: Threads(c.self_play.groups, 1, 1))
+        factories.Threads, "choose", staticmethod(lambda c, d: Threads(c.self_play.groups, 1, 1))
     )
     config = dicent.config(
         "laptop",

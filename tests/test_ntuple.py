@@ -17,7 +17,7 @@ from dicent.game import Game
 from dicent.game.registry import built_in_names
 from dicent.kernels.features import MOST_UNITS
 from dicent.kernels.ntuple import LARGEST_SUM, MOST_BITS
-from dicent.learn.components import NTupleInTraining
+from dicent.learn.factories import NTupleInTraining
 from dicent.learn.learner import Learner
 from dicent.nets.ntuple import NTupleNetwork, draw_keys
 

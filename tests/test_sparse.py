@@ -19,9 +19,9 @@ from dicent.evaluate.terminal_value import TerminalValue
 from dicent.game import Cells, Game
 from dicent.game.registry import built_in_names
 from dicent.kernels.features import MOST_UNITS
-from dicent.learn.components import SparseInTraining
 from dicent.learn.config_sections import Distillation
 from dicent.learn.distil import Progress, distil
+from dicent.learn.factories import SparseInTraining
 from dicent.nets.sparse import SparseNetwork
 from dicent.search.tree_search import Search
 

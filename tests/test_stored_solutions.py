@@ -8,8 +8,8 @@ from safetensors.numpy import load_file, save_file
 
 import dicent
 from dicent.exact.sample import whole_game_sample
+from dicent.exact.solution_file import ExactEvaluator, StoredSolution, load_solution, save_solution
 from dicent.exact.solver import Solver
-from dicent.exact.stored import ExactEvaluator, StoredSolution, load_solution, save_solution
 from dicent.files import replaced
 
 pytestmark = pytest.mark.usefixtures("uncompiled")

@@ -14,9 +14,9 @@ import dicent
 from dicent import play_match
 from dicent.cli import main
 from dicent.errors import DicentError, NetworkFileError, RecordError, TablebaseFileError
-from dicent.evaluate.network_file import SHIPPED, find_network, read_header
+from dicent.evaluate.network_file import find_network, read_header
+from dicent.exact.solution_file import load_solution, save_solution
 from dicent.exact.solver import Solver
-from dicent.exact.stored import load_solution, save_solution
 from dicent.exact.tablebase import list_tablebases
 from dicent.files import visible
 from dicent.games.ewn.tablebase import file as tablebase_file
@@ -254,7 +254,7 @@ def test_a_checkpoint_holds_no_file_elsewhere(tmp_path: Path, name: str) -> None
 def test_the_network_of_a_run_is_in_its_folder(tmp_path: Path) -> None:
     (tmp_path / "run" / "checkpoints" / "00000001").mkdir(parents=True)
     file = tmp_path / "run" / "checkpoints" / "00000001" / "network.safetensors"
-    file.symlink_to(SHIPPED / "net-paper.safetensors")
+    file.symlink_to(find_network("net-paper"))
     with pytest.raises(DicentError, match="leads out of the folder"):
         find_network(tmp_path / "run")
     file.unlink()

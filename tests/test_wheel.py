@@ -104,7 +104,7 @@ def test_wheel_holds_the_package_and_its_data(wheel: Path) -> None:
     assert wheel.name == f"dicent-{dicent.__version__}-py3-none-any.whl"
     for suffix in ("dicent/py.typed", "dicent/__init__.pyi", "dicent/web/static/index.html"):
         assert suffix in names
-    assert any(re.fullmatch(r"dicent/networks/net-official\.\w+", name) for name in names)
+    assert any(re.fullmatch(r"dicent/games/ewn/networks/net-official\.\w+", name) for name in names)
     assert all(name.startswith(("dicent/", f"dicent-{dicent.__version__}.dist-info/")) for name in names)
 
 

@@ -229,7 +229,7 @@ def package_pages() -> dict[str, str]:
     pages: dict[str, list[str]] = {}
     for info in pkgutil.walk_packages(dicent.__path__, "dicent."):
         parts = info.name.split(".")
-        if parts[-1].startswith("_") or parts[1] in ("cli", "web", "version", "networks"):
+        if parts[-1].startswith("_") or parts[1] in ("cli", "web", "version"):
             continue  # commands, pages and the HTTP interface have reference pages of their own
         importlib.import_module(info.name)
         home = ".".join(parts[:2])

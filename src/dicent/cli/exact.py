@@ -55,7 +55,7 @@ def solve(
             values=values,
         )
         if save is not None:
-            from dicent.exact.stored import save_solution
+            from dicent.exact.solution_file import save_solution
 
             assert solution.solver is not None
             progress.update(task, description="saving")
@@ -78,7 +78,7 @@ def probe(
         values: Expected points (score) or results (gain); by default the score if the game has one.
         solution: File of `dicent solve GAME --save FILE` to look the position up in.
     """
-    from dicent.exact.stored import load_solution
+    from dicent.exact.solution_file import load_solution
     from dicent.exact.tablebase import probe as look_up
 
     state = dicent.make(game).parse(position)
@@ -181,7 +181,7 @@ def accuracy(
     from dicent.exact.accuracy import values_aimed_at
     from dicent.exact.decision_file import read_decisions
     from dicent.exact.sample import exact_sample
-    from dicent.exact.stored import load_solution
+    from dicent.exact.solution_file import load_solution
     from dicent.exact.tablebase import built_pieces, open_tablebase
 
     measured, learned = _measured(player)

@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 FORMAT = 1
 KEY = "dicent"  # of the description in the file's header
 FILE = "network.safetensors"  # a network's name inside a run folder
-SHIPPED = Path(__file__).parent.parent / "networks"  # networks that come with the package
+GAMES = (
+    Path(__file__).parent.parent / "games"
+)  # a game's networks lie in a folder `networks` beside its rules
 MOST_BYTES = 1 << 22  # of a description
 FIELDS = {"network": str, "settings": dict, "game": str, "terminal": dict, "training": dict}
 NATIVE: dict[str, type[NativeNetwork]] = {kind.kind: kind for kind in (SparseEvaluator, NTupleEvaluator)}
@@ -202,9 +204,10 @@ def settings_in(content: bytes) -> dict[str, Any]:
 
 def find_network(path: str | Path) -> Path:
     """Return the file of a network: a file, the latest checkpoint of a run folder, or a shipped one."""
-    if str(path) in shipped_names() and not Path(path).exists():
-        return SHIPPED / f"{path}.safetensors"
+    shipped_file = shipped_files().get(str(path))
     path = Path(path)
+    if shipped_file is not None and not path.exists():
+        return shipped_file
     if path.is_file():
         return path
     found = sorted(path.glob(f"checkpoints/*/{FILE}")) or sorted(path.glob(FILE))
@@ -214,15 +217,15 @@ def find_network(path: str | Path) -> Path:
     return inside(path, found[-1])
 
 
-def shipped_names() -> list[str]:
-    """Return the names of the networks in the package; beside each lies a card with its training."""
-    return sorted(file.stem for file in SHIPPED.glob("*.safetensors"))
+def shipped_files() -> dict[str, Path]:
+    """Return the networks in the package by name; beside each lies a card with its training."""
+    return {file.stem: file for file in sorted(GAMES.rglob("networks/*.safetensors"))}
 
 
 def shipped(game: Game) -> str | None:
     """Return the network that a game offers for itself: the name of a shipped one, or a path."""
     name = extra(game, "network", str)
-    return name if name is not None and (name in shipped_names() or Path(name).exists()) else None
+    return name if name is not None and (name in shipped_files() or Path(name).exists()) else None
 
 
 def usable_shipped(game: Game) -> str | None:

@@ -15,10 +15,10 @@ from dicent.exact.threads import BLOCKS, Threads
 from dicent.game import Game
 from dicent.game.binding import Bound
 from dicent.kernels import endless as endless_kernels
-from dicent.kernels import guess as guess_kernels
 from dicent.kernels import intervals as intervals_kernels
+from dicent.kernels import policy_iteration
 from dicent.kernels.graph import Graph
-from dicent.kernels.guess import System
+from dicent.kernels.policy_iteration import System
 
 Values = npt.NDArray[np.float64]
 Span = tuple[int, int]
@@ -89,8 +89,8 @@ class Component:
 
     def _guess(self) -> Generator[None, None, Values | None]:
         """Return values that have settled, or None."""
-        improve = self.bound.kernel(guess_kernels.improve_block)
-        follow = self.bound.kernel(guess_kernels.follow_block)
+        improve = self.bound.kernel(policy_iteration.improve_block)
+        follow = self.bound.kernel(policy_iteration.follow_block)
         system = self._new_system()
         old, new = np.zeros((2, self.size))
         follows, least = FOLLOWS, math.inf
@@ -124,7 +124,7 @@ class Component:
 
     def _new_system(self) -> System:
         n = self.size
-        count = self.bound.kernel(guess_kernels.count_groups)
+        count = self.bound.kernel(policy_iteration.count_groups)
         head, vector = np.zeros(n + 1, np.int64), np.zeros(n, np.int32)
         for span in sorted(self.spans):
             count(self.graph, head, vector, self.first, *span)
@@ -132,9 +132,9 @@ class Component:
 
     def _prove(self, values: Values) -> Generator[None, None, bool]:
         """Sweep bounds that are slightly farther out than the values; return whether all move inwards."""
-        exits = self.bound.kernel(guess_kernels.widest_exit)
-        spread = self.bound.kernel(guess_kernels.spread_block)
-        take = self.bound.kernel(guess_kernels.take_proof)
+        exits = self.bound.kernel(policy_iteration.widest_exit)
+        spread = self.bound.kernel(policy_iteration.spread_block)
+        take = self.bound.kernel(policy_iteration.take_proof)
         arguments = self.graph, self.first
         width = max(self.threads.map(exits, [(*arguments, *span) for span in self.spans])) / 2 + WIDTH
         spread_arguments = self.graph, values, width, self.first

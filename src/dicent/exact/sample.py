@@ -11,8 +11,8 @@ import numpy as np
 from dicent.errors import DicentError
 from dicent.exact.progress import Report
 from dicent.exact.solution import ValueKind
+from dicent.exact.solution_file import StoredSolution
 from dicent.exact.solver import MAX_STATES, Solver, start_states
-from dicent.exact.stored import StoredSolution
 from dicent.exact.tablebase import Tablebase
 from dicent.game import Cells, Game, State
 from dicent.game.extras import extra

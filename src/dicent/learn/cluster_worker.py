@@ -15,11 +15,11 @@ import torch
 
 from dicent.errors import DicentError
 from dicent.game import Game
-from dicent.learn import components
-from dicent.learn.components import CustomComponents, Threads
+from dicent.learn import factories
 from dicent.learn.config import config_from
+from dicent.learn.factories import Overrides, Threads
 from dicent.learn.local_workers import make_local_workers
-from dicent.learn.message import Message, pack
+from dicent.learn.packed_games import Message, pack
 from dicent.learn.preflight import first_games
 from dicent.version import __version__
 
@@ -59,17 +59,17 @@ class ClusterWorker:
             raise DicentError(f"this machine has Dicent {__version__}, and the driver {order.dicent}")
         torch.set_num_threads(1)
         config = config_from(tomllib.loads(order.config), "the driver")
-        custom, game = CustomComponents(), order.game
+        custom, game = Overrides(), order.game
         groups = config.self_play.groups
         threads = Threads.of_worker(config, order.device, order.cores)
-        terminal = components.make_terminal(config, game, custom)
-        module = components.make_module(config, game, terminal, custom)
-        evaluator = components.make_evaluator(module, order.device, threads.evaluate)
+        terminal = factories.make_terminal(config, game, custom)
+        module = factories.make_module(config, game, terminal, custom)
+        evaluator = factories.make_evaluator(module, order.device, threads.evaluate)
         evaluator.terminal = terminal
-        search = components.make_search(config, evaluator, custom)
+        search = factories.make_search(config, evaluator, custom)
         first = order.number * GAMES_OF_WORKER
         numbers = [_every(first + i, groups) for i in range(groups)]
-        plays = components.make_self_play(config, game, search, custom, numbers, threads.search)
+        plays = factories.make_self_play(config, game, search, custom, numbers, threads.search)
         self._workers = make_local_workers(evaluator, plays, threads.groups)
         self._first_games = partial(first_games, config, game, search, custom)
         self._prepare_network = partial(evaluator.prepare, game)

@@ -28,16 +28,16 @@ from dicent.learn.cluster_worker import GAMES_OF_WORKER, WORKERS, Answer, Cluste
 from dicent.learn.config import Config
 from dicent.learn.dataset import FinishedGame
 from dicent.learn.in_flight import COUNTED
-from dicent.learn.message import unpack
-from dicent.learn.slots import Slot, planned, slots_of
+from dicent.learn.packed_games import unpack
 from dicent.learn.status import FAILED, PLAYING, STARTING, WAITING, WorkerStatus
+from dicent.learn.worker_slots import Slot, planned, slots_of
 from dicent.learn.workers import Workers
 from dicent.play.record import make_record
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from dicent.learn.components import PlayingNetwork
+    from dicent.learn.factories import PlayingNetwork
 
 SECONDS = 1.0  # of play in one request
 IN_FLIGHT = 2  # requests per worker

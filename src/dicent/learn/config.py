@@ -19,7 +19,7 @@ from typing import Any
 from dicent.errors import DicentError
 from dicent.files import open_file
 from dicent.game.registry import DEFAULT_GAME, PAPER_GAME
-from dicent.learn import choices, old_names
+from dicent.learn import allowed_values, old_names
 from dicent.learn.config_sections import (
     SECTION_OF,
     SECTIONS,
@@ -66,7 +66,7 @@ class Config:
             if flat[name] != DEFAULTS[name] and not applies(name, flat):
                 raise DicentError(_why_ignored(name, flat))
         search, terminal = self.search.search, self.search.terminal
-        if choices.learns_policy(search) and terminal != "gain":
+        if allowed_values.learns_policy(search) and terminal != "gain":
             raise DicentError(
                 f"{search} learns the results of games: terminal must be gain (got {terminal!r})"
             )
@@ -115,19 +115,19 @@ for _kind in SECTIONS.values():
 
 # Settings that count only under some choices: the setting that decides, and its values.
 USED_IF: dict[str, tuple[str, Callable[[], tuple[str, ...]]]] = {
-    **dict.fromkeys(("targets", "selection", "schedule"), ("search", choices.value_searches)),
-    "temperature": ("search", choices.policy_searches),
+    **dict.fromkeys(("targets", "selection", "schedule"), ("search", allowed_values.value_searches)),
+    "temperature": ("search", allowed_values.policy_searches),
     **{
-        name: ("search", partial(choices.searches_with, name))
+        name: ("search", partial(allowed_values.searches_with, name))
         for name in ("completion", "exploration", "noise", "alpha", "leaves")
     },
-    "whole_descents": ("search", partial(choices.searches_with, "whole")),
-    "horizon": ("terminal", choices.terminals_with_ply),
-    "mix_weight": ("terminal", choices.terminals_with_weight),
+    "whole_descents": ("search", partial(allowed_values.searches_with, "whole")),
+    "horizon": ("terminal", allowed_values.terminals_with_ply),
+    "mix_weight": ("terminal", allowed_values.terminals_with_weight),
     "replay_games": ("replay", lambda: ("smooth",)),
     "replay_states": ("replay", lambda: ("plain",)),
     **{
-        name: ("network", partial(choices.networks_with, name))
+        name: ("network", partial(allowed_values.networks_with, name))
         for name in (f.name for f in dataclasses.fields(NetworkConfig) if f.name != "network")
     },
 }

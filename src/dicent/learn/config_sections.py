@@ -8,7 +8,7 @@ from types import NoneType
 from typing import TypeVar, get_args, get_type_hints
 
 from dicent.errors import DicentError
-from dicent.learn.choices import CHOICES
+from dicent.learn.allowed_values import CHOICES
 
 Setting = str | int | float | bool | None
 MAY_BE_ZERO = (

@@ -30,9 +30,9 @@ from dicent.evaluate.network_file import Description, find_network, load_network
 from dicent.game import Game
 from dicent.game.registry import make_installed
 from dicent.gpu.device import choose_device
-from dicent.learn.components import PlayingNetwork
 from dicent.learn.config_sections import Distillation
 from dicent.learn.dataset import Dataset, concatenate
+from dicent.learn.factories import PlayingNetwork
 from dicent.learn.learner import Learner
 from dicent.learn.local_workers import make_local_workers
 from dicent.learn.selection import Ordinal

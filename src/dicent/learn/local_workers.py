@@ -19,7 +19,7 @@ from dicent.learn.workers import Workers
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from dicent.learn.components import PlayingNetwork
+    from dicent.learn.factories import PlayingNetwork
 
 SWITCH = 0.0005  # seconds between thread switches: the thread that feeds the GPU must not wait long
 PATIENCE = 0.2  # seconds to wait for finished games before the run does something else

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dicent.game import Game
-from dicent.learn.components import CustomComponents, make_self_play
 from dicent.learn.config import Config
 from dicent.learn.config_sections import settled
 from dicent.learn.dataset import FinishedGame, concatenate
+from dicent.learn.factories import Overrides, make_self_play
 from dicent.learn.fit import Choice
 from dicent.learn.measure import exactness, scores
 from dicent.search.tree_search import TreeSearch
@@ -40,9 +40,7 @@ class Preflight:
     machines: tuple[str, ...] = ()  # of the cluster, in words
 
 
-def first_games(
-    config: Config, game: Game, search: TreeSearch, custom: CustomComponents
-) -> list[FinishedGame]:
+def first_games(config: Config, game: Game, search: TreeSearch, custom: Overrides) -> list[FinishedGame]:
     """Play a short game or two, which compiles everything that self-play needs."""
     per_move = config.search.evaluations_per_move or FEW
     few = config.replace(

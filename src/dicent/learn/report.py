@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 
 from dicent.draw.charts import Curve, chart, page, table
-from dicent.learn.choices import learns_policy
+from dicent.learn.allowed_values import learns_policy
 from dicent.learn.config import Config
 from dicent.learn.run_folder import RunFolder
 from dicent.learn.run_reader import Row

@@ -32,11 +32,11 @@ from dicent.evaluate.terminal_value import TerminalValue
 from dicent.exact.solution import ValueKind
 from dicent.gpu.device import choose_device
 from dicent.kernels import self_play as self_play_kernels
-from dicent.learn import checkpoint, components
-from dicent.learn.components import CustomComponents, MakeSearch, Threads
+from dicent.learn import checkpoint, factories
 from dicent.learn.config import Config
 from dicent.learn.config_sections import settled
 from dicent.learn.dataset import FinishedGame, values_only
+from dicent.learn.factories import MakeSearch, Overrides, Threads
 from dicent.learn.fit import Choice, fit
 from dicent.learn.in_flight import COUNTED
 from dicent.learn.learner import Phase
@@ -84,12 +84,12 @@ def train(
     run ends as by Ctrl-C: it saves everything and raises KeyboardInterrupt. `cluster` is the address of a
     Ray cluster whose machines play the games, or "auto": that of RAY_ADDRESS, else a cluster here.
     """
-    custom = CustomComponents(search, selection, terminal, replay, module)
+    custom = Overrides(search, selection, terminal, replay, module)
     with contextlib.ExitStack() as stack:
         run = stack.enter_context(RunFolder(folder, warn))
         connection = None if cluster is None else stack.enter_context(Connection(cluster))
         settled_config = run.settle_config(config)
-        fitted, choices = fit(settled_config, components.make_game(settled_config))
+        fitted, choices = fit(settled_config, factories.make_game(settled_config))
         training = Training(fitted, run, custom, watch, stop, connection)
         training.choices = choices
         try:
@@ -107,7 +107,7 @@ class Training:
         self,
         config: Config,
         run: RunFolder,
-        custom: CustomComponents,
+        custom: Overrides,
         watch: Watch,
         stop: Callable[[], bool] = lambda: False,
         connection: Connection | None = None,
@@ -115,20 +115,20 @@ class Training:
         if not config.budget:
             raise DicentError("a run needs a budget: set minutes, games or evaluations")
         self.config, self.folder, self.custom, self.watch, self.stop = config, run, custom, watch, stop
-        self.game = components.make_game(config)
+        self.game = factories.make_game(config)
         self.device, wrong = choose_device(config.run.device)
         if wrong:
             run.warn(f"{wrong}: training runs on the CPU, slower")
         self.threads = Threads.choose(config, self.device)
         self._torch_threads = torch.get_num_threads()
         torch.set_num_threads(1)
-        self.terminal = components.make_terminal(config, self.game, custom)
-        module = components.make_module(config, self.game, self.terminal, custom)
-        self.learner = components.make_learner(config, module, self.game, self.device)
-        self.evaluator = components.make_evaluator(module, self.device, self.threads.evaluate)
+        self.terminal = factories.make_terminal(config, self.game, custom)
+        module = factories.make_module(config, self.game, self.terminal, custom)
+        self.learner = factories.make_learner(config, module, self.game, self.device)
+        self.evaluator = factories.make_evaluator(module, self.device, self.threads.evaluate)
         self.evaluator.terminal = self.terminal
-        self.search = components.make_search(config, self.evaluator, custom)
-        self.replay = components.make_replay(config, custom)
+        self.search = factories.make_search(config, self.evaluator, custom)
+        self.replay = factories.make_replay(config, custom)
         self.state = RunState(next_games=list(range(config.self_play.groups)))
         self.workers = self._make_workers(connection)
         self.learning: Future[Phase] | None = None
@@ -156,9 +156,7 @@ class Training:
             _check_cluster(config, custom)
             return ClusterWorkers(connection, config, self.game, self.evaluator, self.folder.warn)
         numbers = [GameNumbers(self.state.next_games, i) for i in range(groups)]
-        plays = components.make_self_play(
-            config, self.game, self.search, custom, numbers, self.threads.search
-        )
+        plays = factories.make_self_play(config, self.game, self.search, custom, numbers, self.threads.search)
         return make_local_workers(self.evaluator, plays, self.threads.groups)
 
     def use_state(self, state: RunState) -> None:
@@ -384,7 +382,7 @@ class Training:
         self.learner.close()
 
 
-def _check_cluster(config: Config, custom: CustomComponents) -> None:
+def _check_cluster(config: Config, custom: Overrides) -> None:
     """Raise an error if a run cannot use a cluster."""
     if config.self_play.waves:
         raise DicentError("waves of games cannot be played on a cluster: set waves to false")

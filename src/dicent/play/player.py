@@ -30,8 +30,8 @@ from dicent.evaluate.base import Evaluator
 from dicent.evaluate.native import RandomEvaluator, Rollout
 from dicent.evaluate.native_network import NativeNetwork
 from dicent.evaluate.network import Network
-from dicent.evaluate.network_file import NETWORKS, load_network, shipped_names
-from dicent.exact.stored import ExactEvaluator, load_solution
+from dicent.evaluate.network_file import NETWORKS, load_network, shipped_files
+from dicent.exact.solution_file import ExactEvaluator, load_solution
 from dicent.exact.with_tablebase import WithTablebase
 from dicent.game import Game
 from dicent.game.registry import names_game
@@ -156,7 +156,7 @@ def parse_player(text: str) -> Player:
     kinds = SEARCHES if name in SEARCHES else kinds_of_players()
     if name not in kinds:
         [path, *_] = _split(text) or [""]
-        if path in shipped_names() or (path and Path(path).exists()):
+        if path in shipped_files() or (path and Path(path).exists()):
             name, rest, kinds = "expectiminimax", text, SEARCHES
         else:
             raise PlayerError(_unknown(text, name, path))

@@ -12,8 +12,8 @@ from dicent.errors import DicentError, RecordError
 from dicent.library.library import GameSummary, Library
 from dicent.play.notation import each_game, write_game
 from dicent.play.record import Record, with_score
+from dicent.web.error_answers import DECLARED, ProblemError, about, answers_as
 from dicent.web.positions import game_named
-from dicent.web.problems import DECLARED, ProblemError, about, answers_as
 from dicent.web.schemas import GamePage, Imported, ImportRequest, Names, Players, Summary
 
 PAGE = 50  # games

@@ -25,10 +25,10 @@ from dicent.play.notation import parse_position
 from dicent.play.player import Player
 from dicent.play.strengths import STRENGTHS, strength_player
 from dicent.search.tree_search import inner_search
-from dicent.web.advice import Advice
+from dicent.web.error_answers import DECLARED, ProblemError, about
+from dicent.web.hints import Advice
 from dicent.web.positions import SIDES, TURNS, apply_text, describe_position, game_named, shown_dice
 from dicent.web.preparation import Preparation
-from dicent.web.problems import DECLARED, ProblemError, about
 from dicent.web.schemas import (
     AtRequest,
     Captured,

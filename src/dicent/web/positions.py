@@ -22,7 +22,7 @@ from dicent.library.library import Result
 from dicent.play.notation import formats, parse_position
 from dicent.play.strengths import STRENGTHS
 from dicent.search.analysis import point_of_view
-from dicent.web.problems import DECLARED, about
+from dicent.web.error_answers import DECLARED, about
 from dicent.web.schemas import (
     Action,
     Board,

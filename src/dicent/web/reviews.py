@@ -18,8 +18,8 @@ from dicent.game import Game
 from dicent.library.library import Library, SavedGame
 from dicent.review import Review, Reviewer, review_game, review_page, reviewer_for
 from dicent.review.reviewer import SOLVED
+from dicent.web.error_answers import DECLARED, ProblemError, answers_as
 from dicent.web.positions import game_named
-from dicent.web.problems import DECLARED, ProblemError, answers_as
 from dicent.web.schemas import ReviewState
 from dicent.web.threads import SearchThreads
 

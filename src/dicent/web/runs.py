@@ -16,7 +16,7 @@ from dicent.errors import DicentError, MissingError, RecordError
 from dicent.files import inside, read_json
 from dicent.learn.run_reader import Row, RunReader
 from dicent.play.record import Record
-from dicent.web.problems import DECLARED
+from dicent.web.error_answers import DECLARED
 from dicent.web.run_schemas import RunDetails, RunSummary, TournamentDetails, TournamentSummary
 
 Model = TypeVar("Model", bound=BaseModel)

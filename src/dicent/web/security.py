@@ -15,7 +15,7 @@ from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dicent.web.problems import error_answer
+from dicent.web.error_answers import error_answer
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 POLICY = (

@@ -22,9 +22,9 @@ from dicent.library.library import Library
 from dicent.web import archive, games, positions, reviews, runs, statistics
 from dicent.web.connections import BACKLOG, HEADER_SECONDS, limited, seldom_logged
 from dicent.web.engine_socket import add_socket
+from dicent.web.error_answers import add_handlers
 from dicent.web.pages import add_pages
 from dicent.web.preparation import Preparation
-from dicent.web.problems import add_handlers
 from dicent.web.security import LOOPBACK, Security
 from dicent.web.threads import SearchThreads
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from dicent.library.library import Library
 from dicent.library.statistics import PlayedGame, players_of, statistics
 from dicent.play.strengths import STRENGTHS
-from dicent.web.problems import DECLARED
+from dicent.web.error_answers import DECLARED
 
 
 class OpponentRow(BaseModel):

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from dicent import machine
-from dicent.web.problems import ProblemError
+from dicent.web.error_answers import ProblemError
 
 T = TypeVar("T")
 MOVES, REVIEWS, PREPARATION = "dicent-moves", "dicent-reviews", "dicent-preparation"  # names of threads

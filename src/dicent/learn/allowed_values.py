@@ -34,7 +34,7 @@ def learns_policy(name: str) -> bool:
 def searches() -> tuple[str, ...]:
     """Return the searches that yield training targets.
 
-    A function that makes searches states no targets; `components.make_search` checks its result.
+    A function that makes searches states no targets; `factories.make_search` checks its result.
     """
     found = [
         name for name, kind in SEARCHES.items() if kind.evaluator and getattr(kind.make, "targets", True)

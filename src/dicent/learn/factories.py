@@ -1,4 +1,4 @@
-"""Make the components of a run from its settings: network, search, self-play, replay buffer, learner."""
+"""Make the parts of a run from its settings: network, search, self-play, replay buffer, learner."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dicent.evaluate.sparse import SparseEvaluator
 from dicent.evaluate.terminal_value import TerminalValue, terminal_value
 from dicent.game import Game
 from dicent.game.registry import make
-from dicent.learn import choices
+from dicent.learn import allowed_values
 from dicent.learn.config import Config
 from dicent.learn.config_sections import settled
 from dicent.learn.learner import Learner
@@ -40,8 +40,8 @@ MakeSearch = Callable[[Evaluator], Search]
 
 
 @dataclass(frozen=True)
-class CustomComponents:
-    """Components that the caller passes in place of those that the settings name."""
+class Overrides:
+    """Objects that the caller passes in place of those that the settings name."""
 
     search: MakeSearch | None = None
     selection: Selection | None = None
@@ -55,7 +55,7 @@ def make_game(config: Config) -> Game:
     game = make(config.game)
     if config.search.search == "determinized" and game.num_outcomes == 0:
         raise DicentError(f"{game.name} has no chance to determinize: set search to descent")
-    if choices.learns_policy(config.search.search) and game.num_actions > MOST_POLICY_ACTIONS:
+    if allowed_values.learns_policy(config.search.search) and game.num_actions > MOST_POLICY_ACTIONS:
         raise DicentError(
             f"{config.search.search} learns a probability for each of the {game.num_actions:,} actions of "
             f"{game.name}; at most {MOST_POLICY_ACTIONS:,} are possible: set search to descent"
@@ -63,20 +63,20 @@ def make_game(config: Config) -> Game:
     return game
 
 
-def make_terminal(config: Config, game: Game, custom: CustomComponents) -> TerminalValue:
+def make_terminal(config: Config, game: Game, custom: Overrides) -> TerminalValue:
     """Make the value of finished games."""
     search = config.search
     return custom.terminal or terminal_value(search.terminal, game, search.horizon, search.mix_weight)
 
 
-def make_module(config: Config, game: Game, terminal: TerminalValue, custom: CustomComponents) -> nn.Module:
+def make_module(config: Config, game: Game, terminal: TerminalValue, custom: Overrides) -> nn.Module:
     """Make a network with random weights, the same for the same seed."""
     if custom.module is not None:
         _check_module(custom.module, game)
         return custom.module
     name = config.network.network
-    learns_policy = choices.learns_policy(config.search.search)
-    if learns_policy and not choices.network_takes(name, "num_actions"):
+    learns_policy = allowed_values.learns_policy(config.search.search)
+    if learns_policy and not allowed_values.network_takes(name, "num_actions"):
         raise DicentError(
             f"{config.search.search} needs a network with a policy, but {name} takes no num_actions"
         )
@@ -88,7 +88,7 @@ def make_module(config: Config, game: Game, terminal: TerminalValue, custom: Cus
         **{key: value for key, value in vars(config.network).items() if key != "network"},
     }
     torch.manual_seed(config.seed)
-    module = build(name, {key: v for key, v in offered.items() if choices.network_takes(name, key)})
+    module = build(name, {key: v for key, v in offered.items() if allowed_values.network_takes(name, key)})
     _check_module(module, game)
     return module
 
@@ -148,14 +148,14 @@ def make_learner(config: Config, module: nn.Module, game: Game, device: str) -> 
     return Learner(module, game, learner.batch, learner.weight_decay, learner.symmetries, device)
 
 
-def make_search(config: Config, evaluator: Evaluator, custom: CustomComponents) -> TreeSearch:
+def make_search(config: Config, evaluator: Evaluator, custom: Overrides) -> TreeSearch:
     """Make the search for learning."""
     chosen = config.search
     if custom.search is not None:
         search: Search = custom.search(evaluator)
     else:
-        determinized = chosen.search == choices.DETERMINIZED
-        kind = choices.search_kind(chosen.search)
+        determinized = chosen.search == allowed_values.DETERMINIZED
+        kind = allowed_values.search_kind(chosen.search)
         settings: dict[str, Setting] = {
             "completion": chosen.completion,
             "whole": chosen.whole_descents,
@@ -172,7 +172,7 @@ def make_search(config: Config, evaluator: Evaluator, custom: CustomComponents) 
     return batched
 
 
-def make_replay(config: Config, custom: CustomComponents) -> ReplayBuffer:
+def make_replay(config: Config, custom: Overrides) -> ReplayBuffer:
     """Make the replay buffer."""
     replay = config.replay
     if custom.replay is not None:
@@ -194,13 +194,13 @@ def make_self_play(
     config: Config,
     game: Game,
     search: TreeSearch,
-    custom: CustomComponents,
+    custom: Overrides,
     numbers: Sequence[Iterator[int]],
     threads: int,
 ) -> list[SelfPlay]:
     """Make the groups of self-play games; `numbers` has the game numbers of each group."""
     play = config.self_play
-    learns_policy = choices.learns_policy(config.search.search)
+    learns_policy = allowed_values.learns_policy(config.search.search)
     selection = ByVisits(play.temperature) if learns_policy else SELECTIONS[play.selection]
     sizes = [len(range(i, settled(play.games_at_once), play.groups)) for i in range(len(numbers))]
     return [
