@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import random
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -28,6 +29,7 @@ from dicent.games.ewn.protocol.engine import IniGetEngine
 from dicent.games.ewn.tablebase.file import Contents, header, read_header
 from dicent.learn.run_folder import RunFolder
 from dicent.learn.run_reader import RunReader
+from dicent.play.notation import parse_position
 from dicent.play.process import _Program
 from dicent.play.record import Record, read_records
 from dicent.play.tournament import _read as read_encounter
@@ -35,11 +37,26 @@ from dicent.web.archive import read_legal
 from dicent.web.error_answers import ProblemError
 from dicent.web.runs import Runs
 
+from .test_backgammon_notation import XGID
 from .test_engine_fuzz import mutated as mutated_query
 from .test_notation import PGN, WTN
 
 CASES = int(os.environ.get("DICENT_FUZZ", "700"))
 SEED = int(os.environ.get("DICENT_FUZZ_SEED", "1"))
+MAT = """ 7 point match
+
+ Game 1
+ Anna : 0                            Bo : 0
+  1) 31: 8/5 6/5                     52: 13/8 24/22
+  2)  Doubles => 2                    Takes
+  3) 66: 24/18(2) 13/7(2)            64: 24/14
+
+ Game 2
+ Anna : 1                            Bo : 0
+  1)                                 31: 8/5 6/5
+  2) 21:
+"""
+GNUBG_ID = "4HPwATDgc/ABMA:cAkGAAAAAAAE"
 GAMES = (
     "evil.py",
     "./evil.py:stones=5",
@@ -74,6 +91,8 @@ PIECES = (
     b"=",
     b"#",
 )
+# Packages that reading may import. Nothing in a file may add to them.
+ALLOWED = {"dicent", "numpy", "numba", "llvmlite", *sys.stdlib_module_names}
 MANY = MOST_NESTED * 60  # brackets, far more than a parser can follow by recursion
 
 
@@ -133,9 +152,15 @@ def as_json(rng: random.Random, value: Any) -> bytes:
     return damaged(rng, json.dumps(value, ensure_ascii=rng.random() < 0.5).encode(errors="surrogatepass"))
 
 
+def is_allowed(module: str) -> bool:
+    """Return whether reading may import a module; kernels have a package for each way to compile them."""
+    return module.partition(".")[0] in ALLOWED or re.match(r"dicent_plain_[0-9a-f]+\b", module) is not None
+
+
 @pytest.fixture(scope="module")
 def executed() -> Iterator[list[str]]:
-    """Return the files of all code that runs, and what a pickle loads, while this module is tested."""
+    """Return the files of all code that runs, what a pickle loads and the modules that are imported."""
+    load_network(SHIPPED / "net-chosen.safetensors")  # imports torch
     found: list[str] = []
     listening = True
 
@@ -144,6 +169,8 @@ def executed() -> Iterator[list[str]]:
             found.append(str(getattr(arguments[0], "co_filename", "?")))
         elif listening and event == "pickle.find_class":
             found.append(f"pickle {arguments}")
+        elif listening and event == "import" and not is_allowed(arguments[0]):
+            found.append(f"import {arguments[0]}")
 
     sys.addaudithook(hook)  # cannot be removed
     yield found
@@ -158,10 +185,14 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, executed: list[str]) 
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "evil.py").write_text("open('marker', 'w').close()\n")
     executed.clear()
+    loaded = set(sys.modules)
     yield tmp_path
     assert not (tmp_path / "marker").exists()
-    inside = [file for file in executed if file.startswith(("pickle", str(tmp_path), "evil", "./evil"))]
+    bad = "pickle", "import", str(tmp_path), "evil", "./evil"
+    inside = [file for file in executed if file.startswith(bad)]
     assert not inside, inside
+    gained = [name for name in set(sys.modules) - loaded if not is_allowed(name)]
+    assert not gained, gained
 
 
 Case = Callable[[random.Random], object]
@@ -204,17 +235,32 @@ def records() -> list[dict[str, Any]]:
 
 
 def test_imports(place: Path) -> None:
-    texts = [*(json.dumps(record) for record in records()), PGN, WTN]
+    lines = [json.dumps(record) for record in records()]
+    others = [PGN, WTN, MAT, MAT.replace("\n", '\n; [Variation "HyperGammon"]\n', 1)]
+    texts = [*lines, *others]
 
     def case(rng: random.Random) -> None:
-        kind = rng.randrange(6)
-        line = as_json(rng, rng.choice(records_)) if kind < 4 else damaged(rng, texts[kind].encode())
+        kind = rng.randrange(8)
+        line = as_json(rng, rng.choice(records_)) if kind < 4 else damaged(rng, others[kind - 4].encode())
         text = "\n".join([line.decode(errors="replace"), *rng.choices(texts, k=rng.choice((0, 0, 1)))])
         for record in read_legal(text):
             assert Record.from_json(record.to_json()) == record
 
     records_ = records()
     run("imports", CASES // 5, case)
+
+
+def test_positions(place: Path) -> None:
+    games = [dicent.make(name) for name in ("ewn", "backgammon", "hypergammon", "dice-nim")]
+    texts = [str(game.initial_state(0)) for game in games] + [XGID, GNUBG_ID, GNUBG_ID.partition(":")[0]]
+
+    def case(rng: random.Random) -> None:
+        text = damaged(rng, rng.choice(texts).encode()).decode(errors="replace")
+        game = rng.choice(games)
+        state = parse_position(game, text)
+        assert game.parse(str(state)) == state
+
+    run("positions", CASES // 5, case)
 
 
 def test_records(place: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from dicent.game.binding import bind, uncompiled
 from dicent.game.registry import make
+from dicent.reproduction.learning import Learners
 from dicent.web import preparation
 from dicent.web.preparation import JOBS, Preparation
 
@@ -102,3 +103,22 @@ def test_compiling_process_reports_each_job() -> None:
     prepared._follow_process("dice-nim")
     assert done == list(JOBS)
     prepared.close()
+
+
+@pytest.mark.parametrize("module", ["dicent.web.preparation", "dicent.reproduction.learner"])
+def test_processes_import_nothing_from_the_working_folder(
+    module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("numpy", "json", "threading"):
+        (tmp_path / f"{name}.py").write_text("open('marker', 'w').close()\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend("")  # as with `python -m` and `python -c`
+    if module == "dicent.reproduction.learner":
+        with Learners(1):
+            pass
+    else:
+        prepared = Preparation()
+        prepared._finish = lambda game, job: None  # type: ignore[method-assign]
+        prepared._follow_process("dice-nim:stones=unknown")
+        prepared.close()
+    assert not (tmp_path / "marker").exists()

@@ -15,9 +15,11 @@ import httpx
 import pytest
 
 from dicent.game import registry
+from dicent.games.backgammon.notation import mat
 from dicent.play.record import Record
 from dicent.web import archive, connections
 from dicent.web.connections import Seldom, seldom_logged
+from dicent.web.runs import Runs
 
 from .serving import begin, served
 
@@ -124,6 +126,52 @@ def test_a_game_of_an_import_is_made_once(client: httpx.Client, monkeypatch: pyt
     assert made == ["dice-nim:stones=7"]
 
 
+def match_file(games: int, rows: int = 1) -> str:
+    """Return a match file of backgammon with equal games."""
+    row = "31: 8/5 6/5"
+    return " 7 point match\n" + "".join(
+        f"\n Game {i + 1}\n one : 0   two : 0\n" + "".join(f" {k + 1}) {row}\n" for k in range(rows))
+        for i in range(games)
+    )
+
+
+def test_a_match_file_is_read_up_to_the_limit_only(
+    client: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archive, "GAMES", 3)
+    replayed: list[int] = []
+    real = mat._read
+    monkeypatch.setattr(mat, "_read", lambda *a: (replayed.append(1), real(*a))[1])
+    answer = client.post("/api/import", json={"text": match_file(50)})
+    assert "too many games" in answer.json()["error"]
+    assert len(replayed) == 4
+
+
+def test_a_game_of_a_match_file_has_a_limit(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mat, "find_turn", lambda *a: pytest.fail("a move was replayed"))
+    answer = client.post("/api/import", json={"text": match_file(1, mat.MOST_ROWS + 1)})
+    assert (answer.status_code, "rows" in answer.json()["error"]) == (422, True)
+
+
+def test_a_match_file_makes_its_game_once(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    registry._installed.cache_clear()
+    made: list[str] = []
+    real = registry.make
+    monkeypatch.setattr(registry, "make", lambda name: made.append(name) or real(name))
+    assert len(client.post("/api/import", json={"text": match_file(5)}).json()["ids"]) == 5
+    assert made == ["backgammon"]
+
+
+def test_an_import_has_a_limit_of_different_games(client: httpx.Client) -> None:
+    def text(games: int) -> str:
+        kinds = [replace(NIM, game=f"dice-nim:stones={30 + i}", start=f"{30 + i} 1 -") for i in range(games)]
+        return "\n".join(record.to_json() for record in kinds * 2)
+
+    answer = client.post("/api/import", json={"text": text(archive.KINDS + 1)})
+    assert (answer.status_code, "different games" in answer.json()["error"]) == (422, True)
+    assert client.post("/api/import", json={"text": text(archive.KINDS)}).is_success
+
+
 # Requests
 
 
@@ -170,6 +218,30 @@ DAMAGED_RUNS = {
     "scores": {"metrics": damaged(kind="strength", scores=[1])},
     "lines": {"metrics": damaged(games=[])},
 }
+
+
+def test_an_unreadable_folder_does_not_hide_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_run(tmp_path / "good")
+    (tmp_path / "closed").mkdir()
+    (tmp_path / "league").mkdir()
+    (tmp_path / "league" / "tournament.json").write_text("{}")
+    real = Path.is_file
+
+    def is_file(path: Path, **options: Any) -> bool:
+        if "closed" in path.parts:
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path, **options)
+
+    monkeypatch.setattr(Path, "is_file", is_file)
+    monkeypatch.setattr(Path, "exists", is_file)
+    found = Runs(tmp_path)
+    rows = {row.name: row.problem for row in found.runs()}
+    assert rows.keys() == {"good", "closed"}
+    assert rows["good"] is None
+    assert "cannot be read" in (rows["closed"] or "")
+    assert [(row.name, row.problem) for row in found.tournaments()] == [("league", None)]
 
 
 def test_damaged_runs_do_not_hide_the_others(tmp_path: Path) -> None:

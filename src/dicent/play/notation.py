@@ -58,16 +58,19 @@ def read_games(text: str, game: Game | None = None) -> list[Record]:
     return list(each_game(text, game))
 
 
-def each_game(text: str, game: Game | None = None, longest: int | None = None) -> Iterator[Record]:
+def each_game(
+    text: str, game: Game | None = None, longest: int | None = None, most_kinds: int | None = None
+) -> Iterator[Record]:
     """Yield the games that `read_games` returns, one by one, so that a caller may limit them.
 
     `longest` is the most steps of a game in our own format; games in other formats end by their rules.
+    `most_kinds` is the most different games, by rules and options, that our own format may name.
     """
     text = text.lstrip("\ufeff")
     if not text.strip():
         raise RecordError("there is no game: the text is empty")
     if text.lstrip().startswith("{"):
-        return _each_record(text, game, longest)
+        return _each_record(text, game, longest, most_kinds)
     text = _tidy(text)
     named = () if game is None else notations(game)
     every = itertools.chain(named, all_extras("notations", Notation))
@@ -111,7 +114,10 @@ def _tidy(text: str) -> str:
     return "\n".join(" ".join(line.split()) for line in text.splitlines() if line.strip())
 
 
-def _each_record(text: str, game: Game | None, longest: int | None) -> Iterator[Record]:
+def _each_record(
+    text: str, game: Game | None, longest: int | None, most_kinds: int | None
+) -> Iterator[Record]:
+    kinds: set[str] = set()
     for i, line in enumerate(text.split("\n")):  # names may hold other ends of lines
         if not line.strip():
             continue
@@ -119,6 +125,9 @@ def _each_record(text: str, game: Game | None, longest: int | None) -> Iterator[
             record = Record.from_json(line)
             if longest is not None and len(record.steps) > longest:
                 raise RecordError(f"a game may have at most {longest:,} steps (got {len(record.steps):,})")
+            kinds.add(record.game)
+            if most_kinds is not None and len(kinds) > most_kinds:
+                raise RecordError(f"there are too many different games: at most {most_kinds}")
             for _ in record.states(game if game is not None and names_game(record.game, game) else None):
                 pass
         except DicentError as error:

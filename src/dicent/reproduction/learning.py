@@ -45,7 +45,12 @@ class Learners:
         self.stopped = False
 
     def __enter__(self) -> Learners:
-        command = [sys.executable, "-m", "dicent.reproduction.learner"]
+        command = [
+            sys.executable,
+            "-P",
+            "-m",
+            "dicent.reproduction.learner",
+        ]  # -P: nothing from the working folder
         path = os.pathsep.join(entry for entry in sys.path if entry)
         environment = {**os.environ, "PYTHONPATH": path}
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}

@@ -19,6 +19,7 @@ from dicent.web.schemas import GamePage, Imported, ImportRequest, Names, Players
 PAGE = 50  # games
 STEPS, NAME = 10_000, 200  # limits of an imported game: steps; letters in its name and its players'
 GAMES, ALL_STEPS = 1000, 50_000  # limits of an import, which is replayed while others wait
+KINDS = 20  # different games of an import; each takes a moment to make
 RESULTS: dict[str, int | str | None] = {"": None, "1": 1, "0": 0, "-1": -1, "open": "open"}
 
 
@@ -26,7 +27,7 @@ def read_legal(text: str) -> list[Record]:
     """Read the games of a text; every one must be of an installed game."""
     records: list[Record] = []
     steps = 0
-    for record in each_game(text, longest=STEPS):
+    for record in each_game(text, longest=STEPS, most_kinds=KINDS):
         steps += len(record.steps)
         if len(records) == GAMES or steps > ALL_STEPS:
             raise RecordError(

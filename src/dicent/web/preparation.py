@@ -80,7 +80,8 @@ class Preparation:
             self._finish(game, job)
 
     def _follow_process(self, game: str) -> None:
-        command = [sys.executable, "-m", __name__, game, *self.files]
+        # -P: the working folder, which may hold files of others, must not be on the path of imports.
+        command = [sys.executable, "-P", "-m", __name__, game, *self.files]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
             with self._changed:
                 self._processes.add(process)

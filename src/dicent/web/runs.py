@@ -28,11 +28,18 @@ TAIL = 1 << 16  # bytes at the end of a file that hold its latest lines
 
 
 def _is_run(path: Path) -> bool:
-    return RunReader(path).exists
+    """Return whether a folder holds a run, or cannot be read: the list of runs names the problem."""
+    try:
+        return RunReader(path).exists
+    except OSError:
+        return True
 
 
 def _is_tournament(path: Path) -> bool:
-    return (path / "tournament.json").is_file()
+    try:
+        return (path / "tournament.json").is_file()
+    except OSError:
+        return False
 
 
 class Runs:
@@ -87,7 +94,9 @@ def _read(kind: type[Model], name: str, path: Path, read: Callable[[str, Path], 
         json.dumps(found.model_dump(mode="json"), allow_nan=False)
     except DicentError:
         raise
-    except (OSError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+    except OSError as error:
+        raise DicentError(f"{name} cannot be read: {error.strerror or error}") from error
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise DicentError(f"{name} cannot be read: its files are damaged ({error!r:.200})") from error
     return found
 

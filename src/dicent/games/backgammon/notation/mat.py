@@ -12,10 +12,11 @@ game that was dropped or resigned is unfinished in our records.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from dicent.errors import DicentError, RecordError
-from dicent.game.registry import make, make_installed
+from dicent.game.registry import make_installed
 from dicent.games.backgammon.boards import dice_of, mover_of
 from dicent.games.backgammon.turns import find_turn, format_moves
 from dicent.games.backgammon.variant import is_backgammon
@@ -33,6 +34,7 @@ CUBE = {"doubles", "takes", "drops", "beavers", "redoubles"}
 ENDS = {"wins", "resigns", "resigned", "drops"}  # the rest of a game is about its result
 SILENT = {"cannot", "move", "...", "=>", "(no", "play)", "dance"}  # words without a meaning of their own
 GAMES = {"backgammon": "backgammon", "hypergammon": "hypergammon"}
+MOST_ROWS = 2000  # of a game; long games have 200
 COLUMN = 34  # of the player on the right
 WHAT = "the match file"
 
@@ -54,19 +56,27 @@ def _has_rows(text: str) -> bool:
     return any(ROW.match(line.strip()) and ROLL.search(line) for line in text.splitlines())
 
 
-def read_mat(text: str) -> list[Record]:
-    """Return the games of a match file."""
+def read_mat(text: str) -> Iterator[Record]:
+    """Yield the games of a match file."""
     variation = VARIATION.search(text)
     name = GAMES.get(variation[1].lower()) if variation else "backgammon"
     if name is None:
         assert variation is not None
         raise RecordError(f"{WHAT} has games of {variation[1]}; Dicent knows {' and '.join(GAMES)}")
-    heads = list(HEAD.finditer(text))
-    ends = [head.start() for head in heads[1:]] + [len(text)]
-    games = [text[head.end() : end] for head, end in zip(heads, ends, strict=True)]
     date = DATE.search(text)
     day = None if date is None else day_of(date[1])
-    return [replace(_read(name, game, number), date=day) for number, game in enumerate(games)]
+    for number, game in enumerate(_games(text)):
+        yield replace(_read(name, game, number), date=day)
+
+
+def _games(text: str) -> Iterator[str]:
+    """Yield the part of each game."""
+    begin: int | None = None
+    for head in HEAD.finditer(text):
+        if begin is not None:
+            yield text[begin : head.start()]
+        begin = head.end()
+    yield text[begin:]
 
 
 def _read(name: str, text: str, number: int) -> Record:
@@ -78,7 +88,9 @@ def _read(name: str, text: str, number: int) -> Record:
             rows.append(_entries(row[1], f"{what}, {line[:12]!r}"))
         elif found is not None and not rows:
             players = found[1].strip(), found[2].strip()
-    game = make(name)
+        if len(rows) > MOST_ROWS:
+            raise RecordError(f"{what} is too long: a game may have at most {MOST_ROWS:,} rows")
+    game = make_installed(name, WHAT)
     state = start = game.initial_state(0)
     # The player on the right begins if the first row has one entry and is not the last one.
     mover = MIN if len(rows) > 1 and len(rows[0]) == 1 else MAX
