@@ -160,7 +160,7 @@ def is_allowed(module: str) -> bool:
 @pytest.fixture(scope="module")
 def executed() -> Iterator[list[str]]:
     """Return the files of all code that runs, what a pickle loads and the modules that are imported."""
-    load_network(SHIPPED / "net-chosen.safetensors")  # imports torch
+    load_network(find_network("net-chosen"))  # imports torch
     found: list[str] = []
     listening = True
 
