@@ -2,12 +2,16 @@
 
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
 import dicent
+from dicent.evaluate.base import Evaluator
 from dicent.evaluate.native import RandomEvaluator
 from dicent.evaluate.terminal_value import terminal_value
 from dicent.exact.graph_solver import GraphSolver
+from dicent.game import Cells
 from dicent.search.descent import Descent
 from dicent.search.determinized import Determinized
 from dicent.search.expectiminimax import Expectiminimax
@@ -82,11 +86,35 @@ def test_budget_holds_on_cycles(search: type[TreeSearch]) -> None:
     analysis = search(RandomEvaluator(seed=3)).analyse(
         game.initial_state(0), dicent.Limit(evaluations=20_000)
     )
-    assert analysis.evaluations < 20_100
+    assert analysis.evaluations < 20_000
     tree = analysis.tree
     assert tree is not None
     # Steps of the walk, not only evaluations, must be few: an iteration never meets a state twice.
     assert analysis.depth <= tree.tree.nodes[0]
+
+
+class Counting(Evaluator):
+    """Values of 0, and a count of the states that were asked for."""
+
+    asked = 0
+
+    def evaluate(self, game: dicent.Game, states: Cells) -> npt.NDArray[np.float64]:
+        """Return zeros, and count the states."""
+        self.asked += len(states)
+        return np.zeros(len(states))
+
+
+@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.parametrize("search", [Descent, Unbounded])
+@pytest.mark.parametrize("limit", [dicent.Limit(evaluations=2000), dicent.Limit(nodes=2000)])
+def test_reports_count_evaluated_states_only(search: type[TreeSearch], limit: dicent.Limit) -> None:
+    """The whole graph is soon known; later iterations use the limit up and evaluate nothing."""
+    game = dicent.make("pig", target=6)
+    evaluator = Counting()
+    analysis = search(evaluator).analyse(game.initial_state(0), limit)
+    assert analysis.tree is not None
+    assert analysis.evaluations == evaluator.asked < 1000
+    assert analysis.nodes == analysis.tree.tree.nodes[0] - 1 < 1000
 
 
 @pytest.mark.parametrize("search", SEARCHES)

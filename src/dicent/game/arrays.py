@@ -70,7 +70,7 @@ def new_tree(bound: Bound, size: int, nodes: int) -> Tree:
 
 def new_searches(bound: Bound, size: int, depth: int, leaves: int) -> Searches:
     """Make the state of `size` searches with paths of up to `depth` nodes and so many waiting leaves."""
-    counter = [np.zeros(size, np.int64) for _ in range(17)]
+    counter = [np.zeros(size, np.int64) for _ in range(18)]
     return Searches(
         status=counter[0],
         root=counter[1],
@@ -83,6 +83,7 @@ def new_searches(bound: Bound, size: int, depth: int, leaves: int) -> Searches:
         iterations=counter[13],
         nodes=counter[5],
         evaluations=counter[6],
+        charged=counter[17],
         depth=counter[7],
         max_nodes=counter[8],
         max_evaluations=counter[9],

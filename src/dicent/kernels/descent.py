@@ -126,8 +126,12 @@ def is_finished(tree, searches, row, completion):
 @inline
 def is_spent(tree, searches, row):
     """Return whether the budget of nodes or evaluations is spent."""
+    charged = searches.charged[row]
     nodes = searches.nodes[row] + (tree.nodes[0] - searches.before[row] if searches.length[row] > 0 else 0)
-    return nodes >= searches.max_nodes[row] or searches.evaluations[row] >= searches.max_evaluations[row]
+    return (
+        nodes + charged >= searches.max_nodes[row]
+        or searches.evaluations[row] + charged >= searches.max_evaluations[row]
+    )
 
 
 @inline
@@ -169,8 +173,7 @@ def end_on_cycle(tree, searches, row, completion):
     end_iteration(tree, searches, row, completion)
     if stalled:
         searches.detour[row] = 1 - detour
-        searches.evaluations[row] += steps  # a budget counts work, and this iteration has evaluated nothing
-        searches.nodes[row] += steps
+        searches.charged[row] += steps
 
 
 @inline
@@ -183,8 +186,8 @@ def end_iteration(tree, searches, row, completion):
     searches.detour[row] = 0
     searches.iterations[row] += 1
     added = tree.nodes[0] - searches.before[row]
-    searches.nodes[row] += max(1, added)
-    if added == 0:  # count an evaluation too, so that every budget runs out
-        searches.evaluations[row] += 1
+    searches.nodes[row] += added
+    if added == 0:
+        searches.charged[row] += 1
     if not searches.grew[row]:
         searches.patience[row] -= 1

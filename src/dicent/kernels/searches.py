@@ -29,8 +29,9 @@ class Searches(NamedTuple):
     grew: np.ndarray  # [M]  1 when the iteration has expanded a state
     detour: np.ndarray  # [M]  1 when the iteration takes random actions
     iterations: np.ndarray  # [M]  finished so far
-    nodes: np.ndarray  # [M]  spent so far
-    evaluations: np.ndarray  # [M]
+    nodes: np.ndarray  # [M]  added so far
+    evaluations: np.ndarray  # [M]  states evaluated so far
+    charged: np.ndarray  # [M]  work that added no state, charged to both budgets so that they run out
     depth: np.ndarray  # [M]  the deepest path so far
     max_nodes: np.ndarray  # [M]
     max_evaluations: np.ndarray  # [M]
@@ -65,6 +66,7 @@ def begin(trees, searches, members, states, plies, keep, settings):
         searches.iterations[row] = 0
         searches.nodes[row] = 0
         searches.evaluations[row] = 0
+        searches.charged[row] = 0
         searches.depth[row] = 0
         searches.waiting[row] = 0
         searches.status[row] = DONE if tree.kind[root] == TERMINAL else SEARCHING
