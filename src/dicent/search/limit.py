@@ -13,10 +13,11 @@ from dicent.errors import DicentError
 class Limit:
     """A budget. The part that is reached first ends the search; at least one part must be given.
 
-    `time` is in seconds. `nodes` counts states added to the tree, and `evaluations` values from the evaluator.
-    Work that adds no state is charged to both, so that they always run out; reports do not count it. `depth` counts plies, including rolls of chance;
-    a best-first search ends when an iteration has reached it. `turns` limits Expectiminimax: a player's turn
-    lasts until the other player moves, however many actions and rolls it has.
+    `time` is in seconds. `nodes` counts states added to the tree, and `evaluations` values from the
+    evaluator. Work that adds no state is charged to both, so that they always run out; reports do not count
+    it. `depth` counts plies, including rolls of chance; a best-first search ends when an iteration has
+    reached it. `turns` limits Expectiminimax: a player's turn lasts until the other player moves,
+    however many actions and rolls it has.
     """
 
     time: float | None = None
