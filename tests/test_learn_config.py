@@ -175,9 +175,9 @@ IGNORED = [
     ({"network": "residual", "layers": 3}, "layers is 3, but network 'residual' ignores it"),
     ({"replay_games": 7}, "replay_games is 7, but replay 'plain' ignores it"),
     ({"replay": "smooth", "replay_states": 7}, "replay_states is 7, but replay 'smooth' ignores it"),
-    ({"mix_weight": 0.2}, "mix_weight is 0.2, but terminal 'gain' ignores it"),
+    ({"mix_weight": 0.2}, "mix_weight is 0.2, but terminal None ignores it"),
     ({"terminal": "depth", "mix_weight": 0.2}, "mix_weight is 0.2, but terminal 'depth' ignores it"),
-    ({"horizon": 20}, "horizon is 20, but terminal 'gain' ignores it"),
+    ({"horizon": 20}, "horizon is 20, but terminal None ignores it"),
 ]
 
 
@@ -341,7 +341,7 @@ def test_only_the_budget_may_change(tmp_path: Path) -> None:
         train(TINY.replace(hidden=32, batch=32), tmp_path)
     assert read_config(tmp_path / "config.toml") == TINY
     quiet(TINY.replace(games=30), tmp_path)
-    assert read_config(tmp_path / "config.toml") == TINY.replace(games=30)
+    assert read_config(tmp_path / "config.toml") == TINY.replace(games=30, terminal="gain")
 
 
 def test_failed_start_leaves_the_folder_usable(tmp_path: Path) -> None:

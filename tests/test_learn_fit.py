@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dicent
-from dicent import Descent, Limit, Puct, RandomEvaluator
+from dicent import Descent, Limit, Puct, RandomEvaluator, machine
 from dicent.learn import measure
 from dicent.learn.config import BY_GAME, Config, config
 from dicent.learn.fit import fit, probe
@@ -32,6 +32,39 @@ def test_every_open_setting_is_settled_with_a_reason() -> None:
     assert {choice.name for choice in choices} == set(BY_GAME)
     assert all(settled.flat()[choice.name] == choice.value for choice in choices)
     assert all("game" in choice.reason or "states" in choice.reason for choice in choices)
+
+
+def test_a_game_with_points_is_learned_in_points_unless_something_else_is_said() -> None:
+    assert fitted("hypergammon").search.terminal == "score"
+    assert fitted("hypergammon", terminal="gain").search.terminal == "gain"
+    assert fitted("dice-nim").search.terminal == "gain"
+    learned = fit(config("alphazero", game="hypergammon", games=10), dicent.make("hypergammon"))[0]
+    assert learned.search.terminal == "gain"
+
+
+@pytest.mark.parametrize(
+    ("free", "games"), [(None, 1024), (137 << 30, 8192), (1 << 40, 16384), (1 << 20, 16)]
+)
+def test_games_on_a_gpu_fit_into_memory(
+    free: int | None, games: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine, "free_memory", lambda: free)
+    settled, choices = fit(dicent.config("gpu", game="backgammon", minutes=1), dicent.make("backgammon"))
+    assert settled.self_play.games_at_once == games
+    assert settled.learner.games_per_update == games // 16
+    assert any(choice.name == "games_at_once" and "GB of trees" in choice.reason for choice in choices)
+
+
+def test_gpu_network_suits_the_board(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "free_memory", lambda: 137 << 30)
+    flat = fit(dicent.config("gpu", game="ewn", minutes=1), dicent.make("ewn"))[0]
+    assert (flat.network.network, flat.network.filters, flat.network.hidden) == ("residual", 83, 425)
+    assert (flat.self_play.games_at_once, flat.learner.games_per_update) == (16384, 1024)
+    row = fit(dicent.config("gpu", game="backgammon", minutes=1), dicent.make("backgammon"))[0]
+    assert (row.network.network, row.network.hidden, row.network.layers) == ("dense", 512, 4)
+    assert (row.network.filters, row.search.terminal) == (32, "score")
+    small = dicent.config("gpu", game="backgammon", minutes=1, hidden=64)
+    assert fit(small, dicent.make("backgammon"))[0].network.hidden == 64
 
 
 def test_given_settings_stay() -> None:
@@ -64,6 +97,15 @@ def test_run_keeps_what_was_chosen_at_its_start(tmp_path: Path) -> None:
     assert None not in [settled.flat()[name] for name in BY_GAME if name != "max_plies"]
     train(start.replace(games=3), tmp_path / "run")  # resumes with the same settings
     assert rows(tmp_path / "run")[-1]["games"] >= 3
+
+
+def test_run_keeps_the_network_that_was_chosen_for_its_board(tmp_path: Path) -> None:
+    start = config("laptop", game="dice-nim", games=2, network="auto", measurements=0, threads=1)
+    train(start, tmp_path / "run")
+    settled = dicent.learn.config.read_config(tmp_path / "run" / "config.toml")
+    assert settled.network.network in ("dense", "residual")
+    train(start.replace(games=200), tmp_path / "run")
+    assert rows(tmp_path / "run")[-1]["games"] >= 200
 
 
 # Games that are cut

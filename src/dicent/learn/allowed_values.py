@@ -13,6 +13,8 @@ from dicent.search.registry import SEARCHES, SearchKind
 DETERMINIZED = "determinized"  # Descent, with `Determinized` around it
 # The built-in networks, with the arguments that they take. Their classes need torch, which loads slowly.
 COMMON = ("input_shape", "bounded", "seen_by_mover")
+AUTO = "auto"  # the network that `dicent.learn.fit` chooses for the game
+AUTOMATIC = ("residual", "dense")
 NETWORK_SETTINGS = {
     "residual": (*COMMON, "hidden", "num_actions", "filters", "blocks", "width", "hidden_width"),
     "dense": (*COMMON, "hidden", "num_actions", "layers"),
@@ -66,7 +68,8 @@ def networks() -> tuple[str, ...]:
 
 def networks_with(setting: str) -> tuple[str, ...]:
     """Return the networks that take a setting."""
-    return tuple(name for name in networks() if network_takes(name, setting))
+    found = tuple(name for name in networks() if network_takes(name, setting))
+    return found if set(found).isdisjoint(AUTOMATIC) else (*found, AUTO)
 
 
 def network_takes(name: str, setting: str) -> bool:
@@ -94,6 +97,6 @@ CHOICES: dict[str, Callable[[], tuple[str, ...]]] = {
     "schedule": lambda: ("annealed", "drawn"),
     "terminal": lambda: tuple(TERMINAL_VALUES),
     "replay": lambda: ("smooth", "plain"),
-    "network": networks,
+    "network": lambda: (*networks(), AUTO),
     "device": lambda: ("auto", "cpu", "cuda"),
 }

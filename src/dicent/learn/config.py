@@ -66,7 +66,7 @@ class Config:
             if flat[name] != DEFAULTS[name] and not applies(name, flat):
                 raise DicentError(_why_ignored(name, flat))
         search, terminal = self.search.search, self.search.terminal
-        if allowed_values.learns_policy(search) and terminal != "gain":
+        if allowed_values.learns_policy(search) and terminal not in (None, "gain"):
             raise DicentError(
                 f"{search} learns the results of games: terminal must be gain (got {terminal!r})"
             )
@@ -135,12 +135,16 @@ USED_IF: dict[str, tuple[str, Callable[[], tuple[str, ...]]]] = {
 THINKING = ("evaluations_per_move", "seconds_per_move")  # the budgets of a move
 
 # Settings that `dicent.learn.fit` can choose for the game; None leaves them to it.
-BY_GAME = ("evaluations_per_move", "games_at_once", "games_per_update", "replay_states", "max_plies")
+BY_GAME = (
+    "terminal",
+    *("evaluations_per_move", "games_at_once", "games_per_update", "replay_states", "max_plies"),
+)
 
 PRESETS: dict[str, dict[str, Setting]] = {
     "laptop": {},
     "paper": {  # one game at a time, and the paper's choices throughout
         "game": PAPER_GAME,
+        "terminal": "gain",
         "completion": False,
         "evaluations_per_move": 2000,
         "whole_descents": True,
@@ -175,15 +179,13 @@ PRESETS: dict[str, dict[str, Setting]] = {
         "replay_states": 8_000_000,
         "duplication": 1.5,
         "batch": 4096,
-        "network": "residual",
+        "network": allowed_values.AUTO,
         "filters": 83,
         "width": 96,
         "blocks": 4,
         "hidden": 425,
         "hidden_width": 432,
-        "games_at_once": 16384,
         "groups": 16,
-        "games_per_update": 1024,
         "device": "cuda",
         "ladder_games": 200,
     },

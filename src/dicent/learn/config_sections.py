@@ -30,7 +30,7 @@ def check_type(name: str, value: object, hint: object) -> None:
 
 def check_range(name: str, value: object) -> None:
     """Raise an error unless a setting is one of its choices or within its range."""
-    if name in CHOICES and value not in (choices := CHOICES[name]()):
+    if value is not None and name in CHOICES and value not in (choices := CHOICES[name]()):
         raise DicentError(f"{name} must be one of {', '.join(choices)} (got {value!r})")
     if type(value) not in (int, float):
         return
@@ -79,8 +79,9 @@ class SearchConfig(Section):
     """Prove states whose value is certain, and never search them again."""
     whole_descents: bool = False
     """Finish the last descent of a move even if it exceeds evaluations_per_move."""
-    terminal: str = "gain"
-    """Value of a finished game: gain, depth, mix, score or a registered one."""
+    terminal: str | None = None
+    """Value of a finished game: gain, depth, mix, score or a registered one. By default score if the game has
+    one, else gain."""
     horizon: int | None = None
     """Usual maximum length of a game in plies, for depth and mix; by default the game's own."""
     mix_weight: float = 0.1
@@ -140,8 +141,8 @@ class NetworkConfig(Section):
     """The network and its size."""
 
     network: str = "dense"
-    """Architecture: residual (the paper's), dense, sparse or ntuple (both evaluated inside searches), or a
-    registered one."""
+    """Architecture: residual (the paper's), dense, sparse or ntuple (both evaluated inside searches), a
+    registered one, or auto: residual, but dense on a board of one row."""
     hidden: int = 128
     """Units in each hidden layer of a residual or dense network."""
     layers: int = 4

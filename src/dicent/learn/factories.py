@@ -24,6 +24,7 @@ from dicent.game.registry import make
 from dicent.learn import allowed_values
 from dicent.learn.config import Config
 from dicent.learn.config_sections import settled
+from dicent.learn.fit import default_terminal
 from dicent.learn.learner import Learner
 from dicent.learn.replay import PlainReplayBuffer, ReplayBuffer, SmoothReplayBuffer
 from dicent.learn.selection import SELECTIONS, ByVisits, Selection
@@ -66,7 +67,8 @@ def make_game(config: Config) -> Game:
 def make_terminal(config: Config, game: Game, custom: Overrides) -> TerminalValue:
     """Make the value of finished games."""
     search = config.search
-    return custom.terminal or terminal_value(search.terminal, game, search.horizon, search.mix_weight)
+    name = search.terminal or default_terminal(search.search, game)
+    return custom.terminal or terminal_value(name, game, search.horizon, search.mix_weight)
 
 
 def make_module(config: Config, game: Game, terminal: TerminalValue, custom: Overrides) -> nn.Module:

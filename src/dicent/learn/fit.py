@@ -12,8 +12,10 @@ import numpy as np
 from dicent.game import Game
 from dicent.game.rollouts import rollouts
 from dicent.kernels.constants import CHANCE
-from dicent.learn.config import BY_GAME, Config, applies
+from dicent.learn.allowed_values import AUTO, learns_policy
+from dicent.learn.config import BY_GAME, DEFAULTS, PRESETS, Config, applies
 from dicent.learn.config_sections import Setting
+from dicent.learn.gpu_fit import ROUNDS, games_on_gpu, network_for, on_gpu
 
 PROBED = 200  # random games
 EXPANSIONS = 13  # states that the search of a move expands
@@ -77,6 +79,41 @@ def _outcomes(game: Game) -> float:
 
 def fit(config: Config, game: Game) -> tuple[Config, tuple[Choice, ...]]:
     """Settle the settings that `config` leaves to the game; return them with the choices made."""
+    config, by_rules = _fit_to_rules(config, game)
+    config, by_probe = _fit_to_size(config, game)
+    return config, (*by_rules, *by_probe)
+
+
+def _fit_to_rules(config: Config, game: Game) -> tuple[Config, tuple[Choice, ...]]:
+    """Settle what the rules alone decide: the value of finished games, and the network for the board."""
+    chosen = []
+    if config.search.terminal is None:
+        terminal = default_terminal(config.search.search, game)
+        chosen.append(Choice("terminal", terminal, _why_terminal(terminal, game)))
+    if config.network.network == AUTO:
+        settings, reason = network_for(game)
+        before, usual = config.flat(), PRESETS["gpu"]
+        chosen += [
+            Choice(name, value, reason)
+            for name, value in settings.items()
+            if before[name] in (DEFAULTS[name], usual.get(name))
+        ]
+    return config.replace(**{choice.name: choice.value for choice in chosen}), tuple(chosen)
+
+
+def default_terminal(search: str, game: Game) -> str:
+    """Return the usual value of finished games: points, if the game has them and the search learns them."""
+    return "score" if game.has_score and not learns_policy(search) else "gain"
+
+
+def _why_terminal(terminal: str, game: Game) -> str:
+    if not game.has_score:
+        return "the game has no points"
+    return "the game counts points" if terminal == "score" else "the search learns results and not points"
+
+
+def _fit_to_size(config: Config, game: Game) -> tuple[Config, tuple[Choice, ...]]:
+    """Settle what depends on the length and the width of games, by a probe."""
     flat = config.flat()
     open_ones = [name for name in BY_GAME if flat[name] is None and applies(name, flat)]
     if config.search.seconds_per_move is not None and "evaluations_per_move" in open_ones:
@@ -91,15 +128,19 @@ def fit(config: Config, game: Game) -> tuple[Config, tuple[Choice, ...]]:
     )
     per_game = size.plies * per_move
     states = per_game / size.branching  # expanded ones, which are learned
-    per_update = config.learner.games_per_update or max(1, min(MOST_GAMES, _round(PHASE / states)))
+    at_once, why = (
+        max(FEWEST, min(MOST, _power_of_two(IN_FLIGHT / per_game))),
+        (f"a game takes about {_round(per_game):,} evaluations, and learning waits for the first ones"),
+    )
+    per_update = max(1, min(MOST_GAMES, _round(PHASE / states)))
+    if on_gpu(config):
+        at_once, why = games_on_gpu(config, game, per_move)
+        per_update = max(1, (config.self_play.games_at_once or at_once) // ROUNDS)
+    per_update = config.learner.games_per_update or per_update
     replayed = max(LEAST_REPLAY, min(MOST_REPLAY, _round(REPLAYED * per_update * states)))
     chosen = [
         Choice("evaluations_per_move", per_move, f"{per_move / size.branching:.0f} expanded states; {size}"),
-        Choice(
-            "games_at_once",
-            max(FEWEST, min(MOST, _power_of_two(IN_FLIGHT / per_game))),
-            f"a game takes about {_round(per_game):,} evaluations, and learning waits for the first ones",
-        ),
+        Choice("games_at_once", at_once, why),
         Choice("games_per_update", per_update, f"a game yields about {_round(states):,} states to learn"),
         Choice("replay_states", replayed, f"the states of about {_round(replayed / states)} games"),
         Choice("max_plies", max(400, _round(4 * size.plies)), "no random game is near it"),

@@ -22,6 +22,7 @@ from dicent.errors import DicentError
 from dicent.files import JsonObject, Lock, inside, lock, read_inside, read_json, sync_folder, write_atomically
 from dicent.game.registry import require_installed
 from dicent.learn import old_names
+from dicent.learn.allowed_values import AUTO
 from dicent.learn.config import BUDGETS, BY_GAME, Config, read_config
 from dicent.learn.run_reader import CONFIG, STATE, RunReader
 
@@ -83,6 +84,8 @@ class RunFolder(RunReader):
             return old
         before, now = old.flat(), config.flat()
         left = {name: before[name] for name in BY_GAME if now[name] is None and before[name] is not None}
+        if now["network"] == AUTO:
+            left |= {name: value for name, value in vars(old.network).items() if name in old.settings()}
         if left:  # the run has chosen them when it began
             config = config.replace(**left)
             now = config.flat()

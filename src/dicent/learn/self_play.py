@@ -45,6 +45,15 @@ LONGEST = 400  # plies of a game that states no usual maximum
 SPARE = 64  # nodes and edges that a game may add between two searches
 
 
+def first_nodes(game: Game, limit: Limit, whole: bool, keeps_tree: bool) -> int:
+    """Return the nodes of a game's tree at the start; `keeps_tree` is for one tree of a whole game."""
+    budget = limit.evaluations or limit.nodes or 64
+    if whole:
+        budget *= 2  # the last descent of a move goes beyond it
+    moves = game.max_plies or 64 if keeps_tree else 1
+    return min(1 << max(8, (budget * moves).bit_length()), 1 << 16)
+
+
 class SelfPlay:
     """M games at once. `targets` is tree, root, terminal or policy: the states to learn from a game.
 
@@ -82,12 +91,8 @@ class SelfPlay:
         self.terminal = search.evaluator.terminal
         self.counts_plies = self.terminal.uses_ply or bool(search.determinized and game.cyclic)
         _check(search, targets)
-        budget = limit.evaluations or limit.nodes or 64
-        if search.whole:
-            budget *= 2  # the last descent of a move goes beyond it
-        moves = 1 if self.layered or self.by_visits else game.max_plies or 64
-        nodes = 1 << max(8, (budget * moves).bit_length())
-        self.group = Group(search, game, size, min(nodes, 1 << 16), threads, compiled)
+        nodes = first_nodes(game, limit, search.whole, not (self.layered or self.by_visits))
+        self.group = Group(search, game, size, nodes, threads, compiled)
         plies = max_plies or (2 * game.max_plies if game.max_plies else LONGEST)
         self.games = new_games(self.group.bound, size, plies, policy=targets == "policy")
         self.layers: list[list[SearchedStates]] = [[] for _ in range(size)]  # of layered searches, by move
