@@ -1,5 +1,6 @@
 """Dicent on systems without Linux-only calls, which are hidden from the processes of these tests."""
 
+import ast
 import os
 import signal
 import subprocess
@@ -27,12 +28,19 @@ class Hider(importlib.abc.MetaPathFinder):
 for name in HIDDEN:
     sys.modules.pop(name, None)
 sys.meta_path.insert(0, Hider())
-for name in ("sched_getaffinity", "sched_setaffinity", "posix_fallocate", "nice", "getloadavg"):
+CALLS = ("sched_getaffinity", "sched_setaffinity", "posix_fallocate", "nice", "getloadavg", "setpriority")
+for name in CALLS:
     if hasattr(os, name):
         delattr(os, name)
 for name in ("SIGKILL", "SIGHUP", "SIGALRM", "SIGUSR1", "SIGUSR2", "pthread_sigmask"):
     if hasattr(signal, name):
         delattr(signal, name)
+"""
+ENGINE = """
+import json, sys
+for line in sys.stdin:
+    question = json.loads(line)
+    print(json.dumps({"id": question["id"], "action": question["actions"][0]}), flush=True)
 """
 HOLD = """
 import sys, time
@@ -191,3 +199,106 @@ def test_ending_signals_are_those_that_the_system_has(monkeypatch: pytest.Monkey
     assert machine.ending_signals() == [signal.SIGINT, signal.SIGTERM]
     monkeypatch.delattr(signal, "SIGTERM")
     assert machine.ending_signals() == [signal.SIGINT]
+
+
+# Only these modules may use calls or modules that some systems do not have.
+HOMES = ("files.py", "machine.py")
+UNPORTABLE = {
+    "fcntl", "resource", "termios", "pwd", "grp", "select", "selectors", "setpriority", "getpriority", "nice",
+    "sched_getaffinity", "sched_setaffinity", "getppid", "getpgid", "killpg", "fork", "forkpty", "setsid",
+    "posix_fallocate", "getloadavg", "getrlimit", "setrlimit", "uname", "getuid", "mkfifo", "alarm",
+    "setitimer",
+    "pthread_sigmask", "add_signal_handler", "SIGKILL", "SIGHUP", "SIGALRM", "SIGUSR1", "SIGUSR2",
+}  # fmt: skip
+LINUX_FOLDERS = ("/proc/", "/sys/", "/dev/")
+
+
+def unportable_names(source: str) -> list[str]:
+    """Return the names and paths in a module that some systems do not have."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names if alias.name in UNPORTABLE]
+        elif isinstance(node, ast.ImportFrom):
+            names = [node.module or "", *(alias.name for alias in node.names)]
+            found += [name for name in names if node.module in ("os", "signal", name) and name in UNPORTABLE]
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            found += [node.attr] if node.value.id in ("os", "signal") and node.attr in UNPORTABLE else []
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found += [node.value] if node.value.startswith(LINUX_FOLDERS) else []
+    return found
+
+
+def test_only_files_and_machine_use_calls_that_some_systems_lack() -> None:
+    assert unportable_names("import os, resource\nos.sched_getaffinity(0)\nopen('/proc/meminfo')") == [
+        "resource", "sched_getaffinity", "/proc/meminfo",
+    ]  # fmt: skip
+    root = Path(dicent.__file__).parent
+    modules = {path.relative_to(root).as_posix(): path for path in sorted(root.rglob("*.py"))}
+    found = {name: unportable_names(path.read_text(encoding="utf-8")) for name, path in modules.items()}
+    assert {name: names for name, names in found.items() if names and name not in HOMES} == {}
+    assert found["machine.py"]
+
+
+def test_machine_answers_without_the_calls() -> None:
+    code = """
+from dicent import machine
+machine.lower_priority(5)
+machine.pin_to_cores([0])
+with machine.pinned_to_cores([0]):
+    pass
+print(machine.numbered_cores(), machine.open_file_limit(), machine.parent_watch()())
+"""
+    assert run(code) == "[] None False\n"
+
+
+def test_a_program_plays_without_the_calls(tmp_path: Path) -> None:
+    (tmp_path / "engine.py").write_text(ENGINE)
+    code = """
+import sys, dicent
+player = f'process:"{sys.executable} {sys.argv[1]}"'
+result = dicent.play_match(player, "random", dicent.make("dice-nim"), games=4)
+print(result.games)
+"""
+    assert run(code, (tmp_path / "engine.py").as_posix()) == "4\n"
+
+
+def test_a_learner_trains_without_the_calls(tmp_path: Path) -> None:
+    code = """
+import io, json, sys
+import dicent
+from dicent.reproduction.learner import serve
+config = dicent.preset("laptop").replace(
+    game="dice-nim", games=4, games_at_once=4, games_per_update=4, evaluations_per_move=5, measurements=0,
+    network="dense", hidden=8, layers=1, threads=1,
+)
+task = {"cores": [0], "config": config.toml(), "seconds": 600, "folder": sys.argv[1]}
+answers = io.StringIO()
+serve([json.dumps(task) + "\\n", "begin\\n"], answers)
+print(answers.getvalue().splitlines()[-1])
+"""
+    assert run(code, tmp_path / "run") == '{"kind": "done"}\n'
+
+
+def test_a_server_limits_its_connections_without_the_calls() -> None:
+    pytest.importorskip("uvicorn")
+    code = "from dicent.web import connections; print(connections.most_connections() == connections.MOST)"
+    assert run(code) == "True\n"
+
+
+def test_parent_watch_reports_an_orphan(monkeypatch: pytest.MonkeyPatch) -> None:
+    parents = [100]
+    monkeypatch.setattr(os, "getppid", lambda: parents[0])
+    has_lost_parent = machine.parent_watch()
+    assert not has_lost_parent()
+    parents[0] = 1
+    assert has_lost_parent()
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="the system cannot pin processes to cores")
+def test_pinned_process_gets_its_cores_back() -> None:
+    before = machine.numbered_cores()
+    with machine.pinned_to_cores(before[:1]):
+        assert machine.numbered_cores() == before[:1]
+        assert machine.cores() == 1
+    assert machine.numbered_cores() == before

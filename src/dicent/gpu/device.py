@@ -41,6 +41,9 @@ class Device(Protocol):
     def problem(self) -> str:
         """Return why the device cannot be used, or an empty string."""
 
+    def description(self) -> str:
+        """Return the product name of the device, or an empty string if there is no device."""
+
     def move_in(self, module: nn.Module) -> None:
         """Move a module to the device, in place."""
 
@@ -116,6 +119,10 @@ class CudaDevice:
         except RuntimeError as error:
             return f"the GPU does not work: {str(error).strip().splitlines()[0]}"
         return ""
+
+    def description(self) -> str:
+        """See `Device.description`."""
+        return torch.cuda.get_device_name() if self.is_available() else ""
 
     def is_available(self) -> bool:
         """Return whether torch finds a GPU."""

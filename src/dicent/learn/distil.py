@@ -88,7 +88,7 @@ def prepare(
         raise DicentError(f"{teacher} does not say which game it has learned")
     if network.has_policy:
         raise DicentError(f"{teacher} has a policy and has learned no chance states: it cannot be a teacher")
-    game = network.shown(make_installed(network.description.game, str(teacher)))
+    game = network.with_encoding(make_installed(network.description.game, str(teacher)))
     data = teacher_data(network, game, settings, watch)
     network.close()
     name = find_network(teacher).name

@@ -48,7 +48,6 @@ from dicent.learn.report import write_report
 from dicent.learn.run_folder import RunFolder
 from dicent.learn.run_state import METRICS, RECORDS, GameNumbers, RunState
 from dicent.learn.selection import Selection
-from dicent.learn.signals import stop_signals
 from dicent.learn.snapshots import Snapshots
 from dicent.learn.status import Status, Watch
 from dicent.learn.tensorboard import Board
@@ -177,7 +176,7 @@ class Training:
             self.network_path = find_network(self.folder.path)
             return
         self._begin(is_resumed)
-        with stop_signals() as signals:
+        with machine.stop_signals() as signals:
             while self.progress() < 1.0:
                 self._turn()
                 if self.stop() or signals:  # a second signal ends the process at once

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import selectors
+import queue
 import shlex
 import subprocess
 import tempfile
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 LONGEST = 1 << 20  # bytes of an answer
 GRACE = 10.0  # seconds between the end of a program's output and its exit
+PART, PARTS = 1 << 16, 16  # bytes that are read at once; how often, ahead of the questions
 SHOWN = 300  # characters of a program's output that an error quotes
 
 
@@ -106,11 +107,10 @@ class _Program:
     def __init__(self, command: list[str], timeout: float, protocol: Protocol | None = None) -> None:
         self.command, self.timeout, self.protocol = command, timeout, protocol
         self.left = 0.0  # seconds of the program's clock, in a game on time
-        self.told: float | None = None  # the seconds of which the running program has been told
+        self.seconds_sent: float | None = None  # to the running program
         self.name = f"the program {shlex.join(command)!r}"
         self.process: subprocess.Popen[bytes] | None = None
         self.asked = 0
-        self.unread = b""
         self.lock = threading.Lock()  # one question at a time
 
     def __reduce__(self) -> tuple[type[_Program], tuple[object, ...]]:
@@ -137,9 +137,9 @@ class _Program:
         if self.protocol is None or self.protocol.set_time is None:
             return
         self._started()
-        if seconds != self.told:
+        if seconds != self.seconds_sent:
             self.exchange(self.protocol.set_time(seconds))
-            self.told = seconds
+            self.seconds_sent = seconds
 
     def _deadline(self) -> float:
         return time.monotonic() + self.left + self.timeout
@@ -197,28 +197,23 @@ class _Program:
             except OSError as error:
                 self.errors.close()
                 raise PlayerError(f"{self.name} cannot be started: {error}") from None
-            self.unread, self.told = b"", None
+            self.seconds_sent = None
+            assert self.process.stdout is not None
+            self.output = _Output(self.process.stdout)
             farewell = self.protocol.farewell if self.protocol is not None else None
-            self._end = weakref.finalize(self, _end, self.process, self.errors, farewell)
+            self._end = weakref.finalize(self, _end, self.process, self.output, self.errors, farewell)
         return self.process
 
     def _answer(self, deadline: float) -> bytes:
         """Return the next line of the program."""
-        assert self.process is not None
-        assert self.process.stdout is not None
-        with selectors.DefaultSelector() as selector:
-            selector.register(self.process.stdout, selectors.EVENT_READ)
-            while b"\n" not in self.unread:
-                if not selector.select(max(0.0, deadline - time.monotonic())):
-                    raise self.error(f"gave no answer in {self.left + self.timeout:g} s")
-                part = os.read(self.process.stdout.fileno(), 65536)
-                if not part:
-                    raise self._ended()
-                self.unread += part
-                if len(self.unread) > LONGEST:
-                    raise self.error(f"wrote more than {LONGEST:,} bytes without an end of line")
-        line, _, self.unread = self.unread.partition(b"\n")
-        return line
+        try:
+            return self.output.line(deadline)
+        except TimeoutError:
+            raise self.error(f"gave no answer in {self.left + self.timeout:g} s") from None
+        except EOFError:
+            raise self._ended() from None
+        except OverflowError:
+            raise self.error(f"wrote more than {LONGEST:,} bytes without an end of line") from None
 
     def _ended(self) -> PlayerError:
         """Return the error for a program that has ended."""
@@ -232,19 +227,74 @@ class _Program:
         return self.error(f"ended with status {status}{': ' + last if last else ''}")
 
 
-def _end(process: subprocess.Popen[bytes], errors: IO[bytes], farewell: str | None) -> None:
+class _Output:
+    """The output of a program, read by a thread: not every system can wait for a pipe with a deadline."""
+
+    def __init__(self, pipe: IO[bytes]) -> None:
+        self._unread = b""
+        self._parts: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        self._room = threading.Semaphore(PARTS)  # the thread stops reading when a program writes far too much
+        self._is_wanted = threading.Event()
+        self._is_wanted.set()
+        self._thread = threading.Thread(
+            target=_read, args=(pipe, self._parts, self._room, self._is_wanted), daemon=True
+        )
+        self._thread.start()
+
+    def line(self, deadline: float) -> bytes:
+        """Return the next line; raise TimeoutError, EOFError, or OverflowError for one that is too long."""
+        while b"\n" not in self._unread:
+            try:
+                part = self._parts.get(timeout=max(0.0, deadline - time.monotonic()))
+            except queue.Empty:
+                raise TimeoutError from None
+            if not part:
+                raise EOFError
+            self._room.release()
+            self._unread += part
+            if len(self._unread) > LONGEST:
+                raise OverflowError
+        line, _, self._unread = self._unread.partition(b"\n")
+        return line
+
+    def discard(self) -> None:
+        """Let the program write the rest of its output, which nobody needs."""
+        self._is_wanted.clear()
+        self._room.release(PARTS)
+
+    def close(self) -> None:
+        """Wait for the end of the output, unless a process that the program started holds the pipe open."""
+        self._thread.join(0.5)
+
+
+def _read(
+    pipe: IO[bytes], parts: queue.SimpleQueue[bytes], room: threading.Semaphore, is_wanted: threading.Event
+) -> None:
+    """Pass on the parts of an output; an empty part is its end."""
+    with pipe:
+        part = b"-"
+        while part:
+            if is_wanted.is_set():
+                room.acquire()
+            part = os.read(pipe.fileno(), PART)
+            if is_wanted.is_set() or not part:
+                parts.put(part)
+
+
+def _end(process: subprocess.Popen[bytes], output: _Output, errors: IO[bytes], farewell: str | None) -> None:
     """Stop a program: say so, close its input, then kill it if it does not exit."""
     if farewell is not None and process.stdin is not None:
         with contextlib.suppress(OSError, ValueError):  # it has ended already
             process.stdin.write(farewell.encode() + b"\n")
             process.stdin.flush()
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            with contextlib.suppress(OSError):  # the program has not read all of its input
-                pipe.close()
+    if process.stdin is not None:
+        with contextlib.suppress(OSError):  # the program has not read all of its input
+            process.stdin.close()
+    output.discard()
     try:
         process.wait(0.5)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+    output.close()
     errors.close()

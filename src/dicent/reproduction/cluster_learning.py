@@ -8,15 +8,15 @@ to return what they have.
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 import tempfile
 import time
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed, wait
 from pathlib import Path
 
+from dicent import machine
 from dicent.cluster.connection import Connection, ray
 from dicent.cluster.stop import Stop
 from dicent.cluster.tasks import Tasks
@@ -100,7 +100,7 @@ def learn_part(settings: str, files: Files, stop: Stop, cores: int, version: str
         raise DicentError(f"a machine of the cluster has Dicent {__version__}, and the driver {version}")
     end = time.monotonic() + AT_A_TIME
     config = config_from(tomllib.loads(settings), "the driver")
-    with stop.watched() as asked, tempfile.TemporaryDirectory() as folder, _cores(cores):
+    with stop.watched() as asked, tempfile.TemporaryDirectory() as folder, _cores_beside_gpu(cores):
         if asked.is_set():
             return files
 
@@ -114,20 +114,13 @@ def learn_part(settings: str, files: Files, stop: Stop, cores: int, version: str
         return read_files(path)
 
 
-@contextlib.contextmanager
-def _cores(count: int) -> Iterator[None]:
-    """Keep this process to the cores beside its GPU."""
+def _cores_beside_gpu(count: int) -> contextlib.AbstractContextManager[None]:
+    """Return a context that keeps this process to the cores beside its GPU."""
     found = ray().get_gpu_ids()
-    if not found or not str(found[0]).isdecimal() or not hasattr(os, "sched_setaffinity"):
-        yield
-        return
-    everything = sorted(os.sched_getaffinity(0))
+    if not found or not str(found[0]).isdecimal():
+        return contextlib.nullcontext()
     first = int(found[0]) * count
-    os.sched_setaffinity(0, everything[first : first + count] or everything)
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, everything)
+    return machine.pinned_to_cores(machine.numbered_cores()[first : first + count])
 
 
 def read_files(path: Path) -> Files:

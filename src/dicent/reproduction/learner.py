@@ -19,6 +19,7 @@ import tomllib
 from collections.abc import Callable, Iterable
 from typing import TextIO
 
+from dicent import machine
 from dicent.errors import DicentError
 from dicent.files import JsonObject
 from dicent.learn.config import config_from
@@ -51,10 +52,9 @@ def serve(lines: Iterable[str], answers: TextIO) -> None:
 
 def _do(task: JsonObject, source: Iterable[str], say: Callable[..., None]) -> None:
     """Do one task: train a network, or only compile what it needs."""
-    if task["cores"] and hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, task["cores"])
+    machine.pin_to_cores(task["cores"])
     settings = config_from(tomllib.loads(task["config"]), "the task")
-    end, parent = time.monotonic() + task["seconds"], os.getppid()
+    end, is_orphan = time.monotonic() + task["seconds"], machine.parent_watch()
     reported = time.monotonic()
 
     def begin(preflight: Preflight) -> None:
@@ -80,7 +80,7 @@ def _do(task: JsonObject, source: Iterable[str], say: Callable[..., None]) -> No
             announce=begin,
             watch=watch,
             warn=warn,
-            stop=lambda: time.monotonic() > end or os.getppid() != parent,
+            stop=lambda: time.monotonic() > end or is_orphan(),
         )
         return
     with tempfile.TemporaryDirectory() as folder:

@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dicent import machine
 from dicent.errors import DicentError
 from dicent.files import JsonObject
 from dicent.learn.config import Config
@@ -145,11 +146,8 @@ class Learners:
 
 
 def shares(count: int) -> list[list[int]]:
-    """Divide the cores of this process into equal parts; no parts where there are too few, or no choice."""
-    try:
-        cores = sorted(os.sched_getaffinity(0))
-    except AttributeError:  # systems other than Linux
-        return [[]] * count
+    """Divide the cores of this process into equal parts; empty ones if there are too few, or no choice."""
+    cores = machine.numbered_cores()
     each = len(cores) // count
     return [cores[i * each : (i + 1) * each] for i in range(count)]
 

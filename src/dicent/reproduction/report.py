@@ -88,10 +88,11 @@ def _opening(result: ReproductionResult) -> Section:
 
 def _gpu(result: ReproductionResult) -> str:
     """Return the name of the GPU if networks use one."""
-    import torch
+    from dicent.gpu.device import cuda_device
 
     wanted = any(result.scale.config(run).run.device != "cpu" for run in result.runs)
-    return f", {torch.cuda.get_device_name()}" if wanted and torch.cuda.is_available() else ""
+    name = cuda_device().description() if wanted else ""
+    return f", {name}" if name else ""
 
 
 def _limit(limit: Limit) -> str:

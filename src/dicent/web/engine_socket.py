@@ -9,7 +9,7 @@ from fastapi import FastAPI, WebSocket, WebSocketDisconnect
 
 from dicent import machine
 from dicent.engine import Engine, Workers
-from dicent.web.threads import step_back
+from dicent.web.threads import NICENESS
 
 SOCKETS = 64  # at the same time
 WAITING = 1000  # answers that a client may leave unread
@@ -20,7 +20,7 @@ class PatientWorkers(Workers):
     """Workers of lower priority than the threads that search for moves."""
 
     def _work(self) -> None:
-        step_back()
+        machine.lower_priority(NICENESS)
         super()._work()
 
 

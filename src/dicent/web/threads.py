@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +14,7 @@ from dicent.web.error_answers import ProblemError
 T = TypeVar("T")
 MOVES, REVIEWS, PREPARATION = "dicent-moves", "dicent-reviews", "dicent-preparation"  # names of threads
 PATIENCE = 3.0  # seconds to wait for running searches when the server stops
-NICER = 10  # by how much background threads raise their niceness
+NICENESS = 10  # of background threads
 
 
 class SearchThreads:
@@ -27,7 +25,9 @@ class SearchThreads:
         self.waiting = 0
         self.is_closed = False
         self.moves = ThreadPoolExecutor(threads or max(2, machine.cores()), MOVES)
-        self.reviews = ThreadPoolExecutor(1, REVIEWS, initializer=step_back)
+        self.reviews = ThreadPoolExecutor(
+            1, REVIEWS, initializer=machine.lower_priority, initargs=(NICENESS,)
+        )
 
     async def move(self, search: Callable[[], T]) -> T:
         """Run a search that a player waits for."""
@@ -56,9 +56,3 @@ class SearchThreads:
 def has_running_search() -> bool:
     """Return whether a thread of a server in this process is alive."""
     return any(thread.name.startswith((MOVES, REVIEWS, PREPARATION)) for thread in threading.enumerate())
-
-
-def step_back() -> None:
-    """Lower the priority of this thread, if the system supports that."""
-    with contextlib.suppress(OSError, AttributeError):
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICER)
