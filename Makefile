@@ -79,7 +79,7 @@ cluster: $(READY)  ## Test training, tournaments and the reproduction on Ray clu
 cluster-faults: $(READY)  ## Let 30 random faults happen to a run on a cluster in ten minutes
 	DICENT_CLUSTER_MINUTES=10 $(BIN)/pytest -s tests/slow_cluster.py -k many_faults
 
-fuzz: $(READY)  ## Read 100,000 malformed imports, records, networks, tables, run folders and protocol lines (about fifteen minutes)
+fuzz: $(READY)  ## Read 100,000 malformed imports, records, networks, tablebases, run folders and protocol lines (about fifteen minutes)
 	DICENT_FUZZ=100000 $(BIN)/pytest -s tests/test_fuzz.py
 
 learners: $(READY)  ## Train every learner on games with exact values and report their errors (about 45 minutes)

@@ -84,7 +84,7 @@ def main() -> None:
 def teach_one(teacher: str, out: Path, units: list[int], settings: Distillation, seconds: float) -> None:
     """Teach one student what the teacher has played."""
     description = describe_network(teacher)
-    game = load_network(teacher).shown(make(description.game))
+    game = load_network(teacher).with_encoding(make(description.game))
     states, values = (np.load(out / f"{name}.npy", mmap_mode="r") for name in ("states", "values"))
     lesson = Lesson(f"{teacher}.safetensors", description, game, values_only(states, values), seconds)
     name = "-".join(map(str, units))

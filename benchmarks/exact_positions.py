@@ -84,11 +84,11 @@ def moves_of(game, network, decisions):
     return zip([s.to_play for s in states], np.split(cells, ends), np.split(values, ends), strict=True)
 
 
-def lost(game, network, tables, decisions):
+def lost(game, network, tablebase, decisions):
     """Return the win probability that one-ply play loses in each decision."""
     answer = []
     for mover, cells, values in moves_of(game, network, decisions):
-        worth = mover * tables.values(cells)
+        worth = mover * tablebase.values(cells)
         answer.append((worth.max() - worth[np.argmax(mover * values)]) / 2)
     return np.array(answer)
 
@@ -104,10 +104,10 @@ class Ahead(dicent.Evaluator):
         return np.array(found).reshape(len(states), -1).mean(axis=1)
 
 
-def measure(game, network, tables, positions):
+def measure(game, network, tablebase, positions):
     """Return error, best moves and regret, with intervals over positions, whose rolls are dependent."""
-    errors = np.abs(network.evaluate(game, positions) - tables.values(positions))
-    given = lost(game, network, tables, rolled(game, positions)).reshape(len(positions), -1)
+    errors = np.abs(network.evaluate(game, positions) - tablebase.values(positions))
+    given = lost(game, network, tablebase, rolled(game, positions)).reshape(len(positions), -1)
     return {
         "error": mean_of(errors),
         "best": mean_of((given < DIFFERENT).mean(axis=1)),
@@ -148,22 +148,22 @@ def main():
     parser.add_argument("--why", action="store_true")
     given = parser.parse_args()
     game = dicent.make("ewn")
-    tables = build_tablebase(game, 4)
+    tablebase = build_tablebase(game, 4)
     positions = {"recorded": recorded(game), "drawn": drawn(game, given.each)}
     exact = 2 * np.array([record["p_win_to_move"] for record in records()]) - 1
-    assert np.abs(tables.values(positions["recorded"]) - exact).max() < DIFFERENT
-    sample = endgame_sample(game, 200, 4, tablebase=tables)
+    assert np.abs(tablebase.values(positions["recorded"]) - exact).max() < DIFFERENT
+    sample = endgame_sample(game, 200, 4, tablebase=tablebase)
     print(", ".join(f"{part}: {len(p):,} positions" for part, p in positions.items()), end=", ")
     print(f"different: {len(sample):,} decisions")
     for name in given.networks:
         network = dicent.load_network(find_network(name))
         for part, some in positions.items():
-            show(name, part, measure(game, network, tables, some))
+            show(name, part, measure(game, network, tablebase, some))
         show(name, "different", measure_different(network, sample))
         if given.why:
-            show(name, "images", measure(game, dicent.Symmetric(network), tables, positions["drawn"]))
+            show(name, "images", measure(game, dicent.Symmetric(network), tablebase, positions["drawn"]))
             ahead = Ahead(network).evaluate(game, positions["drawn"])
-            errors = np.abs(ahead - tables.values(positions["drawn"]))
+            errors = np.abs(ahead - tablebase.values(positions["drawn"]))
             print(f"{name:20} {'ahead':10} error {errors.mean():.4f}", flush=True)
 
 

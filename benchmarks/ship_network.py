@@ -105,7 +105,7 @@ def card(name, snapshots, machine, player, games):
     """Return the card of a shipped network."""
     network = dicent.load_network(name)
     description = network.description
-    planes = network.shown(dicent.make(description.game)).options.get("planes")
+    planes = network.with_encoding(dicent.make(description.game)).options.get("planes")
     game, how = description.game, description.training
     minutes = f"{how['seconds'] / 60:.1f} minutes"
     lines = [
@@ -156,7 +156,7 @@ def main():
         content = sparse_bytes(find_network(given.networks[-1]), network.description)
     else:
         plain = without_padding(network.module)
-        check(network.module, plain, network.shown(dicent.make(network.description.game)))
+        check(network.module, plain, network.with_encoding(dicent.make(network.description.game)))
         content = network_bytes(plain.half(), network.description)
     folder = dicent.make(network.description.game).rules.path.parent / "networks"
     folder.mkdir(exist_ok=True)

@@ -18,58 +18,59 @@ CLASSES = [(1, 1), (1, 2), (2, 1), (1, 3), (2, 2), (3, 1)]
 
 
 @pytest.fixture(scope="module", params=["ewn", "ewn:rules=paper"])
-def tables(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Tablebase:
+def tablebase(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Tablebase:
     return build_tablebase(make(request.param), 4, tmp_path_factory.mktemp("tables"))
 
 
-def test_means_of_whole_classes_agree_with_records(tables: Tablebase) -> None:
+def test_means_of_whole_classes_agree_with_records(tablebase: Tablebase) -> None:
     """Look up all 120 million positions; compare counts, means and sure results."""
-    for record in class_records(tables.game.name):
+    for record in class_records(tablebase.game.name):
         mine, theirs = record["mover_pieces"], record["other_pieces"]
         count = wins = losses = 0
         total = 0.0
-        for states in all_endgames(tables.game, mine, theirs):
-            values = tables.values(states)
+        for states in all_endgames(tablebase.game, mine, theirs):
+            values = tablebase.values(states)
             count += len(values)
             total += float(values.sum())
             wins += int((values == 1).sum())
             losses += int((values == -1).sum())
         assert count == record["nonterminal_positions"]
-        assert (total / count + 1) / 2 == pytest.approx(record["mean_p_win_to_move"], abs=tables.error)
+        assert (total / count + 1) / 2 == pytest.approx(record["mean_p_win_to_move"], abs=tablebase.error)
         assert (wins, losses) == (record["sure_wins"], record["sure_losses"])
 
 
-def test_recorded_endgames_have_their_recorded_values(tables: Tablebase) -> None:
-    for record in records(tables.game.name):
+def test_recorded_endgames_have_their_recorded_values(tablebase: Tablebase) -> None:
+    for record in records(tablebase.game.name):
         assert pieces(record) <= 4
-        assert tables.probe(position(record)).win == pytest.approx(record["p_win_to_move"], abs=tables.error)
+        win = tablebase.probe(position(record)).win
+        assert win == pytest.approx(record["p_win_to_move"], abs=tablebase.error)
         for die, after in record["after_roll"].items():
-            rolled = tables.probe(position(record, die))
-            assert rolled.win == pytest.approx(after["v"], abs=tables.error)
+            rolled = tablebase.probe(position(record, die))
+            assert rolled.win == pytest.approx(after["v"], abs=tablebase.error)
             moves = {move.text: move.value for move in rolled.moves}
-            assert moves == pytest.approx(recorded_moves(record, die), abs=2 * tables.error)
+            assert moves == pytest.approx(recorded_moves(record, die), abs=2 * tablebase.error)
 
 
 @pytest.mark.parametrize(("mine", "theirs"), CLASSES)
-def test_solver_and_tablebase_agree(tables: Tablebase, mine: int, theirs: int) -> None:
-    solver, worst = Solver(tables.game), 0.0
-    for i, state in enumerate(random_endgames(tables.game, mine, theirs, 1000, seed=1, die=True)):
+def test_solver_and_tablebase_agree(tablebase: Tablebase, mine: int, theirs: int) -> None:
+    solver, worst = Solver(tablebase.game), 0.0
+    for i, state in enumerate(random_endgames(tablebase.game, mine, theirs, 1000, seed=1, die=True)):
         if solver.states > 2_000_000:
-            solver = Solver(tables.game)
+            solver = Solver(tablebase.game)
         exact = solver.value_of(state)
-        worst = max(worst, abs(tables.value_of(state) - exact))
+        worst = max(worst, abs(tablebase.value_of(state) - exact))
         if i % 20 == 0:
             for image in state.symmetries[1::5]:
                 assert image.sign * solver.value_of(image.state) == pytest.approx(exact, abs=1e-12)
-    assert worst <= 2 * tables.error
+    assert worst <= 2 * tablebase.error
 
 
 @pytest.mark.parametrize(("mine", "theirs"), CLASSES)
-def test_searches_prove_the_tablebase_values(tables: Tablebase, mine: int, theirs: int) -> None:
+def test_searches_prove_the_tablebase_values(tablebase: Tablebase, mine: int, theirs: int) -> None:
     """Compare positions with up to 15 steps left; searches take too long farther from the end."""
     searches, solver, seen = [Expectiminimax(RandomEvaluator(1)), Descent(RandomEvaluator(1))], None, 0
-    solver = Solver(tables.game)
-    for state in random_endgames(tables.game, mine, theirs, 1000, seed=2, die=True):
+    solver = Solver(tablebase.game)
+    for state in random_endgames(tablebase.game, mine, theirs, 1000, seed=2, die=True):
         if steps_left(state) > 15:
             continue
         exact = solver.value_of(state)
@@ -101,20 +102,20 @@ def test_small_game_has_its_recorded_value_from_every_start() -> None:
 def test_larger_game_has_its_recorded_value_from_every_start(tmp_path: Path) -> None:
     """Three pieces a side on the 5x5 board: the tablebase covers all 102 million positions."""
     game, record = make("ewn:pieces=3"), small_game("5x5")
-    tables = build_tablebase(game, 6, tmp_path)
+    tablebase = build_tablebase(game, 6, tmp_path)
     for first, row in zip(record["placements"], record["p_first_wins"], strict=True):
         for second, p in zip(record["placements"], row, strict=True):
-            win = tables.probe(start_with(game, first, second)).win
-            assert win == pytest.approx(p, abs=tables.error)
+            win = tablebase.probe(start_with(game, first, second)).win
+            assert win == pytest.approx(p, abs=tablebase.error)
 
 
 def test_tablebase_of_a_whole_small_game_agrees_with_the_solver(tmp_path: Path) -> None:
     game = make("ewn:size=4,pieces=3")
-    tables = build_tablebase(game, 6, tmp_path)
+    tablebase = build_tablebase(game, 6, tmp_path)
     solver = Solver(game)
     solver.value_of(game.initial_state(1))
     states, values = solver.stored()
-    assert np.abs(tables.values(states) - values).max() <= 2 * tables.error
+    assert np.abs(tablebase.values(states) - values).max() <= 2 * tablebase.error
 
 
 @pytest.mark.parametrize(

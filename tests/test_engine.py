@@ -110,13 +110,13 @@ def test_tablebase_positions_are_answered_exactly(
     query = {"query": "analyse", "game": game.name, "position": str(state), "player": "random"}
     assert talk.get(**query)["analysis"]["source"] == "search"
     monkeypatch.setenv("DICENT_HOME", str(tmp_path))
-    tables = build_tablebase(game, 2)
+    tablebase = build_tablebase(game, 2)
     found = talk.get(**query)["analysis"]
     assert found["source"] == "tablebase"
     assert found["proved"]
     assert found["win"] == pytest.approx(dicent.solve(state).win, abs=1e-6)
     assert all(move["proved"] for move in found["moves"])
-    assert tables.covers(state)
+    assert tablebase.covers(state)
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])

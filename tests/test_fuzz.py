@@ -1,7 +1,7 @@
 """Malformed data: every reader returns or raises a DicentError, and nothing outside the installed games runs.
 
-`make fuzz` reads 100,000 malformed imports, records, networks, tables, run folders, tournaments and protocol
-lines. Each case follows from the seed and its number, which a failure names.
+`make fuzz` reads 100,000 malformed imports, records, networks, tablebases, run folders, tournaments and
+protocol lines. Each case follows from the seed and its number, which a failure names.
 """
 
 import contextlib
@@ -295,7 +295,7 @@ def test_networks(place: Path) -> None:
     run("networks", CASES // 10, case)
 
 
-def test_tables(place: Path) -> None:
+def test_tablebases_raise_only_explained_errors(place: Path) -> None:
     data = np.zeros(30, np.uint8)
     table = header(Contents("ewn", 5, 6, "official", 4, 10), data)
     solver = Solver(dicent.make("dice-nim:stones=3"))
@@ -321,7 +321,7 @@ def test_tables(place: Path) -> None:
             path.write_bytes(damaged(rng, solution))
         load_solution(path)
 
-    run("tables", CASES // 10, case)
+    run("tablebases", CASES // 10, case)
 
 
 STATE = {

@@ -90,7 +90,7 @@ def test_settings_must_rebuild_the_same_network(tmp_path: Path) -> None:
 def test_custom_network_receives_the_planes_of_its_shape() -> None:
     moves, game = dicent.make("ewn:planes=moves"), dicent.make("ewn")
     network = dicent.Network(Shallow(moves.input_shape))
-    assert network.shown(game) == moves
+    assert network.with_encoding(game) == moves
     assert network.evaluate(game, game.initial_state(1).cells[None]).shape == (1,)
 
 

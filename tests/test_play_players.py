@@ -49,7 +49,8 @@ def test_players_with_a_network(net: Path) -> None:
         'expectiminimax:"{}",depth=2': (dicent.Expectiminimax, Limit(depth=2)),
         "expectiminimax:'{}',4": (dicent.Expectiminimax, Limit(depth=4)),
         "descent:'{}',evaluations=2_000": (dicent.Descent, Limit(evaluations=2000)),
-        "unbounded:net='{}',time=1.5,decision=safe": (dicent.Unbounded, Limit(time=1.5)),
+        "unbounded:network='{}',time=1.5,decision=safe": (dicent.Unbounded, Limit(time=1.5)),
+        "unbounded:time=1.5,net='{}'": (dicent.Unbounded, Limit(time=1.5)),  # the name in old records
         "puct:'{}',1600": (dicent.Puct, Limit(evaluations=1600)),
         "'{}'": (dicent.Expectiminimax, Limit(depth=3)),
         "'{}',depth=1": (dicent.Expectiminimax, Limit(depth=1)),
@@ -128,7 +129,7 @@ def test_networks_play_a_game_in_any_encoding(num_actions: int) -> None:
     network.description = Description("ewn")  # the description names no planes
     states = np.array([EWN.initial_state(seed).cells for seed in range(5)])
     assert np.array_equal(network.evaluate(EWN, states), network.evaluate(pieces, states))
-    assert network.shown(EWN) == network.shown(pieces) == pieces
+    assert network.with_encoding(EWN) == network.with_encoding(pieces) == pieces
     player = Player(dicent.Greedy(network))
     for game in (EWN, pieces):
         player.require(game)
@@ -159,7 +160,7 @@ def test_custom_modules_are_used_as_they_are(settings: object) -> None:
     module = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(825, 1), torch.nn.Flatten(0))
     module.settings = settings  # type: ignore[assignment]  # which is its own affair
     network = Network(module)
-    assert network.shown(EWN) == EWN
+    assert network.with_encoding(EWN) == EWN
     assert network.evaluate(EWN, EWN.initial_state(1).cells[None]).shape == (1,)
 
 
@@ -173,8 +174,8 @@ def test_a_game_from_a_file_can_have_another_encoding(
     pieces = dicent.load("mine.py", pieces=3, planes="pieces")
     monkeypatch.chdir("/")  # a loaded game does not need its file any more
     network = Network(ResidualNetwork(pieces.input_shape, 4, 1, 8))
-    assert network.shown(game) == pieces
-    assert network.shown(pieces) == pieces
+    assert network.with_encoding(game) == pieces
+    assert network.with_encoding(pieces) == pieces
     assert not game.is_like(EWN)
 
 

@@ -88,7 +88,7 @@ def test_run_builds_a_network_that_suits_the_game(
     loaded = dicent.load_network(quiet(config, tmp_path))
     settings: Any = loaded.module.settings
     assert settings["seen_by_mover"] is seen
-    assert loaded.shown(dicent.make("ewn:size=3,pieces=1")) == dicent.make(game)
+    assert loaded.with_encoding(dicent.make("ewn:size=3,pieces=1")) == dicent.make(game)
 
 
 @pytest.mark.parametrize("wrong", ["pass", "planes[-1, 0, 0] = 1.0", "planes[-1] = 2.0"])

@@ -23,16 +23,16 @@ Open = Callable[[str, int], Tablebase]
 
 
 @pytest.fixture(scope="session")
-def tables(tmp_path_factory: pytest.TempPathFactory) -> Open:
+def tablebases(tmp_path_factory: pytest.TempPathFactory) -> Open:
     """Return the tablebase of a game, built once for all tests."""
     folder = tmp_path_factory.mktemp("tables")
     return lambda name, count: build_tablebase(make(name), count, folder)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_means_of_whole_classes_agree_with_records(tables: Open, variant: str) -> None:
+def test_means_of_whole_classes_agree_with_records(tablebases: Open, variant: str) -> None:
     """For all positions of a class, compare their number, their mean, and the number of sure results."""
-    known = tables(variant, 3)
+    known = tablebases(variant, 3)
     for record in class_records(variant):
         if record["mover_pieces"] + record["other_pieces"] > 3:
             continue
@@ -48,8 +48,8 @@ def test_means_of_whole_classes_agree_with_records(tables: Open, variant: str) -
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_recorded_endgames_agree_for_each_roll_and_move(tables: Open, variant: str) -> None:
-    known, seen = tables(variant, 3), 0
+def test_recorded_endgames_agree_for_each_roll_and_move(tablebases: Open, variant: str) -> None:
+    known, seen = tablebases(variant, 3), 0
     for record in records(variant):
         if pieces(record) > 3:
             continue
@@ -66,8 +66,8 @@ def test_recorded_endgames_agree_for_each_roll_and_move(tables: Open, variant: s
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_tablebase_equals_the_solver(tables: Open, variant: str) -> None:
-    known, solver = tables(variant, 3), Solver(make(variant))
+def test_tablebase_equals_the_solver(tablebases: Open, variant: str) -> None:
+    known, solver = tablebases(variant, 3), Solver(make(variant))
     for mine, theirs in ((1, 1), (1, 2), (2, 1)):
         for state in random_endgames(known.game, mine, theirs, 250, seed=1):
             assert known.value_of(state) == pytest.approx(solver.value_of(state), abs=2 * known.error)
@@ -75,8 +75,8 @@ def test_tablebase_equals_the_solver(tables: Open, variant: str) -> None:
             assert known.value_of(state) == pytest.approx(solver.value_of(state), abs=2 * known.error)
 
 
-def test_tablebase_equals_proved_values_of_searches(tables: Open) -> None:
-    known, limit = tables("ewn", 3), Limit(nodes=10_000_000)
+def test_tablebase_equals_proved_values_of_searches(tablebases: Open) -> None:
+    known, limit = tablebases("ewn", 3), Limit(nodes=10_000_000)
     searches = [Expectiminimax(RandomEvaluator(1)), Descent(RandomEvaluator(1))]
     solver = Solver(known.game)
     for mine, theirs in ((1, 1), (1, 2), (2, 1)):
@@ -89,35 +89,35 @@ def test_tablebase_equals_proved_values_of_searches(tables: Open) -> None:
                 assert analysis.value == close(exact)
 
 
-def test_symmetric_positions_share_an_entry(tables: Open) -> None:
-    known = tables("ewn", 3)
+def test_symmetric_positions_share_an_entry(tablebases: Open) -> None:
+    known = tablebases("ewn", 3)
     for state in random_endgames(known.game, 2, 1, 50, seed=5):
         for image in state.symmetries:
             assert image.sign * known.value_of(image.state) == pytest.approx(known.value_of(state), abs=1e-15)
 
 
-def test_tablebase_of_a_whole_small_game_equals_the_solver(tables: Open) -> None:
+def test_tablebase_of_a_whole_small_game_equals_the_solver(tablebases: Open) -> None:
     """Up to three pieces against three, so every kind of class occurs on both sides."""
     game = make("ewn:size=3,pieces=3")
-    known = tables(game.name, 6)
+    known = tablebases(game.name, 6)
     solution = dicent.solve(game)
     assert solution.solver is not None
     states, values = solution.solver.stored()
     assert np.abs(known.values(states) - values).max() <= 2 * known.error
 
 
-def test_compiled_and_uncompiled_tablebases_are_equal(tables: Open, tmp_path: Path) -> None:
+def test_compiled_and_uncompiled_tablebases_are_equal(tablebases: Open, tmp_path: Path) -> None:
     game = make("ewn:size=3,pieces=3")
     plain = build_tablebase(game, 3, tmp_path, compiled=False)
-    native = tables(game.name, 3)
+    native = tablebases(game.name, 3)
     assert (plain.data == native.data).all()
     states = np.array([s.cells for s in random_endgames(game, 1, 2, 50, seed=6, die=True)])
     assert (plain.values(states) == native.values(states)).all()
 
 
-def test_number_of_threads_does_not_change_the_tablebase(tables: Open, tmp_path: Path) -> None:
+def test_number_of_threads_does_not_change_the_tablebase(tablebases: Open, tmp_path: Path) -> None:
     alone = build_tablebase(make("ewn"), 3, tmp_path, threads=1)
-    assert (alone.data == tables("ewn", 3).data).all()
+    assert (alone.data == tablebases("ewn", 3).data).all()
 
 
 # The index
@@ -175,8 +175,8 @@ def test_sizes(variant: str, count: int, most: float) -> None:
 # Covered states
 
 
-def test_states_that_a_tablebase_covers(tables: Open) -> None:
-    game, known = make("ewn"), tables("ewn", 3)
+def test_states_that_a_tablebase_covers(tablebases: Open) -> None:
+    game, known = make("ewn"), tablebases("ewn", 3)
     assert known.covers(game.parse("A4/1B3/5/2a2/5 1 3"))
     assert known.covers(game.parse("5/5/2a2/5/4A 2 -"))  # finished
     four = game.parse("A4/1B3/5/2ab1/5 1 3")
@@ -188,8 +188,8 @@ def test_states_that_a_tablebase_covers(tables: Open) -> None:
     assert known.value_of(capture) == pytest.approx(dicent.solve(capture).value, abs=2 * known.error)
 
 
-def test_setups_share_a_tablebase(tables: Open) -> None:
-    known = tables("ewn:rules=paper", 3)
+def test_setups_share_a_tablebase(tablebases: Open) -> None:
+    known = tablebases("ewn:rules=paper", 3)
     preset = make("ewn-paper")
     state = preset.parse("A4/1B3/5/2a2/5 1 3")
     assert known.covers(state)
@@ -211,7 +211,7 @@ def test_games_without_a_tablebase(tmp_path: Path, edited: Callable[..., Path]) 
         build_tablebase(own, 2, tmp_path)
 
 
-def test_probe_names_its_source(tmp_path: Path, tables: Open) -> None:
+def test_probe_names_its_source(tmp_path: Path, tablebases: Open) -> None:
     state = make("ewn").parse("A4/1B3/5/2a2/5 1 3")
     solved = probe(state, tmp_path)
     assert solved.source == "solver"

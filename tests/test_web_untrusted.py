@@ -14,11 +14,12 @@ from typing import Any
 import httpx
 import pytest
 
+from dicent import machine
 from dicent.game import registry
 from dicent.games.backgammon.notation import mat
 from dicent.play.record import Record
 from dicent.web import archive, connections
-from dicent.web.connections import Seldom, seldom_logged
+from dicent.web.connections import LogRateLimit, rate_limited_logs
 from dicent.web.runs import Runs
 
 from .serving import begin, served
@@ -379,13 +380,13 @@ def test_connections_beyond_the_limit_are_closed(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")
 def test_few_file_handles_mean_few_connections(monkeypatch: pytest.MonkeyPatch) -> None:
     for handles, most in ((1 << 20, connections.MOST), (256, 96), (64, 8)):
-        monkeypatch.setattr(connections.resource, "getrlimit", lambda kind, n=handles: (n, n))
+        monkeypatch.setattr(machine.resource, "getrlimit", lambda kind, n=handles: (n, n))
         assert connections.most_connections() == most
 
 
 def test_the_log_is_limited_and_says_what_it_left_out(caplog: pytest.LogCaptureFixture) -> None:
     now = [0.0]
-    limit, log = Seldom(3, 60.0, lambda: now[0]), logging.getLogger("dicent.web.test")
+    limit, log = LogRateLimit(3, 60.0, lambda: now[0]), logging.getLogger("dicent.web.test")
     log.addFilter(limit)
     for _ in range(1000):
         log.warning("out of %s", "handles")
@@ -396,6 +397,6 @@ def test_the_log_is_limited_and_says_what_it_left_out(caplog: pytest.LogCaptureF
         "once more (997 messages before this one were left out)",
     ]
     before = list(logging.getLogger("asyncio").filters)
-    with seldom_logged():
+    with rate_limited_logs():
         assert len(logging.getLogger("asyncio").filters) == len(before) + 1
     assert logging.getLogger("asyncio").filters == before

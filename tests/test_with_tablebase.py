@@ -43,23 +43,23 @@ SEARCHES = {
 
 
 @pytest.fixture(scope="module")
-def tables(tmp_path_factory: pytest.TempPathFactory) -> Tablebase:
+def tablebase(tmp_path_factory: pytest.TempPathFactory) -> Tablebase:
     return build_tablebase(make("ewn"), 3, tmp_path_factory.mktemp("tables"))
 
 
 @pytest.fixture
-def evaluator(tables: Tablebase) -> WithTablebase:
-    return WithTablebase(RandomEvaluator(1), tables)
+def evaluator(tablebase: Tablebase) -> WithTablebase:
+    return WithTablebase(RandomEvaluator(1), tablebase)
 
 
-def test_values_of_covered_states_are_exact(evaluator: WithTablebase, tables: Tablebase) -> None:
-    game = tables.game
+def test_values_of_covered_states_are_exact(evaluator: WithTablebase, tablebase: Tablebase) -> None:
+    game = tablebase.game
     states = [*random_endgames(game, 1, 2, 5, seed=1), *random_endgames(game, 2, 2, 5, seed=1, die=True)]
     cells = np.array([state.cells for state in states])
     values, exact = evaluator.evaluate_marked(game, cells)
     assert exact is not None
     assert exact.tolist() == [True] * 5 + [False] * 5
-    assert (values[:5] == tables.values(cells[:5])).all()
+    assert (values[:5] == tablebase.values(cells[:5])).all()
     assert (values[5:] == RandomEvaluator(1).evaluate(game, cells[5:])).all()
     assert (evaluator.evaluate(game, cells) == values).all()
     plain, marks = RandomEvaluator(1).evaluate_marked(game, cells)
@@ -75,15 +75,15 @@ def test_other_games_are_left_to_the_evaluator(evaluator: WithTablebase) -> None
 
 @pytest.mark.parametrize("search", list(SEARCHES))
 def test_positions_of_the_tablebase_are_proved_at_once(
-    search: str, evaluator: WithTablebase, tables: Tablebase
+    search: str, evaluator: WithTablebase, tablebase: Tablebase
 ) -> None:
     built = SEARCHES[search](evaluator)
     for mine, theirs in ((1, 1), (1, 2), (2, 1)):
-        for state in random_endgames(tables.game, mine, theirs, 8, seed=2, die=mine == 1):
+        for state in random_endgames(tablebase.game, mine, theirs, 8, seed=2, die=mine == 1):
             analysis = built.analyse(state, Limit(nodes=200))
             check_usable(analysis)
             check_order(search, analysis)
-            assert analysis.value == pytest.approx(tables.value_of(state), abs=1e-6)
+            assert analysis.value == pytest.approx(tablebase.value_of(state), abs=1e-6)
             if search != "plain descent":
                 assert analysis.proved
                 assert analysis.nodes <= 7
@@ -129,9 +129,9 @@ class Counted(dicent.Evaluator):
         return RandomEvaluator(1).evaluate(game, states)
 
 
-def test_only_the_last_layer_is_evaluated_beside_a_tablebase(tables: Tablebase) -> None:
+def test_only_the_last_layer_is_evaluated_beside_a_tablebase(tablebase: Tablebase) -> None:
     """A match evaluates no inner layer, and plays the moves of a search that evaluates them all."""
-    game = tables.game
+    game = tablebase.game
     states = [
         game.parse(text) for text in ("5/1A3/1B2b/2ac1/5 1 1", "A4/2D2/5/3d1/2a2 2 4", "A4/1B3/4c/3bd/5 1 1")
     ]
@@ -141,7 +141,7 @@ def test_only_the_last_layer_is_evaluated_beside_a_tablebase(tables: Tablebase) 
     for depth in (2, 5):
         for name in ("every layer", "last layer", "no tablebase"):
             inner = Counted()
-            search = Expectiminimax(inner if name == "no tablebase" else WithTablebase(inner, tables))
+            search = Expectiminimax(inner if name == "no tablebase" else WithTablebase(inner, tablebase))
             limit = Limit(depth=depth)
             if name == "every layer":
                 found = [search.play(state, limit) for state in states]
@@ -155,20 +155,20 @@ def test_only_the_last_layer_is_evaluated_beside_a_tablebase(tables: Tablebase) 
 
 
 def test_a_player_text_names_the_tablebase(
-    tables: Tablebase, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    tablebase: Tablebase, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     player = dicent.parse_player("expectiminimax:random=1,depth=3,tablebase")
     monkeypatch.setenv("DICENT_HOME", str(tmp_path))
     with pytest.raises(DicentError, match="build one with `dicent tablebase build ewn`"):
-        player.require(tables.game)
+        player.require(tablebase.game)
     with pytest.raises(DicentError, match="dice-nim has no tablebase"):
         dicent.play_match(player, "random", "dice-nim", 2)
-    (tmp_path / "tables").symlink_to(tables.path.parent)
-    player.require(tables.game)
-    state = tables.game.parse("5/1A3/5/2ac1/5 1 1")
+    (tmp_path / "tables").symlink_to(tablebase.path.parent)
+    player.require(tablebase.game)
+    state = tablebase.game.parse("5/1A3/5/2ac1/5 1 1")
     analysis = player.search.analyse(state, player.budget)
     assert analysis.proved
-    assert analysis.value == pytest.approx(tables.value_of(state), abs=1e-6)
+    assert analysis.value == pytest.approx(tablebase.value_of(state), abs=1e-6)
     with pytest.raises(DicentError, match=r"native code.*WithTablebase"):
         dicent.parse_player("expectiminimax:random=1,prune,tablebase")
     with pytest.raises(DicentError, match="of another kind"):
@@ -185,31 +185,31 @@ def test_determinized_searches_do_not_treat_means_as_proofs(evaluator: WithTable
         assert analysis.value == plain.value
 
 
-def test_policies_are_the_evaluators_own(tables: Tablebase, evaluator: WithTablebase) -> None:
+def test_policies_are_the_evaluators_own(tablebase: Tablebase, evaluator: WithTablebase) -> None:
     state = make("ewn").parse("5/1A3/5/2ac1/5 1 1")
-    search = Puct(WithTablebase(Asked(), tables))
+    search = Puct(WithTablebase(Asked(), tablebase))
     check_usable(search.analyse(state, Limit(evaluations=30)))
     with pytest.raises(DicentError, match="RandomEvaluator has no policy"):
         Puct(evaluator).analyse(state, Limit(evaluations=30))
 
 
-def test_other_terminal_values_are_refused(tables: Tablebase) -> None:
+def test_other_terminal_values_are_refused(tablebase: Tablebase) -> None:
     inner = RandomEvaluator(1)
     inner.terminal = TerminalValue("depth", 40)
     with pytest.raises(DicentError, match=r"of another kind \(depth\)"):
-        WithTablebase(inner, tables)
+        WithTablebase(inner, tablebase)
 
 
 # Accuracy
 
 
-def test_samples_depend_on_their_numbers_only(tables: Tablebase) -> None:
+def test_samples_depend_on_their_numbers_only(tablebase: Tablebase) -> None:
     game = make("ewn")
     sample = endgame_sample(game, positions=10, pieces=3, seed=1)
     assert [d.group for d in sample] == ["1 v 1"] * 10 + ["1 v 2"] * 10 + ["2 v 1"] * 10
     assert endgame_sample(game, positions=10, pieces=3, seed=1) == sample
     assert endgame_sample(game, positions=10, pieces=3, seed=2) != sample
-    looked_up = endgame_sample(game, positions=10, pieces=3, seed=1, tablebase=tables)
+    looked_up = endgame_sample(game, positions=10, pieces=3, seed=1, tablebase=tablebase)
     for decision, other in zip(sample, looked_up, strict=True):
         assert decision.state == other.state
         assert other.moves == pytest.approx(decision.moves, abs=1e-5)
@@ -219,7 +219,7 @@ def test_samples_depend_on_their_numbers_only(tables: Tablebase) -> None:
         assert min(decision.lost_by(action) for action in decision.moves) == 0
 
 
-def test_a_perfect_player_makes_no_mistakes(evaluator: WithTablebase, tables: Tablebase) -> None:
+def test_a_perfect_player_makes_no_mistakes(evaluator: WithTablebase, tablebase: Tablebase) -> None:
     sample = endgame_sample(make("ewn"), positions=20, pieces=3)
     for player in (Greedy(evaluator), Descent(evaluator)):
         rows = dicent.accuracy(player, sample, Limit(nodes=100))
@@ -317,22 +317,22 @@ def measures() -> Any:
     return SimpleNamespace(**runpy.run_path(str(path)))
 
 
-def test_measures_separate_exact_values_from_their_opposite(measures: Any, tables: Tablebase) -> None:
+def test_measures_separate_exact_values_from_their_opposite(measures: Any, tablebase: Tablebase) -> None:
     game = make("ewn")
     for positions in (measures.recorded(game), measures.drawn(game, 2)):
-        few = positions[np.isfinite(tables.values(positions))]
+        few = positions[np.isfinite(tablebase.values(positions))]
         assert len(few) > 10
-        truth = measures.measure(game, WithTablebase(RandomEvaluator(1), tables), tables, few)
+        truth = measures.measure(game, WithTablebase(RandomEvaluator(1), tablebase), tablebase, few)
         assert [truth[key].mean for key in ("error", "best", "regret")] == [0, 1, 0]
-        wrong = measures.measure(game, Opposite(tables), tables, few)
-        assert wrong["error"].mean == pytest.approx(2 * np.abs(tables.values(few)).mean())
+        wrong = measures.measure(game, Opposite(tablebase), tablebase, few)
+        assert wrong["error"].mean == pytest.approx(2 * np.abs(tablebase.values(few)).mean())
         assert wrong["best"].mean < 0.8
         assert wrong["regret"].mean > 0.1
 
 
-def test_recorded_positions_have_their_recorded_values(measures: Any, tables: Tablebase) -> None:
+def test_recorded_positions_have_their_recorded_values(measures: Any, tablebase: Tablebase) -> None:
     recorded = 2 * np.array([record["p_win_to_move"] for record in measures.records()]) - 1
-    found = tables.values(measures.recorded(make("ewn")))
+    found = tablebase.values(measures.recorded(make("ewn")))
     few = np.isfinite(found)
     assert few.sum() == 18
     assert found[few] == pytest.approx(recorded[few], abs=1e-5)
@@ -341,8 +341,8 @@ def test_recorded_positions_have_their_recorded_values(measures: Any, tables: Ta
 class Opposite(dicent.Evaluator):
     """An evaluator with the signs of all values swapped."""
 
-    def __init__(self, tables: Tablebase) -> None:
-        self.tables = tables
+    def __init__(self, tablebase: Tablebase) -> None:
+        self.tablebase = tablebase
 
     def evaluate(self, game: dicent.Game, states: Any) -> Any:
-        return -self.tables.values(states)
+        return -self.tablebase.values(states)

@@ -44,7 +44,7 @@ def _network_rows(name: str, kind: str, settings: dict[str, int], rounds: int, s
     play.deal()
     play.advance()
     finished = []
-    for _ in range(max(40, int(400 * scale))):  # until matches are at all stages
+    for _ in range(max(40, int(400 * scale))):  # until the games are at all stages
         play.value_waiting()
         finished += play.play_on(0.5)
         play.advance()

@@ -42,10 +42,10 @@ class NativeNetwork(NativeEvaluator):
         super().__init__()
         self.input_shape, self.bounded, self.seen_by_mover = _common(self.kind, settings)
         self.native = self._native(settings, weights)
-        self._shown: dict[Game, Game] = {}
+        self._encoded: dict[Game, Game] = {}
 
     def __getstate__(self) -> dict[str, object]:
-        return {**vars(self), "_shown": {}}  # games of this machine
+        return {**vars(self), "_encoded": {}}  # games of this machine
 
     @abstractmethod
     def _native(self, settings: Mapping[str, Any], weights: Weights) -> Native:
@@ -65,11 +65,11 @@ class NativeNetwork(NativeEvaluator):
         """Replace the weights, also in the searches that have them; none of them may be running."""
         self.native.weights[:] = self.pack(weights)
 
-    def shown(self, game: Game) -> Game:
+    def with_encoding(self, game: Game) -> Game:
         """Return the game with the encoding that the network has learned, if there are several."""
-        if game not in self._shown:
-            self._shown[game] = self._fitting(game)
-        return self._shown[game]
+        if game not in self._encoded:
+            self._encoded[game] = self._fitting(game)
+        return self._encoded[game]
 
     def _fitting(self, game: Game) -> Game:
         wanted = self.input_shape, self.seen_by_mover
@@ -83,7 +83,7 @@ class NativeNetwork(NativeEvaluator):
 
     def bind(self, game: Game, compiled: bool | None = None) -> Bound:
         """Return the kernels of the game with the encoding that the network has learned."""
-        return bind(self.shown(game), compiled)
+        return bind(self.with_encoding(game), compiled)
 
     def prepare(self, game: Game) -> None:
         """Compile the evaluation of a game's states."""

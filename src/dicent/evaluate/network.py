@@ -63,7 +63,7 @@ class Network(PolicyEvaluator):
         self.compiled = compiled
         self._pool: ThreadPoolExecutor | None = None
         self._pool_size = 0
-        self._shown: dict[Game, Game] = {}
+        self._encoded: dict[Game, Game] = {}
         self._on_gpu: dict[Game, GpuNetwork] = {}
         self._lock = threading.Lock()
 
@@ -82,11 +82,11 @@ class Network(PolicyEvaluator):
         """Whether the network has a policy; it has then learned decisions and no chance states."""
         return getattr(self.module, "policy", None) is not None
 
-    def shown(self, game: Game) -> Game:
+    def with_encoding(self, game: Game) -> Game:
         """Return the game with the encoding that the network has learned, if there are several."""
-        if game not in self._shown:
-            self._shown[game] = self._fitting(game)
-        return self._shown[game]
+        if game not in self._encoded:
+            self._encoded[game] = self._fitting(game)
+        return self._encoded[game]
 
     def _fitting(self, game: Game) -> Game:
         from dicent.nets import input_shape_of
@@ -106,7 +106,7 @@ class Network(PolicyEvaluator):
     def prepare(self, game: Game) -> None:
         """Compile everything that a GPU needs for a game, so that the first evaluation need not wait."""
         if self.gpu is not None:
-            self.on_gpu(self.shown(game)).prepare()
+            self.on_gpu(self.with_encoding(game)).prepare()
 
     def close(self) -> None:
         """Free everything that the network has on a GPU; the next evaluation allocates it again."""
@@ -131,7 +131,7 @@ class Network(PolicyEvaluator):
         return values, logits
 
     def _forward(self, game: Game, states: Cells) -> tuple[Values, Logits | None]:
-        game = self.shown(game)
+        game = self.with_encoding(game)
         if self.gpu is not None:
             return self.on_gpu(game).forward(states)
         shares = self.threads  # read once: another thread may change it

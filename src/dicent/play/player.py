@@ -102,7 +102,7 @@ class Player:
             return
         if self.game is not None and not _has_learned(network, self.game, game):
             raise PlayerError(f"the network of {self.name} has learned {self.game}, not {game.name}")
-        network.shown(game)  # raises if the input shape does not match
+        network.with_encoding(game)  # raises if the input shape does not match
 
 
 def _has_learned(network: Network | NativeNetwork, text: str, game: Game) -> bool:
@@ -123,7 +123,7 @@ LIMITS: dict[str, type[Setting]] = {
     "turns": int,
 }
 EVALUATORS: dict[str, type[Setting]] = {
-    "net": str,
+    "network": str,
     "rollout": int,
     "random": int,
     "solution": str,
@@ -131,6 +131,7 @@ EVALUATORS: dict[str, type[Setting]] = {
     "terminal": str,
     "tablebase": bool,
 }
+OLD_NAMES = {"net": "network"}  # of fields, in players that records and tournaments name
 SWITCHES = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 Fields = dict[str, Setting]
 
@@ -211,7 +212,7 @@ def _fields(text: str, name: str, kind: SearchKind, given: list[str]) -> Fields:
     positional, named = list(kind.positional), False
     for item in given:
         key, equals, value = item.partition("=")
-        key = key.strip()
+        key = OLD_NAMES.get(key.strip(), key.strip())
         if types.get(item) is bool:
             key, value, named = item, "yes", True
         elif equals and re.fullmatch(r"[a-z_]+", key):
@@ -252,7 +253,7 @@ def _evaluator(text: str, name: str, fields: Fields) -> Evaluator:
 def _network(text: str, name: str, fields: Fields) -> Evaluator:
     """Take the network, or its substitute, out of the fields."""
     device = str(fields.pop("device", "cpu"))
-    given = {key: fields.pop(key) for key in ("net", "rollout", "random", "solution") if key in fields}
+    given = {key: fields.pop(key) for key in ("network", "rollout", "random", "solution") if key in fields}
     if len(given) != 1:
         many = "only one of a network, rollout, random and solution" if given else "a network"
         raise PlayerError(f"{text!r}: {name} needs {many}, as in {name}:runs/mine")
@@ -266,7 +267,7 @@ def _network(text: str, name: str, fields: Fields) -> Evaluator:
         raise PlayerError(f"{text!r}: a file says its own terminal value; leave out terminal")
     if "solution" in given:
         return ExactEvaluator(load_solution(str(given["solution"])))
-    return load_network(str(given["net"]), device)
+    return load_network(str(given["network"]), device)
 
 
 def _takes(name: str, kind: SearchKind) -> str:

@@ -36,19 +36,19 @@ class _Strength(NamedTuple):
 
 # Evaluations are limited too, for games in which players place their pieces and have many actions at first.
 _STRENGTHS = {
-    "beginner": _Strength("Beginner: often moves at random", "greedy:{net}", "uct:30", 0.5),
-    "casual": _Strength("Casual: overlooks things", "greedy:{net}", "uct:100", 0.2),
-    "steady": _Strength("Steady: looks one move ahead", "greedy:{net}", "uct:300"),
+    "beginner": _Strength("Beginner: often moves at random", "greedy:{network}", "uct:30", 0.5),
+    "casual": _Strength("Casual: overlooks things", "greedy:{network}", "uct:100", 0.2),
+    "steady": _Strength("Steady: looks one move ahead", "greedy:{network}", "uct:300"),
     "advanced": _Strength(
-        "Advanced: sees your reply", "expectiminimax:{net},depth=3,evaluations=1000", "uct:3000"
+        "Advanced: sees your reply", "expectiminimax:{network},depth=3,evaluations=1000", "uct:3000"
     ),
     "full": _Strength(
         "Full: the strongest search",
-        "expectiminimax:{net},depth=5,evaluations=3000",
+        "expectiminimax:{network},depth=5,evaluations=3000",
         "uct:50000",
         # A tenth of a second for 7 plies. Pruning would save half of it, and with it the principal
         # variations of all moves, the tablebase, and searches that pause.
-        with_native="expectiminimax:{net},depth=7,evaluations=100000",
+        with_native="expectiminimax:{network},depth=7,evaluations=100000",
     ),
 }
 STRENGTHS = {name: strength.title for name, strength in _STRENGTHS.items()}  # beginner to full
@@ -107,4 +107,4 @@ def _text(strength: _Strength, game: Game) -> str:
     if network is None:
         return strength.without + (",terminal=score" if game.has_score else "")
     text = strength.with_native if is_native(network) else ""
-    return (text or strength.with_network).format(net=network)
+    return (text or strength.with_network).format(network=network)

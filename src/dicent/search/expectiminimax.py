@@ -115,17 +115,17 @@ class ExpectiminimaxKernels(SearchKernels):
         for row in rows.tolist():
             self.absorb(tree, searches, row, row + 1, offsets, answer)
 
-    def watch_clock(self) -> None:
+    def prepare_deadline(self) -> None:
         """Expand the best actions first, so that they are complete when the time is over."""
         game = self.bound.game
         order = np.zeros((len(self.memory.depth), max(game.max_legal, game.num_outcomes)), np.int64)
         self.memory = self.memory._replace(order=order)
 
-    def owes_move(self, tree: Tree, searches: Searches, row: int) -> bool:
+    def must_continue(self, tree: Tree, searches: Searches, row: int) -> bool:
         """Return whether the first depth is unfinished."""
         return bool(self.memory.depth[row] == 0)
 
-    def rehearse(self, tree: Tree, searches: Searches, row: int) -> None:
+    def dry_run(self, tree: Tree, searches: Searches, row: int) -> None:
         """Mark the nodes that are not complete; `break_off` does it again, and backs up the others."""
         self.bound.kernel(expectiminimax_kernels.mark_late)(tree_of(tree, row), searches, self.memory, row)
 

@@ -78,7 +78,7 @@ class Group:
         self._steps_per_second = 0.0  # of the kernels; 0: not measured yet; it may double with each step
         self._states_per_second = 0.0  # of the evaluator, likewise
         self._growing = 0.0  # seconds that the last `grow` took
-        self._pass, self._rehearsed = PASS, REHEARSED // 2  # measured with a tree of that many nodes
+        self._pass, self._measured_nodes = PASS, REHEARSED // 2  # measured with a tree of that many nodes
         self._steps = 0
         others = self.threads - 1  # beside the caller's own thread
         self._pool = ThreadPoolExecutor(others) if others else None
@@ -167,7 +167,7 @@ class Group:
         if self.search.layered:
             seconds = min(batch, LARGEST_SLICE, max(LEAST, left / 2))
             count = min(count, max(1, int(rate * seconds)) if rate else FIRST_BATCH)
-        elif rate and count > rate * left and not self.owes_move():
+        elif rate and count > rate * left and not self.must_continue():
             return False
         begin = self.search.clock()
         self.absorb(self.ask(states[:count]), offsets)
@@ -265,15 +265,15 @@ class Group:
     def reserve(self) -> float:
         """Return the seconds to end the search and to read its tree, measured when the tree has doubled."""
         nodes = int(self.tree.nodes[0])
-        if self.kernels.passes and nodes >= 2 * self._rehearsed:
+        if self.kernels.passes and nodes >= 2 * self._measured_nodes:
             begin = self.search.clock()
-            self.kernels.rehearse(self.tree, self.searches, 0)
-            self._pass, self._rehearsed = (self.search.clock() - begin) / nodes, nodes
+            self.kernels.dry_run(self.tree, self.searches, 0)
+            self._pass, self._measured_nodes = (self.search.clock() - begin) / nodes, nodes
         return LEAST + self.kernels.passes * self._pass * nodes
 
-    def owes_move(self) -> bool:
+    def must_continue(self) -> bool:
         """Return whether the search must continue until it knows a move, whatever the time."""
-        return self.kernels.owes_move(self.tree, self.searches, 0)
+        return self.kernels.must_continue(self.tree, self.searches, 0)
 
     def break_off(self) -> None:
         """End the search where it stands, and use what it has found."""

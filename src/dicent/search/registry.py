@@ -30,7 +30,7 @@ class SearchKind:
     """How a kind of search is made.
 
     `settings` are the keyword arguments of `make` with the types of their values. `positional` are the
-    fields of a player text that need no name: settings, parts of the limit, or `net`.
+    fields of a player text that need no name: settings, parts of the limit, or `network`.
     """
 
     make: Callable[..., Search]
@@ -86,7 +86,7 @@ def make_search(name: str, evaluator: Evaluator | None = None, **settings: Setti
 
 
 register("random", SearchKind(Random))
-register("greedy", SearchKind(Greedy, evaluator=True, positional=("net",)))
+register("greedy", SearchKind(Greedy, evaluator=True, positional=("network",)))
 register(
     "uct",
     SearchKind(
@@ -104,7 +104,7 @@ register(
         Limit(depth=3),
         evaluator=True,
         determinizes=True,
-        positional=("net", "depth"),
+        positional=("network", "depth"),
     ),
 )
 register(
@@ -115,7 +115,7 @@ register(
         Limit(evaluations=2000),
         evaluator=True,
         determinizes=True,
-        positional=("net", "evaluations"),
+        positional=("network", "evaluations"),
     ),
 )
 register(
@@ -126,7 +126,7 @@ register(
         Limit(evaluations=2000),
         evaluator=True,
         determinizes=True,
-        positional=("net", "evaluations"),
+        positional=("network", "evaluations"),
     ),
 )
 register(
@@ -136,6 +136,6 @@ register(
         {"exploration": float, "noise": float, "alpha": float, "temperature": float, "leaves": int},
         Limit(evaluations=SIMULATIONS),
         evaluator=True,
-        positional=("net", "evaluations"),
+        positional=("network", "evaluations"),
     ),
 )

@@ -42,7 +42,7 @@ class SearchKernels(ABC):
     """
 
     path_length = 4096  # plies that an iteration may go down
-    passes = 0.0  # times that `rehearse` takes, to end a search and make its tree readable
+    passes = 0.0  # times that `dry_run` takes, to end a search and make its tree readable
     memory: NamedTuple | None = None  # arrays beside the tree
 
     def __init__(self, bound: Bound, evaluator: Evaluator, settings: Settings) -> None:
@@ -109,14 +109,14 @@ class SearchKernels(ABC):
     ) -> None:
         """Make trees readable between two calls of `advance`."""
 
-    def watch_clock(self) -> None:  # noqa: B027  # most searches can stop anywhere
+    def prepare_deadline(self) -> None:  # noqa: B027  # most searches can stop anywhere
         """Prepare for a search that its time may break off."""
 
-    def owes_move(self, tree: Tree, searches: Searches, row: int) -> bool:
+    def must_continue(self, tree: Tree, searches: Searches, row: int) -> bool:
         """Return whether the root is not evaluated yet, so that nothing may break the search off."""
         return bool(searches.iterations[row] == 0 and searches.length[row] <= 1)
 
-    def rehearse(self, tree: Tree, searches: Searches, row: int) -> None:
+    def dry_run(self, tree: Tree, searches: Searches, row: int) -> None:
         """Do a part of the work of `break_off` and `settle` that changes no value, to measure it."""
         self.settle(tree, searches, row, row + 1)
 

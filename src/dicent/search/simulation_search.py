@@ -57,7 +57,7 @@ class SimulationKernels(SearchKernels):
         """Give nodes the means of their simulations as values."""
         self.bound.kernel(simulation_kernels.summarise)(tree, self.statistics, first, last)
 
-    def owes_move(self, tree: Tree, searches: Searches, row: int) -> bool:
+    def must_continue(self, tree: Tree, searches: Searches, row: int) -> bool:
         """Return whether no action of the root was tried."""
         return not self.is_readable(tree, searches, row)
 

@@ -217,7 +217,7 @@ class TreeSearch(Search):
         if group is None or not keep:
             group = Group(self, state.game, nodes=self._first_nodes(limit))
         if limit.time is not None:
-            group.kernels.watch_clock()
+            group.kernels.prepare_deadline()
         group.begin(0, state, limit, self.seed, keep, ply)
         interrupted, reported = False, begin
         try:
@@ -228,7 +228,7 @@ class TreeSearch(Search):
                         yield group, reported - begin, False
         except KeyboardInterrupt:
             interrupted = True
-        while group.owes_move() and group.step(TURN):  # there must be a move to play, whatever the limit
+        while group.must_continue() and group.step(TURN):  # there must be a move to play, whatever the limit
             pass
         if group.searches.status[0] in (SEARCHING, WAITING):
             group.break_off()
@@ -246,7 +246,7 @@ class TreeSearch(Search):
         """Advance the search; return whether it is under way and has time left."""
         left = deadline - self.clock() - group.reserve() if deadline < math.inf else math.inf
         if left <= 0:
-            return group.owes_move() and group.step(TURN)
+            return group.must_continue() and group.step(TURN)
         return group.step(left, max(TURN, every))
 
     def determinized_outcome(self, state: State, ply: int = 0) -> int:

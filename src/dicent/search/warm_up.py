@@ -12,9 +12,11 @@ from dicent.search.tree_search import Search, inner_search
 def warm_up(search: Search, state: State) -> None:
     """Compile the kernels of a search before its clock starts."""
     evaluator = search.evaluator
-    shown = evaluator.shown(state.game) if isinstance(evaluator, Network | NativeNetwork) else state.game
+    game = state.game
+    if isinstance(evaluator, Network | NativeNetwork):
+        game = evaluator.with_encoding(game)
     inner = inner_search(search)
-    kind = state.game, shown, type(search), type(inner), inner.pausable, type(evaluator)
+    kind = state.game, game, type(search), type(inner), inner.pausable, type(evaluator)
     if kind in _warm or not search.native or state.result is not None:
         return
     for _ in search.stream(state, Limit(evaluations=1, depth=1), None, float("inf")):

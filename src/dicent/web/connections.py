@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -16,8 +15,7 @@ from typing import TYPE_CHECKING
 
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-if sys.platform != "win32":
-    import resource
+from dicent import machine
 
 if TYPE_CHECKING:
     from uvicorn.protocols.http.h11_impl import H11Protocol as Protocol
@@ -34,10 +32,8 @@ LOGGERS = ("asyncio", "uvicorn.error", "dicent.web")
 
 def most_connections() -> int:
     """Return how many connections the server keeps: fewer if this process may open few files."""
-    if sys.platform == "win32":
-        return MOST
-    handles, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return MOST if handles == resource.RLIM_INFINITY else max(8, min(MOST, (handles - RESERVED) // 2))
+    files = machine.open_file_limit()
+    return MOST if files is None else max(8, min(MOST, (files - RESERVED) // 2))
 
 
 def limited(header_seconds: float = HEADER_SECONDS, most: int | None = None) -> type[asyncio.Protocol]:
@@ -84,7 +80,7 @@ def limited(header_seconds: float = HEADER_SECONDS, most: int | None = None) -> 
     return Limited
 
 
-class Seldom(logging.Filter):
+class LogRateLimit(logging.Filter):
     """Lets `most` messages pass in a period of seconds, and counts the others."""
 
     def __init__(
@@ -112,9 +108,9 @@ class Seldom(logging.Filter):
 
 
 @contextmanager
-def seldom_logged() -> Iterator[None]:
+def rate_limited_logs() -> Iterator[None]:
     """Limit how much the loggers write that clients can trigger."""
-    filters = {name: Seldom() for name in LOGGERS}
+    filters = {name: LogRateLimit() for name in LOGGERS}
     for name, limit in filters.items():
         logging.getLogger(name).addFilter(limit)
     try:

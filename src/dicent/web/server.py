@@ -20,7 +20,7 @@ from dicent.files import data_folder
 from dicent.game.registry import game_names, offer
 from dicent.library.library import Library
 from dicent.web import archive, games, positions, reviews, runs, statistics
-from dicent.web.connections import BACKLOG, HEADER_SECONDS, limited, seldom_logged
+from dicent.web.connections import BACKLOG, HEADER_SECONDS, limited, rate_limited_logs
 from dicent.web.engine_socket import add_socket
 from dicent.web.error_answers import add_handlers
 from dicent.web.pages import add_pages
@@ -115,7 +115,7 @@ def make_app(settings: Settings) -> FastAPI:
 def serve(settings: Settings, ready: Callable[[uvicorn.Server], object] = lambda server: None) -> None:
     """Run the server until it stops; call `ready` with it once it answers requests."""
     listening = _listen(settings.host, settings.port)
-    with listening, seldom_logged():
+    with listening, rate_limited_logs():
         sys.setswitchinterval(SWITCH)
         app = make_app(settings)
         config = uvicorn.Config(
