@@ -47,13 +47,13 @@ ALONE = dicent.preset("paper").replace(
     device="cpu",
     threads=1,
 )
-# By evaluations that a move really costs: Descent finishes its last descent. One whole descent costs about
-# 118, so that those of the smallest budget are cut off.
+# By the budget of Expectiminimax with the same cost per move: Descent finishes its last descent. One whole
+# descent costs about 118, so that those of the smallest budget are cut off.
 DESCENTS = {
-    60: {"evaluations_per_move": 60, "whole_descents": False},
-    130: {"evaluations_per_move": 60},
-    300: {"evaluations_per_move": 240},
-    600: {"evaluations_per_move": 545},
+    60: {"evaluations_per_move": 62, "whole_descents": False},
+    130: {"evaluations_per_move": 70},
+    300: {"evaluations_per_move": 258},
+    600: {"evaluations_per_move": 580},
 }
 LONGER = {"minutes": 5.0, "snapshot_seconds": 45.0, "snapshot_evaluations": 4_000_000}
 
@@ -95,7 +95,7 @@ def studies(gpu="gpu"):
     arms = [Arm(search, "depth") for search in ("descent", "expectiminimax")]
     longer = {arm.name: SCALES[gpu].config(Run(arm, 1, 0)).replace(**LONGER) for arm in arms}
     return {
-        "sweep": Study(sweep, networks=3, seed=100),
+        "sweep": Study(sweep, networks=4, seed=400),
         "ablation": Study(ablation, seed=200),
         "longer": Study(longer, networks=3, games=160, seed=300, together=True),
     }
