@@ -211,11 +211,6 @@ def _evaluations(states: list[State], reviewer: Reviewer, progress: Progress) ->
     return done
 
 
-def _final_value(reviewer: Reviewer, state: State) -> float:
-    """Return the value of a finished game: its score in a review in points, else its result."""
-    return float((state.score if reviewer.in_points else state.result) or 0)
-
-
 def _win(reviewer: Reviewer, state: State, value: float) -> float | None:
     """Return MAX's win probability at a state with this value."""
     return reviewer.win(value) if state.result is None else win_probability(state.result, MAX)
@@ -224,7 +219,7 @@ def _win(reviewer: Reviewer, state: State, value: float) -> float | None:
 def _roll(reviewer: Reviewer, before: State, evaluation: Evaluation, step: str, after: State) -> Moment:
     values = {text: value for text, _, value in evaluation.outcomes}
     expected = sum(p * value for _, p, value in evaluation.outcomes)
-    value = values[step.strip()] if after.result is None else _final_value(reviewer, after)
+    value = values[step.strip()] if after.result is None else reviewer.final(after).value
     in_points = reviewer.in_points
     return Moment(
         step,
@@ -249,7 +244,7 @@ def review_decision(
     if before.to_play * (best_value - value) <= 0:
         best, best_value = step.strip(), value
     if after.result is not None:
-        value, proved = _final_value(reviewer, after), True
+        value, proved = reviewer.final(after).value, True
     lost, in_points = max(0.0, before.to_play * (best_value - value)), reviewer.in_points
     return Moment(
         step,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dicent.errors import DicentError
@@ -42,6 +42,8 @@ class Evaluation:
     outcomes: tuple[tuple[str, float, float], ...]  # text, probability, value
     proved: bool
     pv: tuple[str, ...] = ()
+    visits: tuple[int, ...] = ()  # of the moves
+    games: int = 0  # random games behind the value, in a search by random games
 
 
 class Reviewer:
@@ -77,6 +79,20 @@ class Reviewer:
         """Whether values are the game's points."""
         return self.evaluator.in_points
 
+    @property
+    def largest(self) -> float:
+        """The largest value of one game, as far as it is known."""
+        return self.game.max_score or 1.0 if self.in_points else 1.0
+
+    @property
+    def is_random(self) -> bool:
+        """Whether values are means of random games."""
+        return self.search.ranks_by_visits
+
+    def final(self, state: State) -> Evaluation:
+        """Return the evaluation of a finished game: its score if values are points, else its result."""
+        return Evaluation(float((state.score if self.in_points else state.result) or 0), (), (), True)
+
     def exact(self, state: State) -> Evaluation | None:
         """Return the exact evaluation, or None if it takes too long."""
         if self.tablebase is not None and self.tablebase.covers(state):
@@ -90,12 +106,12 @@ class Reviewer:
             return None
         return _evaluation(solution.value, solution.moves, solution.outcomes, True, lambda v: v)
 
-    def evaluation(self, state: State, ply: int = 0) -> Evaluation:
-        """Return the evaluation of the search."""
+    def evaluation(self, state: State, ply: int = 0, simulations: int | None = None) -> Evaluation:
+        """Return the evaluation of the search; `simulations` replaces the number of random games."""
         chances = max(1, len(state.outcomes))
-        if self.search.ranks_by_visits:
+        if self.is_random:
             most = max(self.simulations, self.simulations * MOST_SIMULATIONS // SIMULATIONS)
-            limit = Limit(evaluations=min(most, self.simulations * chances))
+            limit = Limit(evaluations=simulations or min(most, self.simulations * chances))
         else:
             limit = Limit(
                 depth=self.depth + state.is_chance,
@@ -103,7 +119,8 @@ class Reviewer:
             )
         found = self.search.analyse(state, limit, ply=ply)
         value = (lambda v: v) if self.in_points else self.evaluator.gain
-        return _evaluation(found.value, found.moves, found.by_outcome, found.proved, value)
+        evaluation = _evaluation(found.value, found.moves, found.by_outcome, found.proved, value)
+        return replace(evaluation, games=limit.evaluations or 0) if self.is_random else evaluation
 
     def quick(self) -> Reviewer:
         """Return a reviewer that looks less far ahead, for answers while native code is compiled."""
@@ -134,12 +151,16 @@ class Reviewer:
 
 
 def reviewer_for(
-    game: Game, network: str | None = None, solved: int = SOLVED, terminal: str | None = None
+    game: Game,
+    network: str | None = None,
+    solved: int = SOLVED,
+    terminal: str | None = None,
+    simulations: int | None = None,
 ) -> Reviewer:
     """Return the strongest reviewer of a game: a named or shipped network, else random games.
 
     It solves endgames of up to `solved` states, none with 0. `terminal` is what random games count: "gain",
-    the default, or "score".
+    the default, or "score". `simulations` is their number; by default fewer if games are long.
     """
     try:
         tablebase = open_tablebase(game)
@@ -151,7 +172,7 @@ def reviewer_for(
     if chosen is None:
         uct = Uct(seed=1, terminal=terminal or "gain")
         uct.evaluator.terminal.require(game)
-        simulations = _simulations(game)
+        simulations = simulations or _simulations(game)
         name = f"{simulations:,} random games a move"
         return Reviewer(game, uct, name, uct.evaluator, tablebase, solved, simulations)
     evaluator: Evaluator = load_network(chosen)
@@ -181,4 +202,5 @@ def _evaluation(
         tuple((outcome.text, outcome.p, gain(outcome.value)) for outcome in outcomes),
         proved,
         moves[0].pv if moves else (),
+        tuple(move.visits for move in moves),
     )

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import secrets
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -15,7 +14,7 @@ from starlette.concurrency import run_in_threadpool
 
 from dicent.draw.captures import captures
 from dicent.errors import ConflictError
-from dicent.game import State
+from dicent.game import Game, State
 from dicent.game.binding import uncompiled
 from dicent.game.view import Stack
 from dicent.kernels.constants import DICE, MAX, MIN
@@ -24,9 +23,9 @@ from dicent.library.library import Library, SavedGame
 from dicent.play.notation import parse_position
 from dicent.play.player import Player
 from dicent.play.strengths import STRENGTHS, strength_player
-from dicent.search.tree_search import inner_search
 from dicent.web.error_answers import DECLARED, ProblemError, about
 from dicent.web.hints import Advice
+from dicent.web.plain_search import stand_in
 from dicent.web.positions import SIDES, TURNS, apply_text, describe_position, game_named, shown_dice
 from dicent.web.preparation import Preparation
 from dicent.web.schemas import (
@@ -47,7 +46,6 @@ from dicent.web.threads import SearchThreads
 
 HUMAN = "human"
 OPEN_GAMES = 1000  # games whose states are cached
-SHORT = 1000  # evaluations that plain Python does in about a second
 
 
 class OpenGame:
@@ -229,14 +227,23 @@ class Games:
             raise ProblemError(422, "the computer is not to move")
         plies = sum(not state.is_chance for state in game.states[:-1])
 
-        def think() -> str:
-            player = _player(name, game.saved.game)
+        def think(player: Player) -> str:
             search = player.search.with_seeds(game.saved.seed ^ at, game.saved.seed)
-            with self._ready(game, name, _is_short(player)):
-                action = search.play(game.state, player.budget, plies)
+            action = search.play(game.state, player.budget, plies)
             return game.game.format_action(game.state, action)
 
-        step = await self.threads.move(think)
+        def think_plainly(player: Player) -> str:
+            with uncompiled():
+                return think(player)
+
+        quick = None
+        if name in self.preparation.pending(game.game.name):
+            quick = await self.threads.move(lambda: stand_in(name, game.game))
+        if quick is not None:
+            step = await self.threads.move(lambda: think_plainly(quick))
+        else:
+            await self.preparation.wait(game.game.name, name)  # before a thread is taken
+            step = await self.threads.move(lambda: think(_player(name, game.game)))
         return await run_in_threadpool(self._append, game, step)
 
     def take_back(self, id: str, at: int) -> PlayedGame:
@@ -276,17 +283,12 @@ class Games:
             raise ProblemError(422, "the last step is no move of a person, so there is nothing to grade")
         return await self.advice.grade(before, game.saved.steps[-1], game.state)
 
-    @contextlib.contextmanager
-    def _ready(self, game: OpenGame, name: str, short: bool) -> Iterator[None]:
-        """Wait for native code; run a short search as plain Python meanwhile."""
-        if name not in self.preparation.pending(game.saved.game):
-            yield
-        elif short:
-            with uncompiled():
-                yield
-        else:
-            self.preparation.wait(game.saved.game, name)
-            yield
+    def pending(self, id: str) -> Pending:
+        """Return what is being prepared for a game; a game in play that was saved earlier begins it."""
+        game = self.get(id)
+        if game.saved.ended is None:
+            self.preparation.begin(game.game.name)
+        return Pending(jobs=self.preparation.pending(game.game.name))
 
     def _append(self, game: OpenGame, step: str) -> PlayedGame:
         with about("step"):
@@ -333,14 +335,8 @@ def _conflict(game: OpenGame, at: int) -> ProblemError:
 
 
 @lru_cache(maxsize=64)
-def _player(name: str, game: str) -> Player:
-    return strength_player(name, game_named(game))
-
-
-def _is_short(player: Player) -> bool:
-    """Return whether plain Python plays a move of this player without a delay."""
-    one_ply = inner_search(player.search).fixed_depth is not None
-    return one_ply or (player.budget.evaluations or SHORT + 1) <= SHORT
+def _player(name: str, game: Game) -> Player:
+    return strength_player(name, game)
 
 
 def routes(games: Games) -> APIRouter:
@@ -381,7 +377,7 @@ def routes(games: Games) -> APIRouter:
 
     @router.get("/{id}/pending")
     def pending(id: str) -> Pending:
-        return Pending(jobs=games.preparation.pending(games.get(id).saved.game))
+        return games.pending(id)
 
     @router.post("/{id}/hint")
     async def hint(id: str, request: AtRequest) -> Hint:

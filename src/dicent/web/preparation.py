@@ -6,13 +6,14 @@ code goes to the cache on disk, and the server loads it from there. Meanwhile sh
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import os
 import subprocess
 import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, InvalidStateError, ThreadPoolExecutor
 
 from dicent.game import Game, State
 from dicent.game.binding import is_compiling
@@ -27,6 +28,7 @@ from dicent.web.threads import PREPARATION
 log = logging.getLogger("dicent.web")
 AT_ONCE = 2  # games in preparation, each with a process
 MOST = 8  # games in preparation or waiting; the code of more games is compiled at its first use
+ALL = 32  # games that a server prepares; anyone may name new ones by their options
 # In the order of need. The strongest search has most of the code that the others need.
 JOBS = ("hint", *reversed(STRENGTHS), "analysis", "review")
 
@@ -37,40 +39,44 @@ class Preparation:
     def __init__(self, files: tuple[str, ...] = (), enabled: bool = True) -> None:
         self.files = files
         self.enabled = enabled and is_compiling()
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
         self._known: set[str] = set()
-        self._pending: dict[str, list[str]] = {}  # jobs by game
+        self._pending: dict[str, dict[str, Future[None]]] = {}  # jobs by game, which end with the job
         self._pool = ThreadPoolExecutor(AT_ONCE, PREPARATION)
         self._processes: set[subprocess.Popen[str]] = set()
         self._closed = False
 
     def begin(self, game: str) -> None:
-        """Start to prepare a game, unless that has happened or too many games wait."""
-        with self._changed:
-            full = len(self._pending) >= MOST
+        """Start to prepare a game, unless that has happened or there are too many games."""
+        with self._lock:
+            full = len(self._pending) >= MOST or len(self._known) >= ALL
             if not self.enabled or self._closed or full or game in self._known:
                 return
             self._known.add(game)
-            self._pending[game] = list(JOBS)
+            self._pending[game] = {job: Future() for job in JOBS}
         self._pool.submit(self._prepare, game)
 
     def pending(self, game: str) -> list[str]:
         """Return the jobs that are not done yet."""
-        with self._changed:
+        with self._lock:
             return list(self._pending.get(game, ()))
 
-    def wait(self, game: str, job: str) -> None:
-        """Wait until a job is done."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._closed or job not in self._pending.get(game, ()))
+    async def wait(self, game: str, job: str) -> None:
+        """Wait until a job is done, or preparation stops."""
+        with self._lock:
+            done = self._pending.get(game, {}).get(job)
+        if done is not None:
+            await asyncio.shield(asyncio.wrap_future(done))
 
     def close(self) -> None:
         """Stop all preparation."""
-        with self._changed:
+        with self._lock:
             self._closed = True
             for process in self._processes:
                 process.kill()
-            self._changed.notify_all()
+            waiting = [done for jobs in self._pending.values() for done in jobs.values()]
+        for done in waiting:
+            _set(done)
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _prepare(self, game: str) -> None:
@@ -83,14 +89,14 @@ class Preparation:
         # -P: the working folder, which may hold files of others, must not be on the path of imports.
         command = [sys.executable, "-P", "-m", __name__, game, *self.files]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-            with self._changed:
+            with self._lock:
                 self._processes.add(process)
                 if self._closed:
                     process.kill()
             assert process.stdout is not None
             for line in process.stdout:
                 self._finish(game, line.strip())
-        with self._changed:
+        with self._lock:
             self._processes.discard(process)
 
     def _finish(self, game: str, job: str) -> None:
@@ -101,12 +107,17 @@ class Preparation:
             run(game_named(game), job)
         except Exception:
             log.exception("%s of %s could not be prepared", job, game)
-        with self._changed:
-            if job in self._pending.get(game, ()):
-                self._pending[game].remove(job)
-                if not self._pending[game]:
-                    del self._pending[game]
-            self._changed.notify_all()
+        with self._lock:
+            done = self._pending.get(game, {}).pop(job, None)
+            if not self._pending.get(game, True):
+                del self._pending[game]
+        if done is not None:
+            _set(done)
+
+
+def _set(done: Future[None]) -> None:
+    with contextlib.suppress(InvalidStateError):  # set by `close` already
+        done.set_result(None)
 
 
 def run(game: Game, job: str) -> None:

@@ -27,10 +27,11 @@ log = logging.getLogger("dicent.web")
 MOST = 20  # reviews under way or waiting
 
 
-def reviewer_of(game: Game, solved: int = SOLVED) -> Reviewer:
+def reviewer_of(game: Game, solved: int = SOLVED, simulations: int | None = None) -> Reviewer:
     """Return the reviewer of the pages. Random games count points in games with a score."""
     points = game.has_score and usable_shipped(game) is None
-    return reviewer_for(game, solved=solved, terminal="score" if points else None)
+    terminal = "score" if points else None
+    return reviewer_for(game, solved=solved, terminal=terminal, simulations=simulations)
 
 
 @dataclass
