@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -126,7 +127,34 @@ def test_cube_actions_of_a_match_file_are_skipped() -> None:
     [game] = read_games(text)
     assert game.steps[0] == "MIN:52"
     assert [step for step in game.steps if step.isdigit()] == ["31", "66", "64"]
-    assert game.result is None
+    assert (game.result, game.ended, game.score) == (-1, "resigned", None)  # the cube was used
+
+
+@pytest.mark.parametrize("begins", ["MAX", "MIN"])
+@pytest.mark.parametrize("plies", [0, 1, 2, 3])
+@pytest.mark.parametrize("result", [None, 1, -1])
+def test_match_files_keep_who_began_and_how_short_games_ended(
+    begins: str, plies: int, result: int | None
+) -> None:
+    steps = (f"{begins}:52", "24/22 13/8", "31", "8/5 6/5", "64", "24/14")[: 2 * plies]
+    game = Record("backgammon", ("A", "B"), str(GAME.initial_state()), steps, None)
+    if result is not None:
+        game = replace(game, result=result, ended="resigned", score=2.0 * result)
+    assert len(list(game.states(GAME))) == 2 * plies + 1
+    [found] = read_games(write_game(game, "mat"))
+    assert found == game
+
+
+def test_a_game_given_up_has_points_of_its_winner_only() -> None:
+    game = Record("backgammon", ("A", "B"), str(GAME.initial_state()), (), 1, score=-1.0, ended="resigned")
+    with pytest.raises(RecordError, match="given up with the result 1, but its record says -1"):
+        list(game.states(GAME))
+
+
+def test_a_match_file_without_columns_does_not_say_who_gave_up() -> None:
+    text = " 0 point match\n Game 1\n A : 0   B : 0\n1) 52: 13/8 24/22 51: 13/8 6/5\nWins 1 point\n"
+    [game] = read_games(text)
+    assert (game.result, game.ended) == (None, None)
 
 
 @pytest.mark.parametrize(

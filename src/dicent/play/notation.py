@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -12,6 +13,8 @@ from dicent.game.extras import all_extras, extras
 from dicent.game.registry import make_installed, names_game
 from dicent.play.record import Record
 
+WIDEST = 80  # spaces between two columns
+LONG_GAP = re.compile(f" {{{WIDEST},}}")
 RECORD = "record"  # our own format, a line of JSON for each game
 
 
@@ -25,6 +28,7 @@ class Notation:
     write: Callable[[Record], str] | None = None
     parse_position: Callable[[Game, str], State | None] | None = None  # None: not in this notation
     format_position: Callable[[State], str] | None = None
+    keeps_columns: bool = False  # `read` gets lines with their spaces; else with single ones
 
 
 def notations(game: Game) -> tuple[Notation, ...]:
@@ -71,13 +75,13 @@ def each_game(
         raise RecordError("there is no game: the text is empty")
     if text.lstrip().startswith("{"):
         return _each_record(text, game, longest, most_kinds)
-    text = _tidy(text)
+    whole, text = text, _tidy(text)
     named = () if game is None else notations(game)
     every = itertools.chain(named, all_extras("notations", Notation))
     offered = [notation for notation in every if notation.read is not None]
     for notation in offered:
         if notation.read is not None and notation.detect is not None and notation.detect(text):
-            return iter(notation.read(text))
+            return iter(notation.read(_tidy_columns(whole) if notation.keeps_columns else text))
     known = ", ".join(dict.fromkeys(notation.name for notation in offered))
     raise RecordError(f"the format of this text is not known; known formats: lines of JSON, {known}")
 
@@ -112,6 +116,12 @@ def decode(data: bytes) -> str:
 def _tidy(text: str) -> str:
     """Return a text with single spaces and no empty lines: long runs of spaces make patterns slow."""
     return "\n".join(" ".join(line.split()) for line in text.splitlines() if line.strip())
+
+
+def _tidy_columns(text: str) -> str:
+    """Return a text without empty lines, and without runs of more than WIDEST spaces."""
+    lines = (LONG_GAP.sub(" " * WIDEST, line.expandtabs().rstrip()) for line in text.splitlines())
+    return "\n".join(line for line in lines if line)
 
 
 def _each_record(

@@ -68,7 +68,13 @@ class Record:
                 raise RecordError(
                     f"game {self.number} ends with {state.result}, but its record says {self.result}"
                 )
-            if choice is None and self.score is not None and state.score != self.score:
+            if choice is None and self.ended and self.score is not None:
+                if self.score * (self.result or 0) <= 0:
+                    raise RecordError(
+                        f"game {self.number} was given up with the result {self.result}, but its record says "
+                        f"{self.score} points"
+                    )
+            elif choice is None and self.score is not None and state.score != self.score:
                 raise RecordError(
                     f"game {self.number} ends with {state.score} points, but its record says {self.score}"
                 )

@@ -5,8 +5,8 @@
       1) 31: 8/5 6/5                     52: 13/8 24/22
       2) 66: 24/18(2) 13/7(2)            64: 24/14
 
-The player on the left is our MAX. Dicent plays without the cube: reading skips doubles and takes, and a
-game that was dropped or resigned is unfinished in our records.
+The player on the left is our MAX. Dicent plays without the cube: reading skips doubles and takes. A game that
+was dropped or resigned has `ended` in its record, and the points that the file states if no cube was used.
 """
 
 from __future__ import annotations
@@ -28,14 +28,16 @@ LENGTH = re.compile(r"^ *(\d+) +points? +match\b", re.MULTILINE | re.IGNORECASE)
 VARIATION = re.compile(r'^; *\[Variation +"(\w+)"', re.MULTILINE | re.IGNORECASE)
 DATE = re.compile(r'^; *\[EventDate +"([^"]*)"', re.MULTILINE | re.IGNORECASE)
 NAMES = re.compile(r"^(.+?) ?: *\d+ +(.+?) ?: *\d+$")
-ROW = re.compile(r"^\d{1,4}\)(.*)$")
+ROW = re.compile(r"^ *\d{1,4}\)(.*)$")
+WINS = re.compile(r"\bwins? +(\d{1,4}) +points?\b", re.IGNORECASE)
 ROLL = re.compile(r"([1-6])([1-6]):(.*)")
-CUBE = {"doubles", "takes", "drops", "beavers", "redoubles"}
-ENDS = {"wins", "resigns", "resigned", "drops"}  # the rest of a game is about its result
+CUBE = {"doubles", "takes", "beavers", "redoubles"}
+GIVES_UP = {"resigns", "resigned", "drops"}
 SILENT = {"cannot", "move", "...", "=>", "(no", "play)", "dance"}  # words without a meaning of their own
 GAMES = {"backgammon": "backgammon", "hypergammon": "hypergammon"}
 MOST_ROWS = 2000  # of a game; long games have 200
 COLUMN = 34  # of the player on the right
+RIGHT = 20  # the column from which on a text belongs to the player on the right; programs differ a little
 WHAT = "the match file"
 
 
@@ -44,6 +46,7 @@ class _Entry:
     """A roll with its moves, or an action with the cube (dice 0, 0)."""
 
     dice: tuple[int, int] = (0, 0)
+    gives_up: bool = False
     moves: list[str] = field(default_factory=list)
 
 
@@ -79,25 +82,58 @@ def _games(text: str) -> Iterator[str]:
     yield text[begin:]
 
 
+@dataclass
+class _Rows:
+    """The rows of a game, and what stands where."""
+
+    entries: list[list[_Entry]] = field(default_factory=list)
+    first_column: int = 0  # of the first row's text
+    has_columns: bool = False  # lines are indented, as programs write them
+    winner: int | None = None  # that the last line states; MAX or MIN
+    points: int = 0  # likewise
+    players: tuple[str, str] = ("?", "?")
+
+    def first_mover(self) -> int:
+        """Return who begins: the player on the right if the first row has nothing on the left."""
+        if not self.entries or len(self.entries[0]) != 1:
+            return MAX
+        return MIN if len(self.entries) > 1 or self.first_column >= RIGHT else MAX
+
+
+def _rows(text: str, what: str) -> _Rows:
+    """Read the lines of a game."""
+    rows = _Rows()
+    for line in text.splitlines():
+        row, wins = ROW.match(line), WINS.search(line)
+        rows.has_columns |= bool(row or wins) and line.startswith(" ")
+        if row is not None:
+            column = row.start(1) + len(row[1]) - len(row[1].lstrip())
+            rows.first_column = rows.first_column if rows.entries else column
+            found = _entries(row[1], f"{what}, {' '.join(line.split())[:12]!r}")
+            if found or wins is None:
+                rows.entries.append(found)
+        elif not rows.entries and (names := NAMES.match(" ".join(line.split()))) is not None:
+            rows.players = names[1].strip(), names[2].strip()
+        if wins is not None:
+            rows.winner, rows.points = MIN if wins.start() >= RIGHT else MAX, int(wins[1])
+        if len(rows.entries) > MOST_ROWS:
+            raise RecordError(f"{what} is too long: a game may have at most {MOST_ROWS:,} rows")
+    return rows
+
+
 def _read(name: str, text: str, number: int) -> Record:
     what = f"{WHAT}, game {number + 1}"
-    players, rows = ("?", "?"), []
-    for line in (line.strip() for line in text.splitlines()):
-        row, found = ROW.match(line), NAMES.match(line)
-        if row is not None:
-            rows.append(_entries(row[1], f"{what}, {line[:12]!r}"))
-        elif found is not None and not rows:
-            players = found[1].strip(), found[2].strip()
-        if len(rows) > MOST_ROWS:
-            raise RecordError(f"{what} is too long: a game may have at most {MOST_ROWS:,} rows")
+    rows = _rows(text, what)
     game = make_installed(name, WHAT)
     state = start = game.initial_state(0)
-    # The player on the right begins if the first row has one entry and is not the last one.
-    mover = MIN if len(rows) > 1 and len(rows[0]) == 1 else MAX
+    mover = rows.first_mover()
+    winner = rows.winner if rows.has_columns else None
     steps: list[str] = []
-    for i, row_entries in enumerate(rows):
+    for i, row_entries in enumerate(rows.entries):
         for entry in row_entries:
-            if entry.dice != (0, 0):
+            if entry.gives_up:
+                winner = -mover
+            elif entry.dice != (0, 0):
                 try:
                     rolled = f"{max(entry.dice)}{min(entry.dice)}"
                     if mover_of(state.cells) == CHANCE:
@@ -111,9 +147,22 @@ def _read(name: str, text: str, number: int) -> Record:
                 except DicentError as error:
                     raise RecordError(f"{what}, row {i + 1}: {error}") from error
             mover = -mover
-    return Record(
-        game.name, players, str(start), tuple(steps), state.result, number=number, score=state.score
+    record = Record(
+        game.name, rows.players, str(start), tuple(steps), state.result, number=number, score=state.score
     )
+    if state.result is not None or winner is None:
+        return record
+    return replace(
+        record, result=winner, ended="resigned", score=_points_given_up(rows, winner, game.max_score)
+    )
+
+
+def _points_given_up(rows: _Rows, winner: int, most: float | None) -> float | None:
+    """Return the points of a game that was given up; None if they are unknown, or the cube counts in them."""
+    cube = any(entry.dice == (0, 0) and not entry.gives_up for row in rows.entries for entry in row)
+    if cube or not 0 < rows.points <= (most or 0):
+        return None
+    return float(winner * rows.points)
 
 
 def _entries(text: str, what: str) -> list[_Entry]:
@@ -124,7 +173,10 @@ def _entries(text: str, what: str) -> list[_Entry]:
         rolled = ROLL.fullmatch(word)
         if rolled is not None:
             entries.append(_Entry((int(rolled[1]), int(rolled[2]))))
-        elif plain in ENDS:
+        elif plain == "wins":
+            break
+        elif plain in GIVES_UP:
+            entries.append(_Entry(gives_up=True))
             break
         elif plain in CUBE:
             entries.append(_Entry())
@@ -166,7 +218,7 @@ def write_mat(record: Record) -> str:
         for i, row in enumerate(rows)
     ]
     if record.result is not None:
-        points = abs(int(states[-1].score or 1))
+        points = abs(int(record.score or states[-1].score or 1))
         won = f"Wins {points} point{'s' if points > 1 else ''}"
         lines.append(" " * (6 if record.result == MAX else COLUMN) + won)
     return "\n".join(lines) + "\n"
