@@ -1,13 +1,13 @@
-"""Studies beside the scales of `dicent reproduce`: thinking per move, weight decay, longer learning.
+"""Studies beside the scales of `dicent reproduce`; `docs/lab/reproduction/plan.md` settles each of them.
 
     python benchmarks/reproduction_studies.py FOLDER sweep
-    python benchmarks/reproduction_studies.py FOLDER ablation
     python benchmarks/reproduction_studies.py FOLDER longer --minutes 9
 
-`sweep` compares Descent Expectiminimax and Expectiminimax at four budgets per move after equal evaluations,
-with sparse networks on a CPU. `ablation` compares the depth heuristic with the gain, with and without weight
-decay. `longer` lets both searches learn with the paper's network on a GPU for 300 seconds and compares
-snapshots.
+sweep           Descent Expectiminimax and Expectiminimax at four budgets per move, equal evaluations
+ablation        gain, scaled gain and depth heuristic, with and without weight decay, equal evaluations
+staleness       4 and 128 games at once, equal evaluations
+determinization Descent Expectiminimax and determinization after equal time and equal evaluations
+longer          both searches with the paper's network on a GPU for 300 seconds; snapshots meet
 
 Finished runs and matches in FOLDER are reused, so that the same command resumes. FOLDER/STUDY gets pairs.csv
 and runs.csv. `--learn` and `--play` do one part only. `--minutes` starts nothing that would take longer.
@@ -16,15 +16,17 @@ and runs.csv. `--learn` and `--play` do one part only. `--minutes` starts nothin
 import argparse
 import contextlib
 import itertools
+import math
 import multiprocessing
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import dicent
 from dicent import machine
 from dicent.evaluate.network_file import load_network
+from dicent.evaluate.terminal_value import TERMINAL_VALUES, TerminalKind, register_terminal_value
 from dicent.game.registry import PAPER_GAME
 from dicent.learn.run_reader import RunReader
 from dicent.learn.snapshots import EVALUATIONS, SECONDS, snapshots
@@ -32,6 +34,12 @@ from dicent.play.tournament import play_tournament
 from dicent.reproduction.learning import Learners, Task
 from dicent.reproduction.pairs import END, PAIRS, RUNS, Cost, Pair, pairs_of, write_rows
 from dicent.reproduction.scale import SCALES, Arm, Run
+
+# The gain as large as values of the depth heuristic, so that the network has its linear output and its
+# weight decay acts alike. Spawned workers import this module, which registers the name in them, too.
+SCALED = "scaled"
+if SCALED not in TERMINAL_VALUES:
+    register_terminal_value(SCALED, TerminalKind(lambda result, ply, horizon, weight: 20.0 * result))
 
 ALONE = dicent.preset("paper").replace(
     network="sparse",
@@ -58,46 +66,92 @@ DESCENTS = {
 LONGER = {"minutes": 5.0, "snapshot_seconds": 45.0, "snapshot_evaluations": 4_000_000}
 
 
+SEARCHES = ("descent", "expectiminimax")
+MATCHED = {"descent": 60, "determinized": 120, "expectiminimax": 125}  # evaluations per move, same cost
+
+
 @dataclass
 class Study:
-    """Cases with several networks each, which all play each other."""
+    """Cases with several networks each, which play each other."""
 
     cases: dict
     networks: int = 4
     games: int = 100
     seed: int = 0  # of the first network
-    together: bool = False  # all begin at the same time, for equal seconds
-    warm: dict = field(default_factory=dict)  # changes for a trial
+    slot: int = 0  # networks of each case that learn at the same time on their own cores; 0: no slots
+    leagues: tuple = ("",)  # starts of names; only networks of a league play each other
 
 
-def studies(gpu="gpu"):
-    sweep = {
+def sweep():
+    cases = {
         f"{search}-{budget}": ALONE.replace(
             search=search,
             evaluations=8_000_000,
             **(DESCENTS[budget] if search == "descent" else {"evaluations_per_move": budget}),
         )
         for budget in DESCENTS
-        for search in ("descent", "expectiminimax")
+        for search in SEARCHES
     }
-    ablation = {
+    return Study(cases, networks=4, seed=400)
+
+
+def ablation():
+    cases = {
         f"{search}-{terminal}-{name}": ALONE.replace(
             search=search,
             terminal=terminal,
-            evaluations=4_000_000,
-            evaluations_per_move=60 if search == "descent" else 125,
+            evaluations=1_500_000,
+            evaluations_per_move=MATCHED[search],
             weight_decay=decay,
         )
-        for search in ("descent", "expectiminimax")
-        for terminal in ("gain", "depth")
+        for search in SEARCHES
+        for terminal in ("gain", SCALED, "depth")
         for name, decay in (("decay", 1e-4), ("none", 0.0))
     }
-    arms = [Arm(search, "depth") for search in ("descent", "expectiminimax")]
-    longer = {arm.name: SCALES[gpu].config(Run(arm, 1, 0)).replace(**LONGER) for arm in arms}
+    return Study(cases, games=60, seed=200, leagues=SEARCHES)
+
+
+def staleness():
+    cases = {
+        f"{search}-{count}": ALONE.replace(
+            search=search,
+            evaluations=8_000_000,
+            evaluations_per_move=MATCHED[search],
+            games_at_once=count,
+            snapshot_evaluations=1_000_000,
+        )
+        for search in SEARCHES
+        for count in (4, 128)
+    }
+    return Study(cases, networks=3, seed=600)
+
+
+def determinization():
+    cases = {
+        search: ALONE.replace(
+            search=search,
+            minutes=1.25,
+            evaluations_per_move=MATCHED[search],
+            snapshot_evaluations=500_000,
+        )
+        for search in ("descent", "determinized")
+    }
+    return Study(cases, seed=500, slot=1)
+
+
+def longer(gpu):
+    arms = [Arm(search, "depth") for search in SEARCHES]
+    cases = {arm.name: SCALES[gpu].config(Run(arm, 1, 0)).replace(**LONGER) for arm in arms}
+    return Study(cases, networks=3, games=160, seed=300, slot=3)
+
+
+def studies(gpu="gpu"):
     return {
-        "sweep": Study(sweep, networks=4, seed=400),
-        "ablation": Study(ablation, seed=200),
-        "longer": Study(longer, networks=3, games=160, seed=300, together=True),
+        "sweep": sweep(),
+        "ablation": ablation(),
+        "staleness": staleness(),
+        "determinization": determinization(),
+        "longer": longer(gpu),
     }
 
 
@@ -122,18 +176,29 @@ def learn_one(config, path):
     return path
 
 
+def learn_slots(folder, study, end, say):
+    """Train the networks slot by slot; a resumed slot has the cores that it had before."""
+    count, runs = study.slot * len(study.cases), list(runs_of(study).items())
+    with Learners(count, say) as learners:
+        learners.compile(list({config.search.search: config for _, config in runs}.values()))
+        for first in range(0, len(runs), count):
+            slot = runs[first : first + count]
+            left = [Task(config, folder / name) for name, config in slot if not is_finished(folder / name)]
+            if left and len(left) < len(slot):
+                say("some runs of this slot have finished: its seconds are not equal in every way")
+            if left:
+                learners.learn(left, end - time.monotonic(), lambda i, progress: None)
+                say(f"{', '.join(name for name, _ in slot)} have learned")
+    return True
+
+
 def learn(folder, study, processes, end, say):
     """Train the networks that are missing; return whether none is left."""
     left = {name: config for name, config in runs_of(study).items() if not is_finished(folder / name)}
     if not left:
         return True
-    if study.together:
-        # Every process gets an equal share of the cores; the searches alternate, so that their shares mix.
-        with Learners(len(left), say) as learners:
-            learners.compile(list({config.search.search: config for config in left.values()}.values()))
-            tasks = [Task(config, folder / name) for name, config in left.items()]
-            learners.learn(tasks, end - time.monotonic(), lambda i, progress: None)
-        return True
+    if study.slot:
+        return learn_slots(folder, study, end, say)
     longest, begun = 0.0, {}
     with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
         waiting, running = list(left.items()), {}
@@ -155,53 +220,56 @@ def learn(folder, study, processes, end, say):
 
 def points_of(folder, study):
     """Return the network of each run at each point: the end, and where all runs have a snapshot."""
-    names = list(runs_of(study))
-    points = {END: {name: folder / name for name in names}}
+    runs = runs_of(study)
+    points = {END: {name: folder / name for name in runs}}
+    budget = min((config.run.evaluations or math.inf) for config in runs.values())
     for unit in (SECONDS, EVALUATIONS):
-        found = {name: snapshots(folder / name, unit) for name in names}
+        found = {name: snapshots(folder / name, unit) for name in runs}
         common = set.intersection(*map(set, found.values()))
+        if unit == EVALUATIONS:
+            common = {point for point in common if point < budget}  # the end comes after equal evaluations
         for point in sorted(common, reverse=True)[::2] if unit == EVALUATIONS else sorted(common)[::2]:
-            points[f"{unit}-{point}"] = {name: found[name][point] for name in names}
+            points[f"{unit}-{point}"] = {name: found[name][point] for name in runs}
     return points
 
 
 def play(folder, study, end, say):
     """Play the matches that are missing, and return their results."""
     rows = []
-    names = list(runs_of(study))
-    device = next(iter(study.cases.values())).run.device
-    # A judge of luck must value results, as no network with the depth heuristic does.
-    judge_run = next((folder / name for name in names if "-depth" not in name), "net-paper")
+    runs = runs_of(study)
+    device = next(iter(runs.values())).run.device
+    # A judge of luck must value results, as a network that learned the gain does.
+    judge_run = next((folder / name for name in runs if runs[name].search.terminal == "gain"), "net-paper")
     judge = load_network(judge_run, device, compiled=True)
     for point, networks in points_of(folder, study).items():
-        if time.monotonic() > end:
-            break
-        players = [
-            dicent.Player(
-                dicent.Expectiminimax(load_network(path, device, compiled=True), completion=False),
-                dicent.Limit(depth=3),
-                name,
-            )
-            for name, path in networks.items()
-        ]
+        for league in study.leagues:
+            players = [
+                dicent.Player(
+                    dicent.Expectiminimax(load_network(path, device, compiled=True), completion=False),
+                    dicent.Limit(depth=3),
+                    name,
+                )
+                for name, path in networks.items()
+                if name.startswith(league)
+            ]
 
-        def stop(*_):
-            if time.monotonic() > end:
-                raise KeyboardInterrupt
+            def stop(*_):
+                if time.monotonic() > end:
+                    raise KeyboardInterrupt
 
-        at_once = 1 if device == "cpu" else machine.cores()
-        try:
-            result = play_tournament(
-                *(folder / "matches" / point, players, PAPER_GAME, study.games, study.seed),
-                luck=judge,
-                progress=stop,
-                at_once=at_once,
-            )
-        except KeyboardInterrupt:
-            say(f"{point}: not finished, the same command resumes")
-            break
-        rows += pairs_of(folder.name, point, result)
-        say(f"{point}: {len(result.encounters)} matches of {study.games} games")
+            try:
+                stop()
+                result = play_tournament(
+                    *(folder / "matches" / point / league, players, PAPER_GAME, study.games, study.seed),
+                    luck=judge,
+                    progress=stop,
+                    at_once=1 if device == "cpu" else machine.cores(),
+                )
+            except KeyboardInterrupt:
+                say(f"{point}: not finished, the same command resumes")
+                return rows
+            rows += pairs_of(folder.name, point, result)
+            say(f"{point}: {len(result.encounters)} matches of {study.games} games")
     return rows
 
 
@@ -242,12 +310,16 @@ def main(arguments=None):
 
     rows = []
     with contextlib.suppress(KeyboardInterrupt):
-        done = given.play or learn(folder, study, given.processes, end, say)
-        rows = play(folder, study, end, say) if done and not given.learn else []
+        if not given.play:
+            learn(folder, study, given.processes, end, say)
+        left = [name for name in runs_of(study) if not is_finished(folder / name)]
+        if left:
+            say(f"these runs have not finished: {', '.join(left)}")
+        rows = play(folder, study, end, say) if not left and not given.learn else []
     if rows:
         write_rows(folder / PAIRS, Pair, rows)
     write_rows(folder / RUNS, Cost, costs(folder, study))
-    say("done" if rows or given.learn else "not finished")
+    say(f"the tables have {len(rows)} matches")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import pytest
 import dicent
 from dicent import DicentError
 from dicent.play.tournament import Encounter, TournamentResult
-from dicent.reproduction.figures import add, figures, filled, trend
+from dicent.reproduction.figures import add, figures, filled
 from dicent.reproduction.findings import (
     AgainstAlphaZero,
     Claim,
@@ -34,6 +34,7 @@ from dicent.reproduction.pairs import (
 from dicent.reproduction.report import as_markdown, as_page, sections
 from dicent.reproduction.result import Learned, ReproductionResult, Strength
 from dicent.reproduction.scale import ALPHAZERO, ARMS, SCALES, Arm, Scale
+from dicent.reproduction.study_figures import trend
 from dicent.stats.welch import Part, student_quantile, welch_interval
 
 ROOT = Path(__file__).parents[1]
@@ -259,6 +260,9 @@ def test_verdict_depends_where_time_and_evaluations_disagree() -> None:
     assert Verdict(around, around).verdict == "undecided at this scale"
     for one, other in ((above, below), (below, above), (above, around), (around, below)):
         assert Verdict(one, other).verdict == "depends"
+    assert Verdict(above, None).verdict == "confirmed at equal time only"
+    assert Verdict(below, None).verdict == "not confirmed, at equal time only"
+    assert Verdict(around, None).verdict == "undecided at this scale, at equal time only"
 
 
 def test_intervals_head_to_head_cover_the_truth() -> None:

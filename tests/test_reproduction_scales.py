@@ -7,7 +7,8 @@ import pytest
 
 from dicent import Limit
 from dicent.learn.config import preset
-from dicent.reproduction.scale import ALPHAZERO, SCALES
+from dicent.learn.factories import make_limit
+from dicent.reproduction.scale import ALPHAZERO, MATCHED, SCALES
 
 
 @pytest.mark.parametrize("name", SCALES)
@@ -21,7 +22,8 @@ def test_scales_have_the_papers_arms(name: str) -> None:
         config = scale.config(run)
         assert config.game == "ewn-paper"
         assert config.run.minutes == pytest.approx(scale.seconds / 60)  # equal wall time for all
-        assert config.network.network == "residual"
+        assert config.network.network == ("dense" if name == "cpu" else "residual")
+        assert config.run.snapshot_evaluations is not None  # for the comparison after equal evaluations
         if run.arm != ALPHAZERO:
             assert not config.search.completion
             assert (config.self_play.selection, config.self_play.schedule, config.self_play.targets) == (
@@ -38,11 +40,31 @@ def test_scale_paper_is_as_published() -> None:
     scale = SCALES["paper"]
     config = scale.config(scale.runs(0)[0])
     kept = {"keep_checkpoints", "record_every", "measurements", "minutes", "search", "terminal", "seed"}
+    kept |= {"evaluations_per_move", "seconds_per_move", "snapshot_evaluations"}
     theirs = preset("paper")
     assert all(config.flat()[f] == theirs.flat()[f] for f in theirs.flat() if f not in kept)
     assert config.run.minutes == 30 * 24 * 60
     assert (scale.processes, scale.alphazero_processes, scale.games) == (4, 3, 4)
     assert (scale.play, scale.simulations) == (Limit(time=1.5), 1600)
+    for run in scale.runs(0):  # the same time per action for every search
+        limit = make_limit(scale.config(run))
+        assert (limit.time, limit.evaluations) == (1.5, None)
+
+
+@pytest.mark.parametrize("name", set(SCALES) - {"paper"})
+def test_other_scales_match_evaluations(name: str) -> None:
+    scale = SCALES[name]
+    for run in scale.runs(0):
+        limit = make_limit(scale.config(run))
+        assert (limit.time, limit.evaluations) == (None, MATCHED[run.arm.search])
+
+
+def test_scale_cpu_has_one_core_per_process_and_one_arm_per_slot() -> None:
+    scale = SCALES["cpu"]
+    assert [len(slot) for slot in scale.slots(scale.runs(0))] == [2] * 14
+    for run in scale.runs(0):
+        config = scale.config(run)
+        assert (config.run.threads, config.run.device, config.learner.overlap) == (1, "cpu", False)
 
 
 def test_scale_gpu_has_20_000_games_for_each_search_in_both_comparisons() -> None:

@@ -190,10 +190,14 @@ class Verdict:
 
     @property
     def verdict(self) -> str:
-        """Return the verdict of both comparisons if they agree, else that it depends on the comparison."""
-        if self.evaluations is None or self.evaluations.verdict == self.time.verdict:
-            return self.time.verdict
-        return "depends"
+        """Return the verdict of both comparisons if they agree, else that it depends on the comparison.
+
+        A claim that was compared after equal time alone says so.
+        """
+        found = self.time.verdict
+        if self.evaluations is None:
+            return f"{found}{' ' if found == 'confirmed' else ', '}at equal time only"
+        return found if self.evaluations.verdict == found else "depends"
 
 
 def arms_of(search: str | None = None, terminal: str | None = None) -> tuple[Arm, ...]:

@@ -28,6 +28,7 @@ PAPER_2 = {
     "depth": ("62.0 %", "55.8 %", "54.1 %", "57.3 %"),
     "gain": ("61.2 %", "54.5 %", "51.0 %", "55.6 %"),
 }
+NOT_PLAYED = "not played"
 WITH = {"depth": "with depth", "gain": "without depth"}
 INTERVALS = (
     "Scores are shares of the points. Luck adjustment removes the luck of the dice and leaves the expected "
@@ -117,7 +118,7 @@ def verdict_rows(result: ReproductionResult) -> list[list[str]]:
     """Return the claim, the paper's figure, ours twice, and the verdict."""
     rows = []
     for verdict in result.verdicts:
-        equal = "" if verdict.evaluations is None else ours(verdict.evaluations)
+        equal = NOT_PLAYED if verdict.evaluations is None else ours(verdict.evaluations)
         rows.append([verdict.text, verdict.time.paper, ours(verdict.time), equal, f"**{verdict.verdict}**"])
     return rows
 

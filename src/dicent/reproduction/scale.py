@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -74,7 +74,8 @@ class Scale:
     network: dict[str, Setting] = field(default_factory=dict)  # of all arms
     descent: dict[str, Setting] = field(default_factory=dict)  # settings beyond the preset `paper`
     alphazero: dict[str, Setting] = field(default_factory=dict)  # settings beyond the preset `alphazero`
-    thinking: dict[str, int] = field(default_factory=dict)  # evaluations_per_move in learning, by search
+    # Of a move in learning, by search: evaluations (a whole number), or seconds (any other).
+    thinking: Mapping[str, float] = field(default_factory=dict)
     at_once: int = 1  # processes of an arm that learn at the same time, each with its share of the cores
 
     def __post_init__(self) -> None:
@@ -104,9 +105,17 @@ class Scale:
         more = self.descent
         if run.arm == ALPHAZERO:
             base, more = config("alphazero", **self.network), self.alphazero
-        budget["evaluations_per_move"] = self.thinking.get(run.arm.search)
         given = {name: value for name, value in budget.items() if value is not None}
-        return base.replace(**{**more, **given}, game=PAPER_GAME, seed=run.seed)
+        return base.replace(**{**more, **given, **self._thinking(run)}, game=PAPER_GAME, seed=run.seed)
+
+    def _thinking(self, run: Run) -> dict[str, Setting]:
+        """Return the settings of thinking per move of a training process."""
+        budget = self.thinking.get(run.arm.search)
+        if budget is None:
+            return {}
+        if isinstance(budget, int):
+            return {"evaluations_per_move": budget}
+        return {"seconds_per_move": budget, "evaluations_per_move": None}
 
     def slots(self, runs: Sequence[Run]) -> list[list[Run]]:
         """Return the runs in the order of learning, those of a slot at the same time.
@@ -132,6 +141,18 @@ MATCHED = {"descent": 60, "determinized": 120, "expectiminimax": 125, "puct": 13
 SEVERAL_LEAVES: dict[str, Setting] = {"leaves": 8}  # fills the batches of AlphaZero
 # The whole time budget goes to training.
 UNDISTURBED: dict[str, Setting] = {"measurements": 0, "save_games_in_flight": False}
+ONE_CORE: dict[str, Setting] = {
+    "waves": False,
+    "overlap": False,
+    "threads": 1,
+    "games_at_once": 16,
+    "games_per_update": 4,
+    "snapshot_evaluations": 100_000,
+    **UNDISTURBED,
+}
+# The paper's time per action. Its rollouts of AlphaZero, 1,600 per move, are for matches.
+EQUAL_SECONDS = dict.fromkeys((*SEARCHES, "puct"), 1.5)
+RARELY: dict[str, Setting] = {"snapshot_evaluations": 10_000_000}
 SMALL: dict[str, Setting] = {"network": "residual", "filters": 16, "blocks": 2, "hidden": 128}
 FULL: dict[str, Setting] = {"network": "residual", "filters": 83, "blocks": 4, "hidden": 425}
 PADDED = {name: PRESETS["gpu"][name] for name in ("width", "hidden_width", "device")}
@@ -230,6 +251,31 @@ SCALES = {
         thinking=MATCHED,
         at_once=4,
     ),
+    "cpu": Scale(
+        "cpu",
+        processes=4,
+        alphazero_processes=4,
+        games=60,
+        play=Limit(depth=3),
+        simulations=60,
+        seconds=75.0,
+        network={"network": "dense", "hidden": 128, "layers": 4, "device": "cpu"},
+        descent={
+            **FEW_FILES,
+            **ONE_CORE,
+            "replay_games": 100,
+            "batch": 512,
+        },
+        alphazero={
+            **FEW_FILES,
+            **ONE_CORE,
+            **SEVERAL_LEAVES,
+            "replay_states": 50_000,
+            "batch": 512,
+        },
+        thinking=MATCHED,
+        at_once=2,
+    ),
     "paper": Scale(
         "paper",
         processes=4,
@@ -239,8 +285,9 @@ SCALES = {
         simulations=1600,
         seconds=30 * 24 * 3600.0,
         network=FULL,
-        descent={**FEW_FILES, "measurements": 30},
-        alphazero={**FEW_FILES, "evaluations_per_move": 1600, "measurements": 30},
+        descent={**FEW_FILES, **RARELY, "measurements": 30},
+        alphazero={**FEW_FILES, **RARELY, "measurements": 30},
+        thinking=EQUAL_SECONDS,
     ),
 }
 
