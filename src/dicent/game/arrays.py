@@ -7,7 +7,7 @@ from dicent.game.rollouts import MAX_STEPS
 from dicent.kernels.features import MOST_UNITS
 from dicent.kernels.searches import Searches
 from dicent.kernels.self_play import Games
-from dicent.kernels.tree import Scratch, Tree, rehash
+from dicent.kernels.tree import ROLLS, Scratch, Tree, rehash
 
 
 def new_scratch(bound: Bound) -> Scratch:
@@ -46,7 +46,7 @@ def new_tree(bound: Bound, size: int, nodes: int) -> Tree:
             ("value", np.float64),
             ("first_edge", np.int32),
             ("num_edges", np.int32),
-            ("ply", np.int16),
+            ("ply", np.int32),
             ("kind", np.int8),
             ("completion", np.int8),
             ("resolved", np.int8),
@@ -108,7 +108,7 @@ def new_games(bound: Bound, size: int, plies: int, policy: bool) -> Games:
         dice=np.zeros((size, 2), np.uint64),
         choice=np.zeros((size, 2), np.uint64),
         steps=np.zeros(size, np.int64),
-        chosen=np.zeros((size, 4 * plies), np.int32),
+        chosen=np.zeros((size, 4 * plies + ROLLS), np.int32),
         root=np.zeros((size, plies, game.state_size), game.state_dtype),
         value=np.zeros((size, plies), np.float64),
         policy=np.zeros((size, plies, game.num_actions if policy else 0), np.float32),

@@ -236,12 +236,15 @@ def expand(tree, searches, layers, row, node, settings, scratch):
         return FULL
     d_seed = searches.d_seed[row]
     layer = layers.start[row, layers.depth[row] + 1]  # the first node of the next layer
-    ply = turn_after(tree, node) if searches.max_turns[row] > 0 else ply_after(tree, node, settings)
     for i in range(n):
         edge = write_edge(tree, node, i, settings, d_seed, scratch)
         follow(tree, node, edge, scratch)
+        if searches.max_turns[row] > 0:
+            ply = turn_after(tree, node)
+        else:
+            ply = ply_after(tree, node, scratch.state, settings)
         if settings.determinized:
-            skip_chance(scratch.state, ply, d_seed, scratch)
+            ply = skip_chance(scratch.state, ply, d_seed, settings, scratch)
         tree.child[edge] = find_or_add(tree, scratch.state, ply, layer, settings)
     if layers.depth[row] + 1 < layers.valued[row]:
         leave_children(tree, node)

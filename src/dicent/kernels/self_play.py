@@ -20,6 +20,7 @@ from .tree import (
     find_or_add,
     jump,
     plant,
+    ply_after_roll,
     terminal_value,
     tree_of,
 )
@@ -44,10 +45,11 @@ class Games(NamedTuple):
 
 
 @jit
-def deal(trees, searches, games, members, numbers, seed, random_starts, settings, scratch):
+def deal(trees, searches, games, members, numbers, seed, random_starts, settings, scratch, results):
     """Begin game `numbers[i]` of run `seed` for each of `members`, up to its first decision.
 
-    A share of `random_starts` begins at a random position.
+    A share of `random_starts` begins at a random position. `results` [n] are as in `play`: chance alone may
+    end a game, or make it too long.
     """
     for i in range(len(members)):
         row = members[i]
@@ -68,6 +70,7 @@ def deal(trees, searches, games, members, numbers, seed, random_starts, settings
         games.steps[row] = 0
         plant(tree_of(trees, row), s, 0, settings)
         roll(tree_of(trees, row), searches, games, row, settings, scratch)
+        results[i] = result_of(games, row)
 
 
 @jit
@@ -108,6 +111,7 @@ def roll(tree, searches, games, row, settings, scratch):
         else:
             outcome = sample_outcome(s, scratch.p, games.dice[row])
         rules.apply_outcome(s, outcome)
+        ply = ply_after_roll(ply, s, settings)
         note(games, row, outcome)
     find_or_add(tree, s, ply, 0, settings)
 
@@ -190,10 +194,15 @@ def play(trees, searches, games, members, edges, counts, probabilities, settings
         games.ply[row] += 1
         note(games, row, action)
         roll(tree, searches, games, row, settings, scratch)
-        results[i] = rules.result(games.state[row])
-        full = games.ply[row] == games.root.shape[1] or games.steps[row] >= games.chosen.shape[1] - 1
-        if results[i] == ONGOING and full:
-            results[i] = CUT
+        results[i] = result_of(games, row)
+
+
+@jit
+def result_of(games, row):
+    """Return the result of a game, ONGOING, or CUT if it is too long to continue."""
+    result = rules.result(games.state[row])
+    full = games.ply[row] == games.root.shape[1] or games.steps[row] >= games.chosen.shape[1] - 1
+    return CUT if result == ONGOING and full else result
 
 
 @jit

@@ -67,7 +67,7 @@ def visit_child(tree, statistics, node, edge, settings, scratch):
             return FULL
         tree.nodes[0] = child + 1
         follow(tree, node, edge, scratch)
-        fill_node(tree, child, scratch.state, ply_after(tree, node, settings), settings)
+        fill_node(tree, child, scratch.state, ply_after(tree, node, scratch.state, settings), settings)
         statistics.through[child] = 0
         tree.child[edge] = child
     return i64(tree.child[edge])

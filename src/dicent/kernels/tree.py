@@ -24,6 +24,7 @@ from .values import OUTSIDE, Native, leaf_value
 TERMINAL = 2  # a kind of node, beside MAX, MIN and CHANCE
 FULL = -2  # there is no room for more nodes or edges
 MAX_JUMPS = 3  # chance states in a row that a determinization resolves at once
+ROLLS = 256  # values of `ply` for each action in determinized games with cycles, to count rolls in a row
 
 
 class Tree(NamedTuple):
@@ -37,7 +38,7 @@ class Tree(NamedTuple):
     on_path: np.ndarray  # [M, N]  1 while s is on the path of an iteration
     first_edge: np.ndarray  # [M, N]  NONE until s is expanded, that is, in S
     num_edges: np.ndarray  # [M, N]
-    ply: np.ndarray  # [M, N]  actions played before s, where it matters (`counts_plies`), else 0
+    ply: np.ndarray  # [M, N]  actions played before s, times `counts_plies`; see `ply_after`
     child: np.ndarray  # [M, E]  the state a(s)
     choice: np.ndarray  # [M, E]  the action or the outcome
     p: np.ndarray  # [M, E]  the probability of an outcome
@@ -158,7 +159,7 @@ def fill_node(tree, node, s, ply, settings):
         tree.resolved[node] = 0
     else:  # (v, c, r) = (f_t, f_b, 1)
         tree.kind[node] = TERMINAL
-        tree.value[node] = terminal_value(s, result, ply, settings)
+        tree.value[node] = terminal_value(s, result, ply // max(1, counts_plies(settings)), settings)
         tree.completion[node] = sure_side(tree.value[node], settings)
         tree.resolved[node] = 1
 
@@ -185,19 +186,36 @@ def terminal_value(s, result, ply, settings):
 
 
 @inline
-def ply_after(tree, node, settings):
-    """Return the ply of the children of `node`; outcomes are not actions."""
-    return i64(tree.ply[node]) + (counts_plies(settings) if tree.kind[node] != CHANCE else 0)
+def ply_after(tree, node, s, settings):
+    """Return the ply of `s`, which an action or an outcome at `node` leads to."""
+    if tree.kind[node] != CHANCE:
+        return i64(tree.ply[node]) + counts_plies(settings)
+    return ply_after_roll(i64(tree.ply[node]), s, settings)
+
+
+@inline
+def ply_after_roll(ply, s, settings):
+    """Return the ply of `s` after an outcome at `ply`. Outcomes are not actions.
+
+    Where a state that recurs must not repeat its roll, rolls in a row are counted until a player is to move.
+    """
+    if not (rules.CYCLIC and settings.determinized):
+        return ply
+    if rules.result(s) == ONGOING and rules.to_play(s) == CHANCE:
+        return ply + 1
+    return ply - ply % ROLLS
 
 
 @inline
 def counts_plies(settings):
-    """Return 1 if a node is a state at a ply, else 0.
+    """Return by how much an action raises `ply`; 0 if a node is a state at any ply.
 
     Terminal values may depend on the ply. So does d in a game with cycles, where a state that recurs must not
     repeat its roll for ever.
     """
-    return 1 if settings.uses_ply or (rules.CYCLIC and settings.determinized) else 0
+    if rules.CYCLIC and settings.determinized:
+        return ROLLS
+    return 1 if settings.uses_ply else 0
 
 
 @inline
@@ -260,10 +278,10 @@ def expand(tree, node, leaves, settings, d_seed, scratch):
     n = open_node(tree, node, 1 + settings.determinized * MAX_JUMPS, settings, scratch)
     if n == FULL:
         return FULL
-    ply = ply_after(tree, node, settings)
     for i in range(n):
         edge = write_edge(tree, node, i, settings, d_seed, scratch)
         follow(tree, node, edge, scratch)
+        ply = ply_after(tree, node, scratch.state, settings)
         child = find_or_add(tree, scratch.state, ply, 0, settings)
         if settings.determinized and tree.kind[node] != CHANCE:
             for _ in range(MAX_JUMPS):
@@ -296,7 +314,8 @@ def jump(tree, node, d_seed, settings, scratch):
         open_node(tree, node, 1, settings, scratch)
         edge = write_edge(tree, node, 0, settings, d_seed, scratch)
         follow(tree, node, edge, scratch)
-        tree.child[edge] = find_or_add(tree, scratch.state, i64(tree.ply[node]), 0, settings)
+        ply = ply_after(tree, node, scratch.state, settings)
+        tree.child[edge] = find_or_add(tree, scratch.state, ply, 0, settings)
     return i64(tree.child[tree.first_edge[node]])
 
 
@@ -304,18 +323,20 @@ def jump(tree, node, d_seed, settings, scratch):
 def determinized_outcome(s, ply, d_seed, scratch):
     """Return d(s), the outcome of a determinization at chance state `s`, drawn by its probability.
 
-    In a game with cycles it depends on the ply, too.
+    In a game with cycles it depends on the ply, too, which counts rolls in a row.
     """
     open_stream(scratch.rng[0], d_seed, hash_state(s, ply if rules.CYCLIC else 0), RESOLVE)
     return sample_outcome(s, scratch.p, scratch.rng[0])
 
 
 @jit
-def skip_chance(s, ply, d_seed, scratch):
-    """Apply the outcomes of d to the chance states from `s` on."""
+def skip_chance(s, ply, d_seed, settings, scratch):
+    """Apply the outcomes of d to the chance states from `s` on; return the ply after them."""
     for _ in range(MAX_JUMPS):
         if rules.result(s) == ONGOING and rules.to_play(s) == CHANCE:
             rules.apply_outcome(s, determinized_outcome(s, ply, d_seed, scratch))
+            ply = ply_after_roll(ply, s, settings)
+    return ply
 
 
 @jit

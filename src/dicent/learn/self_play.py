@@ -24,7 +24,7 @@ from dicent.kernels import targets as targets_kernels
 from dicent.kernels import tree as tree_kernels
 from dicent.kernels.constants import CUT, ONGOING
 from dicent.kernels.searches import DONE, IDLE, NO_ROOM, SEARCHING
-from dicent.kernels.tree import TERMINAL, Scratch
+from dicent.kernels.tree import ROLLS, TERMINAL, Scratch
 from dicent.kernels.values import OUTSIDE
 from dicent.learn.dataset import (
     Dataset,
@@ -89,7 +89,8 @@ class SelfPlay:
         self.layered = search.layered
         self.by_visits = search.ranks_by_visits
         self.terminal = search.evaluator.terminal
-        self.counts_plies = self.terminal.uses_ply or bool(search.determinized and game.cyclic)
+        by_rolls = search.determinized and game.cyclic
+        self.counts_plies = ROLLS if by_rolls else int(self.terminal.uses_ply)  # as in the kernels
         _check(search, targets)
         nodes = first_nodes(game, limit, search.whole, not (self.layered or self.by_visits))
         self.group = Group(search, game, size, nodes, threads, compiled)
@@ -137,13 +138,16 @@ class SelfPlay:
         numbers = np.array([next(self.numbers) for _ in members])
         deal = group.bound.kernel(self_play_kernels.deal)
 
+        results = np.zeros(len(members), np.int64)
+
         def part(first: int, last: int, scratch: Scratch) -> None:
             some = members[first:last], numbers[first:last]
             settings = self.seed, self.random_starts, group.settings
-            deal(group.tree, group.searches, self.games, *some, *settings, scratch)
+            deal(group.tree, group.searches, self.games, *some, *settings, scratch, results[first:last])
 
         group.in_threads(part, len(members))
         self._search(members)
+        group.searches.status[members[results == CUT]] = DONE
 
     def _search(self, members: Integers) -> None:
         states, plies = self.games.state[members], self.games.ply[members]
@@ -200,10 +204,11 @@ class SelfPlay:
             return []
         self._count_native(members)
         over = group.tree.kind[members, group.searches.root[members]] == TERMINAL  # chance ended the game
-        results = np.zeros(len(members), np.int64)
+        endless = ~over & (self.games.steps[members] >= self.games.chosen.shape[1] - 1)  # before any action
+        results = np.where(endless, CUT, ONGOING)
         results[over] = [self.game.rules.module.result(s) for s in self.games.state[members[over]]]
-        if not over.all():
-            results[~over] = self._play(members[~over], progress)
+        if not (over | endless).all():
+            results[~over & ~endless] = self._play(members[~over & ~endless], progress)
         ended = members[results != ONGOING]
         finished = self._finish_all(ended, results[results != ONGOING])
         going = members[results == ONGOING]
@@ -328,7 +333,7 @@ class SelfPlay:
         values = merged.dataset.values.copy()
         for i, (row, (_, ply)) in enumerate(zip(merged.dataset.states, rows, strict=True)):
             after = row.copy()
-            skip(after, ply, d_seed, scratch)
+            ply = skip(after, ply, d_seed, self.group.settings, scratch)
             values[i] = known.get((bytes(after), ply), values[i])
         return values_only(merged.dataset.states, values)
 

@@ -216,7 +216,8 @@ class Training:
     def _store(self, game: FinishedGame) -> None:
         """Add a finished game to the replay buffer, the counters and the records."""
         config, state = self.config, self.state
-        self.replay.add(game.dataset, (config.seed, game.number))
+        if len(game.dataset):
+            self.replay.add(game.dataset, (config.seed, game.number))
         state.games += 1
         state.games_since_update += 1
         state.game_seconds += game.seconds

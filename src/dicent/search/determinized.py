@@ -17,9 +17,10 @@ class Determinized(Search):
     """Any tree search, on the game whose chance states are resolved by `d`.
 
     `d` gives each chance state one outcome, with the game's probability, from a hash of `seed` and the
-    state, and of the ply if positions can recur. The same seed always gives the same outcomes, and nothing
-    is stored. In self-play the dice of the game come from the same `d`; against others the seed is the
-    player's own, so that it cannot see the real dice. Random rollouts beyond the tree roll freely.
+    state, and of the ply and the rolls since then if positions can recur. The same seed always gives the same
+    outcomes, and nothing is stored. In self-play the dice of the game come from the same `d`; against others
+    the seed is the player's own, so that it cannot see the real dice. Random rollouts beyond the tree roll
+    freely.
     """
 
     inner: TreeSearch
@@ -62,9 +63,10 @@ class Determinized(Search):
         """See `Search.stream`."""
         return self.inner.stream(state, limit, after, every, ply)
 
-    def outcome(self, state: State, ply: int = 0) -> int:
+    def outcome(self, state: State, ply: int = 0, rolls: int = 0) -> int:
         """Return d(state), the outcome that chance has at a chance state.
 
-        In a game with cycles it depends on `ply`, too, the number of actions played before.
+        In a game with cycles it depends on `ply`, too, the number of actions played before, and on `rolls`,
+        the number of outcomes since the last action.
         """
-        return self.inner.determinized_outcome(state, ply)
+        return self.inner.determinized_outcome(state, ply, rolls)

@@ -249,9 +249,13 @@ class TreeSearch(Search):
             return group.must_continue() and group.step(TURN)
         return group.step(left, max(TURN, every))
 
-    def determinized_outcome(self, state: State, ply: int = 0) -> int:
-        """Return the outcome that the determinization has for a chance state after `ply` actions."""
+    def determinized_outcome(self, state: State, ply: int = 0, rolls: int = 0) -> int:
+        """Return the outcome that the determinization has for a chance state.
+
+        It comes after `ply` actions and, since the last of these, after `rolls` outcomes in a row.
+        """
         state.require_outcome(state.outcomes[0][0] if state.outcomes else 0)
         bound = bind(state.game)
         outcome = bound.kernel(tree_kernels.determinized_outcome)
-        return int(outcome(state.cells.copy(), ply, self.determinization_seed, new_scratch(bound)))
+        at = ply * tree_kernels.ROLLS + rolls
+        return int(outcome(state.cells.copy(), at, self.determinization_seed, new_scratch(bound)))
