@@ -5,6 +5,8 @@ from urllib.parse import quote
 
 import pytest
 
+from dicent.play.record import Record
+
 from .browsing import Browser, Server, missing, wait_for
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=missing() or "")
@@ -114,6 +116,22 @@ def test_names_are_kept_and_statistics_count_them(browser: Browser, server: Serv
     assert browser.violations() == []
     browser.look(390, 844)
     assert browser.driver.execute_script("return document.documentElement.scrollWidth") <= 390
+
+
+def test_a_player_without_opponents_does_not_hide_the_others(browser: Browser, server: Server) -> None:
+    lines = [
+        Record("dice-nim:stones=3", players, "3 1 -", (), 1, ended="resigned").to_json()
+        for players in (("Cy", "Cy"), ("Cy", "Cy"), ("Di", "full"))
+    ]
+    server.post("api/import", {"text": "\n".join(lines)})
+    browser.open(server.url + "#/library")
+    listed = "[aria-label='Game'] option"
+    wait_for(lambda: len(browser.all(listed)) > 1, "the games")
+    browser.choose("[aria-label='Game']", "dice-nim")
+    browser.click("summary", "Statistics")
+    assert browser.see("#statistics-player").get_property("value") == "Cy"
+    browser.choose("#statistics-player", "Di")
+    assert "1 / 0 / 0" in browser.see(".opponents tbody tr").text
 
 
 def test_sound_is_off_until_the_user_turns_it_on(browser: Browser, server: Server) -> None:

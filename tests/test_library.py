@@ -1,5 +1,6 @@
 """The library of games: saved games persist, conflicts are refused, damaged files are reported."""
 
+import json
 import os
 import shutil
 import sqlite3
@@ -15,7 +16,7 @@ import pytest
 from dicent.errors import ConflictError, LibraryError, MissingError, RecordError
 from dicent.library.file import MARK, SCHEMA, VERSION
 from dicent.library.library import Library
-from dicent.library.statistics import Opponent, players_of, statistics
+from dicent.library.statistics import Opponent, Reviewed, players_of, statistics
 from dicent.play.record import Record
 
 START = "ABC2/DE3/F3f/3de/2abc 1 -"
@@ -173,22 +174,85 @@ def test_names_that_people_gave_are_kept_and_exported(library: Library) -> None:
     assert [game.id for game in library.search("ann")[0]] == [id]
 
 
-def test_library_of_version_1_opens_and_keeps_its_games(tmp_path: Path) -> None:
+# The tables of versions 1 and 2; version 2 has the columns that end in _name.
+OLD_SCHEMA = """
+CREATE TABLE games (
+  id TEXT PRIMARY KEY,
+  game TEXT NOT NULL,
+  start TEXT NOT NULL,
+  max TEXT NOT NULL,
+  min TEXT NOT NULL,
+  max_name TEXT NOT NULL DEFAULT '',
+  min_name TEXT NOT NULL DEFAULT '',
+  dice TEXT NOT NULL,
+  seed INTEGER NOT NULL,
+  result INTEGER,
+  ended TEXT,
+  created TEXT NOT NULL,
+  changed TEXT NOT NULL
+) STRICT;
+CREATE INDEX games_by_change ON games (changed);
+CREATE TABLE steps (
+  game TEXT NOT NULL REFERENCES games ON DELETE CASCADE,
+  number INTEGER NOT NULL,
+  step TEXT NOT NULL,
+  PRIMARY KEY (game, number)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE reviews (
+  game TEXT PRIMARY KEY REFERENCES games ON DELETE CASCADE,
+  review TEXT NOT NULL
+) STRICT;
+"""
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_libraries_of_older_versions_open_and_keep_their_games(tmp_path: Path, version: int) -> None:
     path = tmp_path / "old.sqlite"
     with closing(sqlite3.connect(path, isolation_level=None)) as file:
-        for statement in SCHEMA.split(";\n"):
-            lines = [line for line in statement.splitlines() if "_name TEXT" not in line]
+        for statement in OLD_SCHEMA.split(";\n"):
+            lines = [line for line in statement.splitlines() if version > 1 or "_name TEXT" not in line]
             file.execute("\n".join(lines))
         file.execute(f"PRAGMA application_id = {MARK}")
-        file.execute("PRAGMA user_version = 1")
-        columns = "id, game, start, max, min, dice, seed, created, changed"
-        values = "'one', 'ewn', 's', 'human', 'full', 'rolled', 7, '2026-01-01', '2026-01-01T00:00:00Z'"
+        file.execute(f"PRAGMA user_version = {version}")
+        columns = "id, game, start, max, min, dice, seed, result, created, changed"
+        values = "'one', 'ewn', 's', 'human', 'full', 'rolled', 7, 1, '2026-01-01', '2026-01-01T00:00:00Z'"
         file.execute(f"INSERT INTO games ({columns}) VALUES ({values})")
+        file.execute("INSERT INTO steps VALUES ('one', 0, '3')")
+        saved = json.dumps(review((0.5, 0.25), (0.5, 0.0), "points"))
+        file.execute("INSERT INTO reviews VALUES ('one', ?)", (saved,))
     for _ in range(2):
         with closing(Library(path)) as library:
-            assert (library.get("one").players, library.get("one").names) == (("human", "full"), ("", ""))
+            found = library.get("one")
+            assert (found.players, found.names, found.steps) == (("human", "full"), ("", ""), ("3",))
+            [played] = library.played()
+            assert played.review == Reviewed((0.25, 0.125), (0.25, 0.0), (2, 1))
     with closing(Library(path)) as library:
         assert library.add("ewn", START, ("human", "full"), names=("Ann", "")) != "one"
+    with closing(Library(tmp_path / "new.sqlite")):
+        pass
+    assert columns_of(path) == columns_of(tmp_path / "new.sqlite")
+
+
+def columns_of(path: Path) -> dict[str, set[tuple[object, ...]]]:
+    """Return the names, types and defaults of all columns, by table."""
+    with closing(sqlite3.connect(path)) as file:
+        tables = [name for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        return {name: {row[1:] for row in _rows(file, name)} for name in tables}
+
+
+def _rows(file: sqlite3.Connection, table: str) -> list[tuple[object, ...]]:
+    return [(0, *row[1:5]) for row in file.execute(f"PRAGMA table_info({table})")]
+
+
+def test_statistics_do_not_parse_reviews(library: Library) -> None:
+    id = library.add("ewn", START, ("human", "full"))
+    library.end(library.get(id), 1, "resigned")
+    assert library.save_review(library.get(id), review((0.5, 0.25), (0.5, 0.0)))
+    before = library.played()
+    with closing(sqlite3.connect(library.path)) as file, file:
+        file.execute("UPDATE reviews SET review = 'no JSON'")
+    assert library.played() == before
+    assert before[0].review == Reviewed((0.5, 0.25), (0.5, 0.0), (2, 1))
 
 
 def review(luck: tuple[float, float], loss: tuple[float, float], unit: str = "win") -> dict[str, object]:

@@ -9,9 +9,10 @@ from pathlib import Path
 from dicent.errors import LibraryError
 from dicent.files import open_file
 
-VERSION = 2
+VERSION = 3
 MARK = 0x44696365  # "Dice", in the file's header, marks our files
 SQLITE, HEADER = b"SQLite format 3\0", 100  # how the header begins; its bytes
+SIDES = ("max", "min")
 SCHEMA = """
 CREATE TABLE games (
   id TEXT PRIMARY KEY,
@@ -26,20 +27,49 @@ CREATE TABLE games (
   result INTEGER,         -- for MAX; NULL while the game is unfinished
   ended TEXT,             -- played, resigned, or time: lost on time
   created TEXT NOT NULL,  -- when the game began, or only the day
-  changed TEXT NOT NULL
+  changed TEXT NOT NULL,
+  version INTEGER NOT NULL DEFAULT 0  -- counts the changes
 ) STRICT;
 CREATE INDEX games_by_change ON games (changed);
 CREATE TABLE steps (
   game TEXT NOT NULL REFERENCES games ON DELETE CASCADE,
   number INTEGER NOT NULL,
   step TEXT NOT NULL,
+  seconds REAL,           -- that an action took, with its roll; NULL: unknown, or a roll
   PRIMARY KEY (game, number)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE reviews (
   game TEXT PRIMARY KEY REFERENCES games ON DELETE CASCADE,
-  review TEXT NOT NULL    -- JSON
+  review TEXT NOT NULL,   -- JSON
+  unit TEXT,              -- of the sums: win or points
+  max_luck REAL,
+  min_luck REAL,
+  max_loss REAL,
+  min_loss REAL,
+  max_decisions INTEGER,
+  min_decisions INTEGER
 ) STRICT;
 """
+_PLAYER = "json_extract(value, '$.player')"
+# Sets the sums of a review from its JSON, so that statistics need not parse it.
+SUMS = "UPDATE reviews SET unit = json_extract(review, '$.unit'), " + ", ".join(
+    f"{side.lower()}_luck = json_extract(review, '$.luck.{side}'), "
+    f"{side.lower()}_loss = json_extract(review, '$.loss.{side}'), {side.lower()}_decisions = "
+    f"(SELECT count(*) FROM json_each(review, '$.moments') WHERE {_PLAYER} = '{side}')"
+    for side in ("MAX", "MIN")
+)
+# What each version adds to the one before it.
+UPGRADES = {
+    2: [f"ALTER TABLE games ADD COLUMN {name} TEXT NOT NULL DEFAULT ''" for name in ("max_name", "min_name")],
+    3: [
+        "ALTER TABLE games ADD COLUMN version INTEGER NOT NULL DEFAULT 0",
+        "ALTER TABLE steps ADD COLUMN seconds REAL",
+        "ALTER TABLE reviews ADD COLUMN unit TEXT",
+        *(f"ALTER TABLE reviews ADD COLUMN {side}_{sum} REAL" for sum in ("luck", "loss") for side in SIDES),
+        *(f"ALTER TABLE reviews ADD COLUMN {side}_decisions INTEGER" for side in SIDES),
+        SUMS,
+    ],
+}
 
 
 def create(file: sqlite3.Connection) -> None:
@@ -50,10 +80,11 @@ def create(file: sqlite3.Connection) -> None:
     file.execute(f"PRAGMA user_version = {VERSION}")
 
 
-def upgrade(file: sqlite3.Connection) -> None:
-    """Add what version 1 lacks: the names that people gave."""
-    for column in ("max_name", "min_name"):
-        file.execute(f"ALTER TABLE games ADD COLUMN {column} TEXT NOT NULL DEFAULT ''")
+def upgrade(file: sqlite3.Connection, version: int) -> None:
+    """Add what a file of an older version lacks, version by version."""
+    for number in range(version + 1, VERSION + 1):
+        for statement in UPGRADES[number]:
+            file.execute(statement)
     file.execute(f"PRAGMA user_version = {VERSION}")
 
 

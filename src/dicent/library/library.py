@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dicent.errors import ConflictError, LibraryError, MissingError, RecordError
-from dicent.library.file import VERSION, create, require_ours, upgrade
+from dicent.library.file import SUMS, VERSION, create, require_ours, upgrade
 from dicent.library.statistics import PLAYED, PlayedGame
 from dicent.play.record import Record, day_of
 
@@ -127,7 +127,7 @@ class Library:
         row = (id, record.game, record.start, *record.players, *names, dice, *end, self._stamp())
         self._file.execute(f"INSERT INTO games ({COLUMNS}) VALUES ({PLACES})", row)
         steps = [(id, number, step) for number, step in enumerate(record.steps)]
-        self._file.executemany("INSERT INTO steps VALUES (?,?,?)", steps)
+        self._file.executemany("INSERT INTO steps (game, number, step) VALUES (?,?,?)", steps)
         return id
 
     def get(self, id: str) -> SavedGame:
@@ -148,7 +148,8 @@ class Library:
         """Add a step to a running game, and the result if the step ends it."""
         with self._change():
             self._require(seen)
-            self._file.execute("INSERT INTO steps VALUES (?,?,?)", (seen.id, seen.length, step))
+            row = seen.id, seen.length, step
+            self._file.execute("INSERT INTO steps (game, number, step) VALUES (?,?,?)", row)
             self._set(seen.id, result, ended)
 
     def end(self, seen: SavedGame, result: int, ended: str) -> None:
@@ -219,7 +220,8 @@ class Library:
             if self._steps(seen.id) != seen.steps:
                 return False
             values = seen.id, json.dumps(review, ensure_ascii=False)
-            self._file.execute("INSERT OR REPLACE INTO reviews VALUES (?,?)", values)
+            self._file.execute("INSERT OR REPLACE INTO reviews (game, review) VALUES (?,?)", values)
+            self._file.execute(f"{SUMS} WHERE game = ?", (seen.id,))
             return True
 
     def review(self, id: str) -> dict[str, Any] | None:
@@ -241,7 +243,7 @@ class Library:
             if version == 0 and one("application_id") == 0:
                 create(self._file)
             elif version < VERSION:
-                upgrade(self._file)
+                upgrade(self._file, version)
             elif version > VERSION:
                 raise LibraryError(
                     f"{self.path} has format {version}, and this version of Dicent reads up to {VERSION}; "
@@ -275,7 +277,7 @@ class Library:
     def _set(self, id: str, result: int | None, ended: str | None) -> None:
         """Save the state of a changed game and delete its outdated review."""
         row = (result, ended, self._stamp(), id)
-        self._file.execute("UPDATE games SET result = ?, ended = ?, changed = ? WHERE id = ?", row)
+        self._file.execute("UPDATE games SET result=?, ended=?, changed=?, version=version+1 WHERE id=?", row)
         self._file.execute("DELETE FROM reviews WHERE game = ?", (id,))
 
     def _stamp(self) -> str:

@@ -8,15 +8,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 POINTS = 2.0  # a win is worth so many points more than a loss
-DECISIONS = (
-    "(SELECT count(*) FROM json_each(review, '$.moments') WHERE json_extract(value, '$.player') = '{side}')"
-)
-PLAYED = f"""
-SELECT games.id, created, coalesce(nullif(max_name, ''), max), coalesce(nullif(min_name, ''), min), result,
-  json_extract(review, '$.unit'),
-  json_extract(review, '$.luck.MAX'), json_extract(review, '$.luck.MIN'),
-  json_extract(review, '$.loss.MAX'), json_extract(review, '$.loss.MIN'),
-  {DECISIONS.format(side="MAX")}, {DECISIONS.format(side="MIN")}
+PLAYED = """
+SELECT games.id, created, coalesce(nullif(max_name, ''), max),
+  coalesce(nullif(min_name, ''), min), result,
+  unit, max_luck, min_luck, max_loss, min_loss, max_decisions, min_decisions
 FROM games LEFT JOIN reviews ON reviews.game = games.id
 WHERE result IS NOT NULL AND (? = '' OR games.game = ? OR instr(games.game, ?) = 1)
 ORDER BY created, games.rowid

@@ -17,7 +17,7 @@ export function Statistics({ game, changes }) {
   const [player, setPlayer] = useState("");
   const { value: found, error } = useLoaded(() => /** @type {Promise<Found>} */ (get("/api/statistics", { player, game })), [player, game, changes]);
   if (!found) return html`<${Message} text=${error?.message} />`;
-  if (!found.opponents.length && !player) return html`<p class="soft">No finished games yet.</p>`;
+  if (!found.players.length) return html`<p class="soft">No finished games yet.</p>`;
   return html`<div class="statistics">
     <label class="field-label" for="statistics-player">Player
       <select id="statistics-player" value=${found.player} onChange=${(/** @type {any} */ e) => setPlayer(e.currentTarget.value)}>
