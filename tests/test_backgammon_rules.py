@@ -9,7 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import dicent
 import dicent.games.backgammon
+from dicent.errors import DicentError
+from dicent.evaluate.sparse import SparseEvaluator
 from dicent.game.contract import load_rules
 from dicent.kernels.constants import CHANCE, MAX, MIN, ONGOING
 
@@ -146,3 +149,33 @@ def test_symmetry_swaps_the_players(rules: ModuleType) -> None:
         swapped = np.zeros(rules.STATE_SIZE, np.int8)
         rules.symmetry(after(rules, s, action), 1, swapped)
         assert (swapped == after(rules, image, action)).all()
+
+
+@pytest.mark.parametrize(("variant", "shape"), [("standard", (17, 1, 24)), ("hyper", (9, 1, 24))])
+def test_features_are_points_dice_and_numbers_of_checkers(variant: str, shape: tuple[int, int, int]) -> None:
+    game = dicent.make(f"backgammon:variant={variant}")
+    assert (game.input_shape, game.whole_planes) == (shape, True)
+    if variant == "hyper":
+        return
+    planes = game.parse("-b----F-B---eE---c-eA----A 1 52").encode()
+    six, five = planes[:7, 0, 6 - 1], planes[:7, 0, 13 - 1]  # MAX has six and five checkers there
+    assert six.tolist() == [1, 1, 1, 1, 1, 0, 0]  # three, and three more in binary
+    assert five.tolist() == [1, 1, 1, 0, 1, 0, 0]
+    assert planes[7:14, 0, 12 - 1].tolist() == [1, 1, 1, 0, 1, 0, 0]  # five of MIN
+    rest = planes[14:16].reshape(-1)
+    assert rest[:7].tolist() == [1, 0, 0, 0, 0, 0, 0]  # one of MAX's on the bar
+    assert np.flatnonzero(rest[22:]).tolist() == [1, 4]  # a two and a five
+    assert (planes[16] == 1).all()
+
+
+def test_a_network_of_the_older_planes_is_refused_in_words() -> None:
+    game = dicent.make("backgammon")
+    weights = {"first.weight": (8, 216), "first.bias": (8,), "second.weight": (8, 8), "second.bias": (8,)}
+    weights |= {"value.weight": (1, 8), "value.bias": (1,)}
+    settings = {"input_shape": (10, 1, 24), "units": 8, "second_units": 8, "third_units": 0}
+    old = SparseEvaluator(
+        {**settings, "bounded": False, "seen_by_mover": True},
+        {name: np.zeros(shape, np.float32) for name, shape in weights.items()},
+    )
+    with pytest.raises(DicentError, match=r"planes of shape \(10, 1, 24\).*backgammon has \(17, 1, 24\)"):
+        old.evaluate(game, game.initial_state(0).cells[None])

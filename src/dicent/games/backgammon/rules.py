@@ -12,6 +12,7 @@ import numpy as np
 from dicent.game import CHANCE, MAX, MIN, ONGOING, option
 from dicent.games.backgammon import how_to_play, text
 from dicent.games.backgammon import view as picture
+from dicent.games.backgammon.planes import SHOWN, SPREAD, layout
 
 NAME = "backgammon"
 VARIANT = option("variant", "standard", ("standard", "hyper"), "fifteen checkers (standard) or three (hyper)")
@@ -76,11 +77,8 @@ PLAYED, UNTRIED, OCCUPIED, TURN = (COUNTS + BASE + 4 * i for i in range(4))
 SCRATCH_SIZE = BASE + 16
 WEIGHTS = BASE ** np.arange(4)
 
-# A network sees both boards by the mover's points: one, two, three checkers, and how many more. One plane has
-# the rest, a cell for each number: bars, checkers off, the six faces of the dice, the opening.
-LEVELS = 3 if HYPER else 4
-INPUT_SHAPE = (2 * LEVELS + 2, 1, POINTS)
-REST, FACES = 2 * LEVELS, 4
+LEVELS, INPUT_SHAPE, BARS_AT, OFF_AT, DICE_AT, PARTS = layout(HYPER)
+WHOLE_PLANES = True
 
 HOW_TO_PLAY = how_to_play.how_to_play(HYPER, CHECKERS, START == "opening")
 GUIDE = how_to_play.GUIDE
@@ -313,26 +311,43 @@ def score(s):
 
 
 def encode(s, planes):
-    mover = MIN if s[MOVER] == MIN else MAX
-    for side in range(2):
-        player = mover if side == 0 else -mover
-        for point in range(1, POINTS + 1):
-            count = player * int(s[point - 1 if mover == MAX else POINTS - point])
-            for level in range(min(count, 3)):
-                planes[LEVELS * side + level, 0, point - 1] = 1.0
-            if count > 3:
-                planes[LEVELS * side + 3, 0, point - 1] = (count - 3) / 2.0
-        of_max = 0 if player == MAX else 1
-        planes[REST, 0, side] = s[ON_BAR + of_max] / 2.0
-        planes[REST, 0, 2 + side] = s[BORNE_OFF + of_max] / CHECKERS
-    if s[HIGH] > 0:
-        planes[REST, 0, FACES + int(s[HIGH]) - 1] += 0.5
-        planes[REST, 0, FACES + int(s[LOW]) - 1] += 0.5
-    if s[MOVER] == CHANCE:
-        planes[REST, 0, FACES + 6] = 1.0
+    for k in range(PARTS):
+        at, step, bits = part(s, k)
+        while bits:
+            if bits & 1:
+                planes[at // POINTS, 0, at % POINTS] = 1.0
+            at, bits = at + step, bits >> 1
     if s[MOVER] == MAX:
-        for point in range(POINTS):
-            planes[REST + 1, 0, point] = 1.0
+        planes[INPUT_SHAPE[0] - 1] = 1.0
+
+
+def features(s, out):
+    n = 0
+    for k in range(PARTS):
+        at, step, bits = part(s, k)
+        while bits:
+            out[n] = at
+            n += bits & 1
+            at, bits = at + step, bits >> 1
+    if s[MOVER] == MAX:
+        out[n] = INPUT_SHAPE[0] * (POINTS + 1) - 1
+        n += 1
+    return n
+
+
+def part(s, k):
+    """Return the first cell of a part of the planes, the step to its next cell, and the bits of its cells."""
+    side, turned = k % 2, s[MOVER] == MIN  # the mover's checkers are those of side 0
+    of_max = side ^ turned
+    if k < 2 * POINTS:
+        cell = POINTS - 1 - k // 2 if turned else k // 2
+        count = int(s[cell]) if of_max == 0 else -int(s[cell])
+        return LEVELS * POINTS * side + k // 2, POINTS, int(SPREAD[max(0, count)])
+    if k < 2 * POINTS + 2:
+        return BARS_AT + LEVELS * side, 1, int(SPREAD[s[ON_BAR + of_max]])
+    if k < 2 * POINTS + 4:
+        return OFF_AT + 4 * side, 1, int(s[BORNE_OFF + of_max])
+    return DICE_AT, 1, int(SHOWN[s[HIGH], s[LOW]]) | int(s[MOVER] == CHANCE) << 7
 
 
 def symmetry(s, k, out):
