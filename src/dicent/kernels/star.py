@@ -6,6 +6,8 @@ search first tries one action after each outcome, which often shows that the mea
 (Star2). The value is that of the full-width search, from fewer nodes. The evaluator must be native. The
 recursion is a loop over a stack in arrays, so that it can pause.
 
+A value is sure if it comes from results alone. Such a value is the same at any greater depth.
+
 Legend: s is a state, v a value for MAX, p the probability of an outcome.
 """
 
@@ -17,10 +19,11 @@ from . import rules
 from .constants import CHANCE, MAX, NONE, ONGOING
 from .hashing import equal, home_slot
 from .jit import copy, inline, jit
+from .last_plies import LEAST, MOST, is_spent, list_children, make_child, one_ply, rounded, two_plies
 from .values import Native, leaf_value
 
-LEAST, MOST = -1.0, 1.0  # bounds of all values
 WORTHWHILE = 3  # the least depth at which the table saves more than it costs
+MARGIN = 1e-9  # actions at the root that are worse by more than this may get bounds in place of values
 
 
 class Star(NamedTuple):
@@ -36,27 +39,60 @@ class Star(NamedTuple):
     value: np.ndarray  # [D + 1]  best so far, or the sum over the outcomes so far
     best: np.ndarray  # [D + 1]  the best action so far
     rest: np.ndarray  # [D + 1]  probability of the outcomes not yet searched
+    sure: np.ndarray  # [D + 1]  1 if the value so far is sure
     low: np.ndarray  # [O]  bounds of the outcomes of one chance node
     high: np.ndarray  # [O]
     key: np.ndarray  # [T, S]  the table: states,
-    depth: np.ndarray  # [T]  the depth searched (0: a free slot),
+    writer: np.ndarray  # [T]  the number of the search that wrote them,
+    depth: np.ndarray  # [T]  the depth searched,
     lower: np.ndarray  # [T]  the bounds found,
     upper: np.ndarray  # [T]
+    known: np.ndarray  # [T]  whether these are sure,
     advice: np.ndarray  # [T]  and the best action
+    found: np.ndarray  # [C]  the values of the root's children, in the order to be tried,
+    found_sure: np.ndarray  # [C]  whether these are sure,
+    inner: np.ndarray  # [C, O]  and the values after the outcomes of each child
     counts: np.ndarray  # [2]  nodes and evaluations so far
+    most: np.ndarray  # [2]  the limit of both
+    level: np.ndarray  # [1]  the level reached; NONE: the search has ended
+    returned: np.ndarray  # [1]  the value of the child just searched
+    number: int  # of the search; entries of others in the table are free
+    whole: int  # 1: the root's children, and the outcomes after them, get exact values
     evaluator: Native
 
 
 @jit
-def search(stack, scratch, depth, level, returned, steps):
-    """Continue from `level` for at most `steps` steps; return the level and the value found there.
+def begin(stack, action_order):
+    """Begin the search of the state on level 0, which is not finished.
 
-    A level of -1 says that the value is that of the root, `depth` plies deep.
+    `action_order` [n] has the actions in the order to be tried; at a chance state nothing reads it.
     """
-    v = returned
-    for _ in range(steps):
-        if level < 0:
-            break
+    s = stack.state[0]
+    stack.level[0] = 0
+    stack.width[0] = list_children(stack, 0)
+    stack.child[0] = NONE
+    stack.alpha[0], stack.beta[0] = 2.0 * LEAST, 2.0 * MOST
+    stack.best[0] = NONE
+    stack.rest[0] = 1.0
+    stack.sure[0] = 1
+    if rules.to_play(s) == CHANCE:
+        stack.value[0] = 0.0
+    else:
+        copy(stack.actions[0], action_order)
+        stack.value[0] = 2.0 * LEAST if rules.to_play(s) == MAX else 2.0 * MOST
+    next_child(stack, 0)
+    stack.level[0] = 1
+    stack.width[1] = NONE
+
+
+@jit
+def search(stack, scratch, depth, nodes):
+    """Continue the search that `begin` began, until there are so many nodes; return whether it has ended.
+
+    It also returns when `stack.counts` reach `stack.most`, which an expansion may exceed.
+    """
+    level, v = stack.level[0], stack.returned[0]
+    while level >= 0:
         if stack.width[level] == NONE:
             done, v = enter(stack, scratch, level, depth - level)
         else:
@@ -69,7 +105,10 @@ def search(stack, scratch, depth, level, returned, steps):
         else:
             level += 1
             stack.width[level] = NONE
-    return level, v
+        if stack.counts[0] >= nodes or is_spent(stack):
+            break
+    stack.level[0], stack.returned[0] = level, v
+    return level < 0
 
 
 @jit
@@ -78,141 +117,43 @@ def enter(stack, scratch, level, depth):
     s = stack.state[level]
     stack.counts[0] += 1
     stack.child[level] = NONE
+    stack.sure[level] = 1
     result = rules.result(s)
     if result != ONGOING:
         return True, float(result)
     if depth == 0:
         stack.counts[1] += 1
+        stack.sure[level] = 0
         return True, leaf_value(s, stack.evaluator, scratch)
-    if depth == 1:
-        return True, one_ply(stack, scratch, level)
-    if depth == 2:
-        return True, two_plies(stack, scratch, level)
-    if rules.to_play(s) == CHANCE:
+    player = rules.to_play(s)
+    if level > 1 or player != CHANCE or not stack.whole:
+        if depth == 1:
+            return True, one_ply(stack, scratch, level)
+        if depth == 2:
+            done, v = two_plies(stack, scratch, level)
+            if done:
+                return True, v
+            stack.sure[level] = 1  # the limit came first: continue child by child
+    if player == CHANCE:
         stack.width[level] = list_children(stack, level)
         stack.value[level] = 0.0
         stack.rest[level] = 1.0
         return False, 0.0
     slot = slot_of(stack, s) if depth >= WORTHWHILE else 0
-    known = depth >= WORTHWHILE and stack.depth[slot] > 0 and equal(stack.key[slot], s)
-    if known and stack.depth[slot] == depth:
+    known = depth >= WORTHWHILE and stack.writer[slot] == stack.number and equal(stack.key[slot], s)
+    if known and (stack.depth[slot] == depth or (stack.known[slot] and stack.depth[slot] < depth)):
+        stack.sure[level] = stack.known[slot]
         if stack.lower[slot] >= stack.beta[level] or stack.lower[slot] == stack.upper[slot]:
             return True, stack.lower[slot]
         if stack.upper[slot] <= stack.alpha[level]:
             return True, stack.upper[slot]
+        stack.sure[level] = 1
     stack.width[level] = list_children(stack, level)
     if known:
         to_front(stack.actions[level], stack.width[level], stack.advice[slot])
-    stack.value[level] = 2.0 * LEAST if rules.to_play(s) == MAX else 2.0 * MOST
+    stack.value[level] = 2.0 * LEAST if player == MAX else 2.0 * MOST
     stack.best[level] = NONE
     return False, 0.0
-
-
-@inline
-def list_children(stack, level):
-    """List the actions or probabilities of the state on a level; return the number of children."""
-    s = stack.state[level]
-    if rules.to_play(s) == CHANCE:
-        return rules.outcomes(s, stack.p[level])
-    return rules.legal_actions(s, stack.actions[level])
-
-
-@inline
-def make_child(stack, level, i):
-    """Make child `i` of the state on a level, one level below."""
-    s = stack.state[level]
-    copy(stack.state[level + 1], s)
-    if rules.to_play(s) == CHANCE:
-        rules.apply_outcome(stack.state[level + 1], i)
-    else:
-        rules.apply_action(stack.state[level + 1], stack.actions[level, i])
-
-
-@jit
-def one_ply(stack, scratch, level):
-    """Return the value of a state one ply deep, without stack overhead."""
-    s, below = stack.state[level], stack.state[level + 1]
-    player = rules.to_play(s)
-    n = list_children(stack, level)
-    total, best, evaluated = 0.0, 2.0 * LEAST, 0
-    for i in range(n):
-        make_child(stack, level, i)
-        result = rules.result(below)
-        if result == ONGOING:
-            evaluated += 1
-            v = leaf_value(below, stack.evaluator, scratch)
-        else:
-            v = float(result)
-        if player == CHANCE:
-            total += stack.p[level, i] * v
-        else:
-            best = max(best, player * v)
-            if best >= MOST:  # nothing is better
-                break
-    stack.counts[0] += n
-    stack.counts[1] += evaluated
-    return total if player == CHANCE else player * best
-
-
-@jit
-def two_plies(stack, scratch, level):
-    """Return the value of a state two plies deep, without stack overhead."""
-    s, below = stack.state[level], stack.state[level + 1]
-    player = rules.to_play(s)
-    n = list_children(stack, level)
-    lower, upper = LEAST, MOST
-    narrow = player == CHANCE and (stack.alpha[level] > LEAST or stack.beta[level] < MOST)
-    if narrow:
-        lower, upper = probe(stack, scratch, level, n)
-    total, best = 0.0, 2.0 * LEAST
-    for i in range(n):
-        if narrow and lower >= stack.beta[level]:
-            return lower
-        if narrow and upper <= stack.alpha[level]:
-            return upper
-        make_child(stack, level, i)
-        result = rules.result(below)
-        v = float(result) if result != ONGOING else one_ply(stack, scratch, level + 1)
-        if player == CHANCE:
-            total += stack.p[level, i] * v
-            lower += stack.p[level, i] * (v - stack.low[i])
-            upper += stack.p[level, i] * (v - stack.high[i])
-        else:
-            best = max(best, player * v)
-            if best >= MOST:
-                break
-    stack.counts[0] += n
-    return total if player == CHANCE else player * best
-
-
-@jit
-def probe(stack, scratch, level, n):
-    """Return bounds of a chance node two plies deep, from one action after each of n outcomes (Star2)."""
-    s, below, last = stack.state[level], stack.state[level + 1], stack.state[level + 2]
-    lower, upper = 0.0, 0.0
-    for i in range(n):
-        copy(below, s)
-        rules.apply_outcome(below, i)
-        low, high = LEAST, MOST
-        result = rules.result(below)
-        player = rules.to_play(below)
-        if result != ONGOING:
-            low = high = float(result)
-        elif player != CHANCE:
-            rules.legal_actions(below, stack.actions[level + 1])
-            copy(last, below)
-            rules.apply_action(last, stack.actions[level + 1, 0])
-            result = rules.result(last)
-            v = float(result) if result != ONGOING else leaf_value(last, stack.evaluator, scratch)
-            if player == MAX:
-                low = v
-            else:
-                high = v
-        stack.low[i], stack.high[i] = low, high
-        lower += stack.p[level, i] * low
-        upper += stack.p[level, i] * high
-    stack.counts[0] += 2 * n
-    return lower, upper
 
 
 @jit
@@ -222,44 +163,72 @@ def next_child(stack, level):
     stack.child[level] += 1
     i = stack.child[level]
     if i == stack.width[level]:
-        return True, stack.value[level]
+        return True, settled(stack, level, 0.0)
     make_child(stack, level, i)
+    low, high = stack.alpha[level], stack.beta[level]
     if rules.to_play(s) != CHANCE:
-        low, high = stack.alpha[level], stack.beta[level]
-        if rules.to_play(s) == MAX:
+        if level == 0:
+            low, high = root_window(stack, low, high)
+        elif rules.to_play(s) == MAX:
             low = max(low, stack.value[level])
         else:
             high = min(high, stack.value[level])
     else:
         p = stack.p[level, i]
         stack.rest[level] -= p
-        low = (stack.alpha[level] - stack.value[level] - MOST * stack.rest[level]) / p
-        high = (stack.beta[level] - stack.value[level] - LEAST * stack.rest[level]) / p
+        low = (low - stack.value[level] - MOST * stack.rest[level]) / p
+        high = (high - stack.value[level] - LEAST * stack.rest[level]) / p
         if low >= MOST:  # not even the best outcomes reach alpha
-            return True, stack.value[level] + MOST * (p + stack.rest[level])
+            return True, settled(stack, level, MOST * (p + stack.rest[level]))
         if high <= LEAST:
-            return True, stack.value[level] + LEAST * (p + stack.rest[level])
+            return True, settled(stack, level, LEAST * (p + stack.rest[level]))
     stack.alpha[level + 1] = low
     stack.beta[level + 1] = high
     return False, 0.0
+
+
+@inline
+def settled(stack, level, rest):
+    """Return the value of a node whose other outcomes add `rest`."""
+    v = stack.value[level] + rest
+    return rounded(v) if stack.sure[level] else v
+
+
+@inline
+def root_window(stack, low, high):
+    """Return the window of an action at the root: the widest, unless only the best action matters."""
+    if stack.whole:
+        return low, high
+    if rules.to_play(stack.state[0]) == MAX:
+        return max(low, stack.value[0] - MARGIN), high
+    return low, min(high, stack.value[0] + MARGIN)
 
 
 @jit
 def take(stack, level, v):
     """Combine the value of the child just searched; return True and the value if that decides the node."""
     s = stack.state[level]
-    i = stack.child[level]
+    i, sure = stack.child[level], stack.sure[level + 1]
+    if level == 0:
+        stack.found[i], stack.found_sure[i] = v, sure
     if rules.to_play(s) == CHANCE:
+        if level == 1:
+            stack.inner[stack.child[0], i] = v
+        stack.sure[level] &= sure
         stack.value[level] += stack.p[level, i] * v
         if v <= stack.alpha[level + 1]:
-            return True, stack.value[level] + MOST * stack.rest[level]
+            return True, settled(stack, level, MOST * stack.rest[level])
         if v >= stack.beta[level + 1]:
-            return True, stack.value[level] + LEAST * stack.rest[level]
+            return True, settled(stack, level, LEAST * stack.rest[level])
         return False, 0.0
     sign = 1.0 if rules.to_play(s) == MAX else -1.0
     if sign * v > sign * stack.value[level]:
         stack.value[level] = v
         stack.best[level] = stack.actions[level, i]
+    if sure and sign * v >= MOST and not (level == 0 and stack.whole):  # a proved win
+        stack.sure[level] = 1
+        return True, v
+    stack.sure[level] &= sure
     cut = stack.value[level] >= stack.beta[level] if sign > 0.0 else stack.value[level] <= stack.alpha[level]
     return cut, stack.value[level]
 
@@ -268,14 +237,16 @@ def take(stack, level, v):
 def leave(stack, level, depth, v):
     """Store the bounds of a decision in the table."""
     s = stack.state[level]
-    if depth < WORTHWHILE or stack.width[level] == NONE or rules.to_play(s) == CHANCE:
+    if depth < WORTHWHILE or stack.width[level] == NONE or rules.to_play(s) == CHANCE or level == 0:
         return
     slot = slot_of(stack, s)
     copy(stack.key[slot], s)
+    stack.writer[slot] = stack.number
     stack.depth[slot] = depth
     stack.advice[slot] = stack.best[level]
     stack.lower[slot] = v if v > stack.alpha[level] else LEAST
     stack.upper[slot] = v if v < stack.beta[level] else MOST
+    stack.known[slot] = stack.sure[level]
 
 
 @jit

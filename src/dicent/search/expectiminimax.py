@@ -23,7 +23,7 @@ from dicent.search.analysis import Analysis
 from dicent.search.limit import Limit
 from dicent.search.search_kernels import Answer, Indices, SearchKernels
 from dicent.search.star import StarRun
-from dicent.search.tree_search import Search, TreeSearch
+from dicent.search.tree_search import TreeSearch
 
 MAX_DEPTH = 500
 UNLIMITED = 2**62
@@ -193,6 +193,7 @@ class Expectiminimax(TreeSearch):
         if prune:  # a search of its own, without a tree
             self.replaces_evaluator = self.pausable = self.layered = False
             self.targets = ()
+        self._speeds: dict[str, float] = {}  # nodes per second by game, measured by searches that prune
 
     @property
     def batched(self) -> TreeSearch | None:
@@ -233,9 +234,14 @@ class Expectiminimax(TreeSearch):
     ) -> Iterator[Analysis]:
         """See `Search.stream`."""
         if self.prune:
-            return StarRun(self.evaluator, state, limit, self.clock).analyses(every)
+            return self._pruned(state, limit).analyses(every)
         return super().stream(state, limit, after, every, ply)
 
     def play(self, state: State, limit: Limit, ply: int = 0) -> int:
         """See `Search.play`."""
-        return Search.play(self, state, limit, ply) if self.prune else super().play(state, limit, ply)
+        if not self.prune or not state.legal_actions:
+            return super().play(state, limit, ply)
+        return self._pruned(state, limit).best_action()
+
+    def _pruned(self, state: State, limit: Limit) -> StarRun:
+        return StarRun(self.evaluator, state, limit, self.clock, self._speeds, self.completion)
