@@ -80,11 +80,11 @@ def add_changes(features, signs, counts, weights, before, sums):
 
 
 @njit(nogil=True, error_model="numpy")
-def add_layers(sums, weights, second, hidden, values):
+def add_layers(sums, weights, second, hidden, chosen, values):
     """Write the values behind the sums of the first layer."""
     units = sums.shape[1]
     for i in range(len(sums)):
-        next_layer(sums[i], units, weights, 0, second, hidden)
+        next_layer(sums[i], units, weights, 0, second, hidden, chosen)
         values[i] = np.tanh(output(hidden, second, weights, (units + 1) * second))
 
 
@@ -136,6 +136,7 @@ def works(
         np.zeros(second, np.float32),
         np.zeros(n),
     )
+    chosen = np.zeros(units, np.int64)
     list_features(parents, old, signs, counts[2])
     add_all(old, counts[2], weights, bias, before)
     yield "list", lambda: list_features(planes, features, signs, counts[0])
@@ -144,7 +145,7 @@ def works(
     yield "add changes", lambda: add_changes(changes, signs, counts[1], weights, before, updated)
     if not np.allclose(sums, updated, atol=1e-3):
         raise AssertionError("the two ways find different sums")
-    yield "further layers", lambda: add_layers(sums, further, second, hidden, values)
+    yield "further layers", lambda: add_layers(sums, further, second, hidden, chosen, values)
     print(f"{n:,} states, {counts[0].mean():.1f} features, {counts[1].mean():.1f} differ from the parent's")
 
 

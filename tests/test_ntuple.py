@@ -1,6 +1,7 @@
 """N-tuple networks: native code computes what torch does, and files are checked."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -74,6 +75,20 @@ def test_unbounded_values() -> None:
     assert np.allclose(values, Network(module).evaluate(NIM, states), rtol=0, atol=DIFFERENCE)
     with pytest.raises(DicentError, match="from -1 to 1"):
         dicent.Expectiminimax(evaluator, prune=True)
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_a_negative_zero_in_the_planes_is_a_zero(edited: Callable[..., Path]) -> None:
+    whole = ("planes[STONES + int(s[DIE])] = 1.0", "planes[:] += -0.0; planes[STONES + int(s[DIE])] = 1.0")
+    cells = (
+        "for cell in range(9):\n        if s[cell] != 0:\n            planes",
+        "planes[:2] = -0.0\n    " + ("for cell in range(9):\n        if s[cell] != 0:\n            planes"),
+    )
+    for name, edit in (("dice_nim", whole), ("tic_tac_toe", cells)):
+        game = dicent.make(str(edited(name, edit)))
+        module, states = ntuple_network(game), states_of(game, 12)
+        values = NTupleEvaluator.of(module).evaluate(game, states)
+        assert np.allclose(values, Network(module).evaluate(game, states), rtol=0, atol=DIFFERENCE)
 
 
 # Tuples

@@ -22,10 +22,12 @@ from dicent.kernels.features import MOST_UNITS
 from dicent.learn.config_sections import Distillation
 from dicent.learn.distil import Progress, distil
 from dicent.learn.factories import SparseInTraining
+from dicent.learn.learner import Learner
 from dicent.nets.sparse import SparseNetwork
 from dicent.search.tree_search import Search
 
-from .learning import states_of
+from .learning import BATCH, EWN, examples, learn, states_of, weights_of
+from .pretended_cuda import PretendedDevice
 
 NIM = dicent.make("dice-nim:stones=6")
 DIFFERENCE = 1e-5
@@ -67,13 +69,22 @@ def test_values_equal_those_of_torch(name: str, third: int) -> None:
     assert np.allclose(values, Network(module).evaluate(game, states), rtol=0, atol=DIFFERENCE)
 
 
-def test_compiled_values_equal_uncompiled_ones() -> None:
-    states = states_of(NIM, 200)
-    evaluator = SparseEvaluator.of(sparse_network(NIM, third_units=20))
-    native = evaluator.evaluate(NIM, states)
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [
+        ("dice-nim:stones=6", {"third_units": 20}),
+        ("ewn", {"units": 256, "second_units": 32}),  # as shipped; the game lists its features
+    ],
+)
+def test_compiled_values_equal_uncompiled_ones(name: str, sizes: dict[str, object]) -> None:
+    game = dicent.make(name)
+    states = states_of(game, 200)
+    evaluator = SparseEvaluator.of(sparse_network(game, **sizes))
+    native = evaluator.evaluate(game, states)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NUMBA_DISABLE_JIT", "1")
-        plain = evaluator.evaluate(NIM, states)
+        plain = evaluator.evaluate(game, states)
+    assert np.ptp(native) > 0.01
     assert np.array_equal(native, plain)
 
 
@@ -244,6 +255,15 @@ def test_new_weights_reach_the_kernels() -> None:
     other = sparse_network(NIM, seed=2)
     evaluator.load(other.state_dict())
     assert np.array_equal(held, SparseEvaluator.of(other).native.weights)
+
+
+def test_a_learner_on_a_gpu_learns_what_one_on_a_cpu_does() -> None:
+    device, data = PretendedDevice(), examples(0)
+    ours, cpu = (Learner(sparse_network(EWN), EWN, batch=BATCH, device=where) for where in (device, "cpu"))
+    before = weights_of(cpu)
+    assert learn(ours, data) == pytest.approx(learn(cpu, data), rel=1e-4)
+    assert weights_of(ours) == pytest.approx(weights_of(cpu), abs=1e-5)
+    assert np.abs(weights_of(ours) - before).max() > 0.001
 
 
 def test_searches_that_need_a_policy_are_refused(tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ def new_scratch(bound: Bound) -> Scratch:
         features=np.zeros(features, np.int64),
         strengths=np.zeros(features, np.float32),
         units=np.zeros((2, MOST_UNITS), np.float32),
+        chosen=np.zeros(MOST_UNITS, np.int64),
     )
 
 

@@ -1,8 +1,9 @@
 """The active features of a state, and sums of their rows: the first layer of networks in native code.
 
-A feature is a cell of the input planes that is not 0, times its number, or a whole plane of equal numbers. A
-cell's feature is its index in the flattened planes. The feature of a whole plane comes after those of all
-cells, and its row is the sum of the rows of its cells. The last feature has a row of zeros, for padding.
+A feature is a cell of the input planes that is neither 0 nor -0, times its number, or a whole plane of equal
+numbers. A cell's feature is its index in the flattened planes. The feature of a whole plane comes after those
+of all cells, and its row is the sum of the rows of its cells. The last feature has a row of zeros, for
+padding.
 
 Sums add four rows at a time: such loops become vector instructions without changing the order of any sum.
 Rows are slices, so that the compiler knows their indices to be positive.
@@ -26,6 +27,7 @@ CELLS = CHANNELS * PLANE
 BLANK = CELLS + CHANNELS  # the feature of padding
 SIDE = CELLS + CHANNELS - 1  # the feature of the last plane, which is the side if SEEN_BY_MOVER
 ZERO = np.float32(0.0)
+MAGNITUDE = np.int32(0x7FFFFFFF)  # the bits of a number without its sign: 0 for 0.0 and -0.0
 
 
 @inline
@@ -71,7 +73,7 @@ def list_features(s, scratch):
         for cell in range(PLANE):  # without branches, so that this becomes vector instructions
             some |= bits[channel, cell]
             differ |= bits[channel, cell] ^ first
-        if some == 0:  # most planes are empty
+        if some & MAGNITUDE == 0:  # most planes are empty
             continue
         if differ == 0:
             features[n] = CELLS + channel
@@ -79,7 +81,7 @@ def list_features(s, scratch):
             continue
         for cell in range(PLANE):  # without branches: nobody can predict them
             features[n] = channel * PLANE + cell
-            n += bits[channel, cell] != 0
+            n += bits[channel, cell] & MAGNITUDE != 0
     for i in range(n):
         at = features[i] if features[i] < CELLS else (features[i] - CELLS) * PLANE
         strengths[i] = planes[at // PLANE, at % PLANE // WIDTH, at % WIDTH]

@@ -1,6 +1,7 @@
 """A sparse network: the sum of one row of weights per active feature, one or two small layers, one value.
 
-All layers add rows to a vector of outputs, four rows at a time (`features.py`).
+All layers add rows to a vector of outputs, four rows at a time (`features.py`). Further layers add the rows
+of positive inputs only, which they list first: ReLU makes zeros of more than half of all inputs.
 """
 
 import numpy as np
@@ -21,10 +22,10 @@ def layers_value(n, evaluator, scratch):
     weights, one, two = evaluator.weights, scratch.units[0], scratch.units[1]
     first_layer(n, weights, units, one, scratch)
     at = (BLANK + 2) * units
-    next_layer(one, units, weights, at, second, two)
+    next_layer(one, units, weights, at, second, two, scratch.chosen)
     at += (units + 1) * second
     if third > 0:
-        next_layer(two, second, weights, at, third, one)
+        next_layer(two, second, weights, at, third, one, scratch.chosen)
         return output(one, third, weights, at + (second + 1) * third)
     return output(two, second, weights, at)
 
@@ -42,19 +43,30 @@ def first_layer(n, weights, units, sums, scratch):
 
 
 @inline
-def next_layer(inputs, count, weights, at, units, sums):
+def next_layer(inputs, count, weights, at, units, sums, chosen):
     """Write the outputs of a layer after ReLU of its inputs; its rows begin at `at`."""
+    n = 0
+    for i in range(count):  # without branches: nobody can predict them
+        chosen[n] = i
+        n += inputs[i] > ZERO
     first = weights[at + count * units : at + (count + 1) * units]
     for j in range(units):
         sums[j] = first[j]
-    for i in range(0, count, 4):
-        a = at + i * units
-        row_a, row_b = weights[a : a + units], weights[a + units : a + 2 * units]
-        row_c, row_d = weights[a + 2 * units : a + 3 * units], weights[a + 3 * units : a + 4 * units]
-        p, q = max(inputs[i], ZERO), max(inputs[i + 1], ZERO)
-        x, y = max(inputs[i + 2], ZERO), max(inputs[i + 3], ZERO)
+    fours = n - n % 4
+    for i in range(0, fours, 4):
+        p, q = inputs[chosen[i]], inputs[chosen[i + 1]]
+        x, y = inputs[chosen[i + 2]], inputs[chosen[i + 3]]
+        a, b = at + chosen[i] * units, at + chosen[i + 1] * units
+        c, d = at + chosen[i + 2] * units, at + chosen[i + 3] * units
+        row_a, row_b = weights[a : a + units], weights[b : b + units]
+        row_c, row_d = weights[c : c + units], weights[d : d + units]
         for j in range(units):
             sums[j] += (p * row_a[j] + q * row_b[j]) + (x * row_c[j] + y * row_d[j])
+    for i in range(fours, n):
+        p, a = inputs[chosen[i]], at + chosen[i] * units
+        row_a = weights[a : a + units]
+        for j in range(units):
+            sums[j] += p * row_a[j]
 
 
 @inline

@@ -64,6 +64,7 @@ class Scratch(NamedTuple):
     features: np.ndarray  # [F]
     strengths: np.ndarray  # [F]  the numbers in the planes
     units: np.ndarray  # [2, U]  outputs of layers
+    chosen: np.ndarray  # [U]  those above 0
 
 
 class Settings(NamedTuple):
