@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 AXE = Path(__file__).parent / "vendor" / "axe.min.js"
-PATIENCE = 600.0  # seconds to wait; native code may have to be compiled first, on a slow machine
+# Seconds to wait; native code may have to be compiled first, on a slow machine.
+PATIENCE = float(os.environ.get("DICENT_PATIENCE", "600"))
 
 
 def missing() -> str | None:

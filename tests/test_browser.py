@@ -295,7 +295,8 @@ def test_game_survives_a_reload_and_a_killed_server(browser: Browser, server: Se
     wait_for(lambda: not browser.all(".away span"), "the end of the warning")
     browser.see(".cell.movable[data-name='e1']")
     assert server.get(f"api/games/{id}")["steps"] == ["3", "a4b3", "1"]
-    assert all("ERR_CONNECTION" in text or "WebSocket" in text for text in browser.complaints())
+    complaints = browser.complaints()
+    assert all("ERR_CONNECTION" in text or "WebSocket" in text for text in complaints), complaints
 
 
 def views(server: Server) -> dict[str, str]:
@@ -389,7 +390,7 @@ def test_first_game_is_explained_once_where_it_happens(browser: Browser, server:
     browser.click(".guide-switch button", "again")
     browser.open(f"{server.url}#/play/{id}")
     browser.see(".guide", "race for the opposite corner")
-    browser.click(".guide button", "Explain no more")
+    browser.click(".guide button", "Stop explaining")
     browser.open(f"{server.url}#/rules?game=ewn")
     assert not browser.see(".guide-switch input").is_selected()
 

@@ -163,7 +163,7 @@ def test_pieces_lie_in_the_browser_where_other_drawings_have_them(browser: Brows
 
 NARROWING = """
 const [path, view, done] = [document.querySelector("script[type=module]").src, ...arguments];
-import(path.replace("main.js", "ways.js")).then(({ narrow, nextMoves, after, isComplete }) => {
+import(path.replace("main.js", "hops.js")).then(({ narrow, nextMoves, after, isComplete }) => {
   const turns = [
     { text: "8/5*/3", paths: [[[8, 5], [5, 3]]] },
     { text: "8/6/3", paths: [[[8, 6], [6, 3]]] },

@@ -9,10 +9,10 @@ import inspect
 import keyword
 from collections.abc import Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, FunctionType, MappingProxyType, ModuleType
 from typing import TypeVar
 
 import numpy as np
@@ -104,6 +104,9 @@ class Option:
     default: Value
     choices: tuple[Value, ...]
     help: str
+    labels: dict[str, str] = field(default_factory=dict, hash=False)  # what values mean, by their text
+    example: str = ""  # a value of an option without choices
+    hidden: bool = False  # concerns programs, so people are not asked
 
     def __str__(self) -> str:
         return f"{self.name}={write_value(self.default)}"
@@ -152,15 +155,26 @@ class _Loading:
 _loading: ContextVar[_Loading | None] = ContextVar("loading", default=None)
 
 
-def option(name: str, default: V, choices: tuple[V, ...] = (), help: str = "") -> V:
+def option(
+    name: str,
+    default: V,
+    choices: tuple[V, ...] = (),
+    help: str = "",
+    labels: Mapping[V, str] = MappingProxyType({}),
+    example: str = "",
+    hidden: bool = False,
+) -> V:
     """Declare an option of the game, and get the value chosen for it.
 
     Written at the top of a game module, as in `STONES = option("stones", 15)`. The value is a
-    constant of the module, so native code is compiled for it.
+    constant of the module, so native code is compiled for it. `labels` say what values mean. Without
+    choices they are the values to offer, beside any other value, such as `example`. The browser pages do not
+    ask for a hidden option.
     """
     if not name.isidentifier() or keyword.iskeyword(name):
         raise GameError(f"option {name!r}: a name must be usable as a keyword argument")
-    declared = Option(name, default, choices, help)
+    meanings = {write_value(value): text for value, text in labels.items()}
+    declared = Option(name, default, choices, help, meanings, example, hidden)
     loading = _loading.get()
     if loading is None:  # a plain import of the module
         return default

@@ -23,6 +23,7 @@ from dicent.play.notation import formats, parse_position
 from dicent.play.strengths import STRENGTHS
 from dicent.search.analysis import point_of_view
 from dicent.web.error_answers import DECLARED, about
+from dicent.web.language import languages
 from dicent.web.schemas import (
     Action,
     Board,
@@ -150,18 +151,28 @@ def _describe_grid(view: View) -> Grid:
 
 
 def describe_server() -> Info:
-    """List the games, strengths and record formats that this server offers."""
+    """List the games, strengths, record formats and languages that this server offers."""
     return Info(
         version=dicent.__version__,
         games=[_describe_game(game_named(name)) for name in game_names()],
+        default_game=game_names()[0],
         strengths=[StrengthInfo(name=name, title=title) for name, title in STRENGTHS.items()],
         formats=list(formats()),
+        languages=languages(),
     )
 
 
 def _describe_game(game: Game) -> GameInfo:
     options = [
-        GameOption(name=o.name, default=game.options[o.name], help=o.help, choices=list(o.choices) or None)
+        GameOption(
+            name=o.name,
+            default=game.options[o.name],
+            help=o.help,
+            choices=list(o.choices) or None,
+            labels=o.labels,
+            example=o.example,
+            hidden=o.hidden,
+        )
         for o in game.declared_options
     ]
     return GameInfo(

@@ -328,6 +328,9 @@ class GameOption(BaseModel):
     default: int | str | bool
     help: str
     choices: list[int | str | bool] | None
+    labels: dict[str, str]  # what values mean; without choices also the values to offer
+    example: str
+    hidden: bool  # concerns programs, so people are not asked
 
 
 class GameInfo(BaseModel):
@@ -348,10 +351,27 @@ class StrengthInfo(BaseModel):
     title: str
 
 
+class LanguageInfo(BaseModel):
+    """A language of the pages."""
+
+    code: str
+    name: str
+
+
+class Catalogue(BaseModel):
+    """The sentences of a language, by the English ones: one text, or one for each form of the plural."""
+
+    language: str
+    pages: dict[str, str | dict[str, str]]
+    answers: dict[str, str | dict[str, str]]  # texts of the server and the games, also with placeholders
+
+
 class Info(BaseModel):
-    """The games, strengths and formats of this server."""
+    """The games, strengths, formats and languages of this server."""
 
     version: str
     games: list[GameInfo]
+    default_game: str
     strengths: list[StrengthInfo]
     formats: list[str]
+    languages: list[LanguageInfo]

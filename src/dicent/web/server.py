@@ -19,7 +19,7 @@ from dicent.errors import DicentError
 from dicent.files import data_folder
 from dicent.game.registry import game_names, offer
 from dicent.library.library import Library
-from dicent.web import archive, games, positions, reviews, runs, statistics
+from dicent.web import archive, games, language, positions, reviews, runs, statistics
 from dicent.web.connections import BACKLOG, HEADER_SECONDS, limited, rate_limited_logs
 from dicent.web.engine_socket import add_socket
 from dicent.web.error_answers import add_handlers
@@ -102,6 +102,7 @@ def make_app(settings: Settings) -> FastAPI:
     add_handlers(app)
     workers = add_socket(app)
     app.include_router(positions.routes())
+    app.include_router(language.routes())
     app.include_router(archive.routes(library))
     app.include_router(statistics.routes(library))
     app.include_router(games.routes(games.Games(library, threads, preparation)))

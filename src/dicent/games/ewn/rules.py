@@ -24,12 +24,24 @@ RULES = option(
     ("official", "paper"),
     "a missing number moves the next lower or higher piece (official), or only the nearest (paper)",
 )
-SETUP = option("setup", "random", help="random, mirrored, alternate, sequential, or a position")
+SETUP = option(
+    "setup",
+    "random",
+    help="random, mirrored, alternate, sequential, or a position",
+    labels={
+        "random": "random",
+        "mirrored": "first places, second mirrors",
+        "alternate": "piece by piece, in turn",
+        "sequential": "one side after the other",
+    },
+    example=text.EXAMPLE,
+)
 PLANES = option(
     "planes",
     "mover",
     ("mover", "moves", "pieces"),
     "networks see the pieces (pieces), also what rolls may move (moves), from the mover's side (mover)",
+    hidden=True,
 )
 HOLE = option("hole", False, help="a black hole in the centre removes whatever enters it")
 

@@ -7,17 +7,19 @@ import { copy } from "./clipboard.js";
 import { Faces } from "./die.js";
 import { firstEquity, firstWin, useAnalysis } from "./engine.js";
 import { flipped } from "./flip.js";
-import { useKept } from "./preferences.js";
+import { usePreference } from "./preferences.js";
+import { decimal, t } from "./language.js";
 import { analyseLink, treeLink } from "./links.js";
-import { EquityLine, Icon, Message, PlainPosition, useLoaded, WinBar } from "./parts.js";
+import { EquityLine, Icon, Message, PlainPosition, useLoaded, WinBar } from "./components.js";
 import { PlayFrom } from "./play_from.js";
 import { afterStep, arrowsOf, findAction, getPosition, getStart } from "./positions.js";
 import { SetUp } from "./setup_panel.js";
+import { titleOf } from "./titles.js";
 import { useTurn } from "./turn.js";
 import { useVariations } from "./use_variations.js";
 import { written } from "./variations.js";
 import { VariationsPanel } from "./variations_panel.js";
-import { COLOUR, count, resultText } from "./words.js";
+import { COLOUR, count, fromServer, resultText } from "./format.js";
 
 /** @typedef {import("./types.js").Analysis} Analysis */
 /** @typedef {import("./types.js").Move} Move */
@@ -29,19 +31,24 @@ const NONE = [];
 
 /** @param {{query: URLSearchParams}} props */
 export function Analyse({ query }) {
-  const game = query.get("game") ?? "ewn";
-  const text = query.get("position") ?? "";
   const { value: info } = useLoaded(getInfo, []);
+  const game = query.get("game") ?? info?.default_game;
+  return game ? html`<${AnalysePosition} game=${game} query=${query} info=${info} />` : null;
+}
+
+/** @param {{game: string, query: URLSearchParams, info: import("./types.js").Info|null}} props */
+function AnalysePosition({ game, query, info }) {
+  const text = query.get("position") ?? "";
   const [typed, setTyped] = useState(text);
   const touched = useRef(false); // true while the user types: the text field is not overwritten
   const [position, setPosition] = useState(/** @type {Position|null} */ (null));
   const [problem, setProblem] = useState(/** @type {string|null} */ (null));
   const [running, setRunning] = useState(true);
-  const [player, setPlayer] = useKept("analyst", "");
+  const [player, setPlayer] = usePreference("analyst", "");
   const [pointed, setPointed] = useState(/** @type {string|null} */ (null));
   const [editing, setEditing] = useState(false);
   const [note, setNote] = useState(/** @type {string|null} */ (null));
-  const [flip, setFlip] = useKept("flip", false);
+  const [flip, setFlip] = usePreference("flip", false);
   const [starting, setStarting] = useState(false);
 
   useEffect(() => {
@@ -105,59 +112,59 @@ export function Analyse({ query }) {
   async function copyLink() {
     const { tree } = variations;
     const link = treeLink(game, text, tree?.position ?? text, tree ? written(tree) : "");
-    setNote((await copy(`${location.origin}${location.pathname}${link}`)) ? "Link copied." : "The link cannot be copied here.");
+    setNote((await copy(`${location.origin}${location.pathname}${link}`)) ? t("Link copied.") : t("The link cannot be copied here."));
   }
   return html`<div class="page two analyse">
     <div class="board-side">
       ${here && view
         ? html`<${Board} view=${flip ? flipped(view) : view} moves=${turn.moves} onMove=${turn.move} undo=${turn.undo} arrows=${turn.undo ? [] : arrows}
-            label=${`Board, ${turnText(here)}`} />`
+            label=${t("Board, {state}", { state: turnText(here) })} />`
         : here ? html`<${PlainPosition} text=${here.position} />` : html`<div class="no-board"></div>`}
       ${worth === null
         ? html`<${WinBar} win=${win} exact=${analysis?.proved || here?.result !== null} />`
         : html`<${EquityLine} points=${worth} exact=${analysis?.proved} />`}
       <div class="under-board">
-        <p class="status">${here ? turnText(here) : "No position"}</p>
-        ${turn.undo && html`<button type="button" class="quiet" onClick=${turn.undo}>Undo</button>`}
-        ${here && here.outcomes.length > 0 && html`<${Faces} rolls=${here.outcomes} onChoose=${step} label="Roll" />`}
+        <p class="status">${here ? turnText(here) : t("No position")}</p>
+        ${turn.undo && html`<button type="button" class="quiet" onClick=${turn.undo}>${t("Undo")}</button>`}
+        ${here && here.outcomes.length > 0 && html`<${Faces} rolls=${here.outcomes} onChoose=${step} label=${t("Roll")} />`}
       </div>
       <div class="buttons board-buttons">
-        <button type="button" class="quiet" disabled=${!here || here.result !== null || !info} onClick=${() => setStarting(true)}>Play from here</button>
-        <button type="button" class="quiet" disabled=${!here} onClick=${copyLink}>Copy link</button>
-        ${here?.view && html`<button type="button" class="quiet" aria-pressed=${flip} onClick=${() => setFlip(!flip)}>Flip board</button>`}
+        <button type="button" class="quiet" disabled=${!here || here.result !== null || !info} onClick=${() => setStarting(true)}>${t("Play from here")}</button>
+        <button type="button" class="quiet" disabled=${!here} onClick=${copyLink}>${t("Copy link")}</button>
+        ${here?.view && html`<button type="button" class="quiet" aria-pressed=${flip} onClick=${() => setFlip(!flip)}>${t("Flip board")}</button>`}
       </div>
       <${Message} text=${note} kind="note" onClose=${() => setNote(null)} />
     </div>
     <div class="side">
-      <h1 class="hidden">Analyse</h1>
+      <h1 class="hidden">${t("Analyse")}</h1>
       <form class="position-form" onSubmit=${submit}>
-        <label class="field-label" for="analyse-game">Game
+        <label class="field-label" for="analyse-game">${t("Game")}
           <select id="analyse-game" value=${game} onChange=${(/** @type {any} */ e) => (location.hash = `#/analyse?game=${encodeURIComponent(e.currentTarget.value)}`)}>
-            ${gameNames(info, game).map((name) => html`<option value=${name}>${name}</option>`)}
+            ${gameChoices(info, game).map(([name, title]) => html`<option value=${name}>${title}</option>`)}
           </select>
         </label>
-        <label class="field-label wide" for="position">Position
+        <label class="field-label wide" for="position">${t("Position")}
           <input id="position" class="mono" value=${typed} spellcheck=${false} autocomplete="off" autocapitalize="off"
             onBlur=${() => (touched.current = false)} onInput=${(/** @type {any} */ e) => { touched.current = true; setTyped(e.currentTarget.value); }} />
         </label>
         <div class="buttons">
-          <button class="quiet">Show</button>
-          <button type="button" class="quiet" disabled=${!position?.view?.grid} onClick=${() => setEditing(true)}>Set up board</button>
-          <a class="button quiet" href=${`#/analyse?game=${encodeURIComponent(game)}`} onClick=${(/** @type {Event} */ e) => { e.preventDefault(); getStart(game).then((start) => go(start.position)); }}>Start position</a>
+          <button class="quiet">${t("Show")}</button>
+          <button type="button" class="quiet" disabled=${!position?.view?.grid} onClick=${() => setEditing(true)}>${t("Set up board")}</button>
+          <a class="button quiet" href=${`#/analyse?game=${encodeURIComponent(game)}`} onClick=${(/** @type {Event} */ e) => { e.preventDefault(); getStart(game).then((start) => go(start.position)); }}>${t("Start position")}</a>
         </div>
       </form>
       <${Message} text=${problem ?? error} />
-      <section class="card" aria-label="Analysis">
+      <section class="card" aria-label=${t("Analysis")}>
         <div class="engine-line">
           <button type="button" class="quiet with-icon" disabled=${!open || (running && done && analysis?.full)} onClick=${() => (running && done ? resume() : setRunning(!running))}>
-            <${Icon} name=${running && !done ? "stop" : "play"} />${running && !done ? "Stop" : "Continue"}
+            <${Icon} name=${running && !done ? "stop" : "play"} />${running && !done ? t("Stop") : t("Continue")}
           </button>
-          <select class="analyst" aria-label="Engine strength" value=${analyst} onChange=${(/** @type {any} */ e) => setPlayer(e.currentTarget.value)}>
-            <option value="">Strongest</option>
-            ${(info?.strengths ?? []).map((one) => html`<option value=${one.name}>${one.title || one.name}</option>`)}
+          <select class="analyst" aria-label=${t("Engine strength")} value=${analyst} onChange=${(/** @type {any} */ e) => setPlayer(e.currentTarget.value)}>
+            <option value="">${t("Strongest")}</option>
+            ${(info?.strengths ?? []).map((one) => html`<option value=${one.name}>${fromServer(one.title) || one.name}</option>`)}
           </select>
         </div>
-        <p class="engine-status">${facts(analysis, open, running && !error)}</p>
+        <p class="engine-status">${searchSummary(analysis, open, running && !error)}</p>
         <${MoveTable} here=${here} analysis=${analysis} pointed=${pointed} onPoint=${setPointed} onStep=${step} onAdd=${variations.add} />
       </section>
       <${VariationsPanel} variations=${variations} />
@@ -179,27 +186,35 @@ function arrowsFor(here, analysis, chosen) {
   return moves.flatMap((step, i) => step.path.map(([from, to]) => ({ from, to, kind: `pv ${step.player}`, label: moves.length > 1 ? String(i + 1) : "" })));
 }
 
-/** @param {import("./types.js").Info|null} info @param {string} game */
-function gameNames(info, game) {
-  const names = (info?.games ?? []).map((one) => one.name);
-  return names.includes(game) ? names : [game, ...names];
+/** Return names and titles; a game with options comes before those without. @param {import("./types.js").Info|null} info @param {string} game @returns {[string, string][]} */
+function gameChoices(info, game) {
+  const games = info?.games ?? [];
+  const titles = games.map((one) => /** @type {[string, string]} */ ([one.name, titleOf(one, games)]));
+  if (titles.some(([name]) => name === game)) return titles;
+  const [base, options = ""] = game.split(/:(.*)/s);
+  const title = titles.find(([name]) => name === base)?.[1] ?? base;
+  return [[game, options ? `${title}: ${options}` : title], ...titles];
 }
 
 /** @param {Position} position */
 function turnText(position) {
   if (position.result !== null) return resultText(position.result, null, position.score);
-  if (position.to_play === "CHANCE") return `${COLOUR[position.roller ?? "CHANCE"]} to roll`;
-  return `${COLOUR[position.to_play ?? ""]} to move${position.view?.dice.length ? `, ${position.view.dice.length > 1 ? "dice" : "die"} ${position.view.dice.join(" ")}` : ""}`;
+  if (position.to_play === "CHANCE") return t("{who} to roll", { who: COLOUR[position.roller ?? "CHANCE"] });
+  const who = COLOUR[position.to_play ?? ""];
+  const dice = position.view?.dice ?? [];
+  if (!dice.length) return t("{who} to move", { who });
+  const values = { who, dice: dice.join(" ") };
+  return dice.length > 1 ? t("{who} to move, dice {dice}", values) : t("{who} to move, die {dice}", values);
 }
 
 /** @param {Analysis|null} analysis @param {boolean} open @param {boolean} running */
-function facts(analysis, open, running) {
+function searchSummary(analysis, open, running) {
   if (!open) return "";
-  if (!analysis) return running ? "Preparing this game. The first analysis takes longer." : "";
+  if (!analysis) return running ? t("Preparing this game. The first analysis takes longer.") : "";
   const parts = [];
-  if (analysis.proved) parts.push(analysis.source === "tablebase" ? "exact, from the tablebase" : "exact");
-  else if (analysis.full) parts.push("memory limit reached");
-  if (analysis.depth) parts.push(`depth ${analysis.depth}`);
-  parts.push(`${count(analysis.nodes)} nodes`, `${analysis.time.toFixed(1)} s`);
+  if (analysis.proved) parts.push(analysis.source === "tablebase" ? t("exact, from the tablebase") : t("exact"));
+  else if (analysis.full) parts.push(t("memory limit reached"));
+  if (analysis.depth) parts.push(t("depth {n}", { n: analysis.depth }));
+  parts.push(t("{n} nodes", { n: count(analysis.nodes) }), t("{n} s", { n: decimal(analysis.time, 1) }));
   return parts.join(" · ");
 }

@@ -1,5 +1,6 @@
 // Announce moves, rolls and results to screen readers.
-import { COLOUR, endText, inColours } from "./words.js";
+import { t } from "./language.js";
+import { COLOUR, endText, fromServer } from "./format.js";
 
 /** @param {string} text */
 export function announce(text) {
@@ -16,8 +17,8 @@ export function announceStep(game) {
   const key = `${game.id} ${game.history.length} ${game.ended}`;
   if (told === key) return;
   told = key;
-  const parts = [past.player === "CHANCE" ? `The die shows ${past.step}.` : `${COLOUR[past.player]} played ${past.step}.`];
+  const parts = [past.player === "CHANCE" ? t("The die shows {roll}.", { roll: fromServer(past.step) }) : t("{who} played {move}.", { who: COLOUR[past.player], move: fromServer(past.step) })];
   if (game.ended) parts.push(`${endText(game)}.`);
-  else if (game.position.note) parts.push(`${inColours(game.position.note)}.`);
+  else if (game.position.note) parts.push(`${fromServer(game.position.note)}.`);
   announce(parts.join(" "));
 }

@@ -1,11 +1,12 @@
 // A client of the HTTP interface. When the server does not answer, it notifies the page and retries.
+import { t } from "./language.js";
 
 /** The server answered with an error; `field` names the invalid field, if any. */
 export class ApiError extends Error {
   /** @param {number} status @param {any} body */
   constructor(status, body) {
     const text = body?.error ?? (typeof body?.detail === "string" ? body.detail : null);
-    super(text ?? `The server returned error ${status}.`);
+    super(text ?? t("The server returned error {status}.", { status }));
     this.status = status;
     this.body = body ?? {};
     /** @type {string|null} */
@@ -16,7 +17,7 @@ export class ApiError extends Error {
 /** The server did not answer. */
 export class AwayError extends Error {
   constructor() {
-    super("No connection to the server. Is it still running?");
+    super(t("No connection to the server. Is it still running?"));
   }
 }
 

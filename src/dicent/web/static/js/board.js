@@ -1,13 +1,14 @@
 // The board draws a view and reports moves. It knows no rules: the caller lists the moves, each with its places.
 import { html, useEffect, useMemo, useRef, useState } from "./ui.js";
-import { COLOUR, inColours } from "./words.js";
+import { ADJECTIVE, fromServer } from "./format.js";
+import { t } from "./language.js";
 import { Arrows } from "./arrows.js";
 import { useDrag } from "./drag.js";
 import { neighbour, segments, spots } from "./layout.js";
 
 /** @typedef {import("./types.js").View} View */
 /** @typedef {import("./types.js").Action} Action */
-/** @typedef {import("./ways.js").Move} Move */
+/** @typedef {import("./hops.js").Move} Move */
 /** @typedef {{target: boolean, movable: boolean, selected: boolean}} Standing */
 
 /** @type {Record<string, [number, number]>} */
@@ -19,7 +20,7 @@ const DIRECTIONS = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], Ar
  *   onEnter?: (() => void)|null}} props
  * With `onPlace` every place can be chosen, for setting up. `onEnter` is called by Enter if no piece can move.
  */
-export function Board({ view, moves = [], onMove, last = null, undo, arrows = [], label = "Board", onPlace, onEnter }) {
+export function Board({ view, moves = [], onMove, last = null, undo, arrows = [], label = t("Board"), onPlace, onEnter }) {
   const grid = useRef(/** @type {HTMLElement|null} */ (null));
   const [selected, setSelected] = useState(/** @type {number|null} */ (null));
   const [focus, setFocus] = useState(0);
@@ -79,8 +80,8 @@ export function Board({ view, moves = [], onMove, last = null, undo, arrows = []
       onClick=${() => drag.swallowed() || choose(i)}
     >${place.shape === "track"
       ? segments(view, i).map((part) => html`<span class="fill ${part.owner ?? "nobody"}" style=${{ left: `${100 * part.from}%`, width: `${100 * (part.to - part.from)}%` }}></span>`)
-      : place.text && !stacksOn(view, i).length && html`<span class="cell-text" aria-hidden="true">${inColours(place.text)}</span>`}
-    ${place.purpose && html`<span class="cell-purpose" aria-hidden="true">${inColours(place.purpose)}</span>`}</div>`;
+      : place.text && !stacksOn(view, i).length && html`<span class="cell-text" aria-hidden="true">${fromServer(place.text)}</span>`}
+    ${place.purpose && html`<span class="cell-purpose" aria-hidden="true">${fromServer(place.purpose)}</span>`}</div>`;
   }
 
   const names = view.grid ?? { row_names: [], column_names: [] };
@@ -96,12 +97,12 @@ export function Board({ view, moves = [], onMove, last = null, undo, arrows = []
       >
         ${rowsOf(view).map((row, i) => html`<div role="row" class="cell-row" key=${i}>${row.map(cell)}</div>`)}
       </div>
-      ${view.places.map((place) => place.shape === "label" && html`<div class="label-text" aria-hidden="true" style=${box(view, place)}>${inColours(place.text)}</div>`)}
+      ${view.places.map((place) => place.shape === "label" && html`<div class="label-text" aria-hidden="true" style=${box(view, place)}>${fromServer(place.text)}</div>`)}
       <${Pieces} view=${view} froms=${froms} lifted=${drag.lifted} offset=${drag.offset} last=${last} />
       <${Arrows} view=${view} arrows=${arrows} />
     </div>
     <div class="column-names" aria-hidden="true">${names.column_names.map((name) => html`<span>${name}</span>`)}</div>
-    ${view.caption && html`<p class="board-caption">${inColours(view.caption)}</p>`}
+    ${view.caption && html`<p class="board-caption">${fromServer(view.caption)}</p>`}
   </div>`;
 }
 
@@ -145,17 +146,17 @@ function cellClasses(view, i, state, last, editing) {
 /** Return a place's description for screen readers. @param {View} view @param {number} i @param {Standing} state */
 function describe(view, i, state) {
   const place = view.places[i];
-  const parts = [inColours(place.name)];
+  const parts = [fromServer(place.name)];
   for (const { owner, count, label } of stacksOn(view, i)) {
     const many = count > 1 || !label ? String(count) : "";
-    parts.push([many, owner ? COLOUR[owner].toLowerCase() : "", label].filter(Boolean).join(" "));
+    parts.push([many, ADJECTIVE[owner ?? ""], label].filter(Boolean).join(" "));
   }
-  if (!stacksOn(view, i).length) parts.push("empty");
-  if (place.purpose) parts.push(inColours(place.purpose));
-  else if (place.marked) parts.push("marked");
-  if (state.selected) parts.push("selected");
-  else if (state.movable) parts.push("can move");
-  if (state.target) parts.push("can be moved to");
+  if (!stacksOn(view, i).length) parts.push(t("empty"));
+  if (place.purpose) parts.push(fromServer(place.purpose));
+  else if (place.marked) parts.push(t("marked"));
+  if (state.selected) parts.push(t("selected"));
+  else if (state.movable) parts.push(t("can move"));
+  if (state.target) parts.push(t("can be moved to"));
   return parts.filter(Boolean).join(", ");
 }
 

@@ -1,7 +1,8 @@
 // Charts, drawn in device-independent pixels instead of scaled, so that labels stay readable on a phone.
 import { html, useEffect, useRef, useState } from "./ui.js";
 import { Roll } from "./die.js";
-import { amount, COLOUR, equity, percent } from "./words.js";
+import { decimal, plainNumber, t } from "./language.js";
+import { amount, COLOUR, equity, percent } from "./format.js";
 
 /** @typedef {import("./types.js").Moment} Moment */
 
@@ -39,7 +40,8 @@ export function WinCurve({ moments, start, at, onGo, mistakes, inPoints = false 
   const line = values.map((value, i) => `${i ? "L" : "M"}${x(i).toFixed(1)},${y(value).toFixed(1)}`).join("");
   const area = (/** @type {number} */ base) => `${line}L${x(values.length - 1).toFixed(1)},${y(base)}L${x(0)},${y(base)}Z`;
   const say = inPoints ? (/** @type {number} */ value) => equity(value) : (/** @type {number} */ value) => percent(value);
-  const text = `${inPoints ? "Points" : "Winning chances"} of ${COLOUR.MAX}: from ${say(values[0])} to ${say(values[values.length - 1])} in ${moments.length} steps`;
+  const range = { who: COLOUR.MAX, first: say(values[0]), last: say(values[values.length - 1]), n: moments.length };
+  const text = inPoints ? t("Points of {who}: from {first} to {last} in {n} steps", range) : t("Winning chances of {who}: from {first} to {last} in {n} steps", range);
 
   /** @param {PointerEvent} event */
   function point(event) {
@@ -54,7 +56,7 @@ export function WinCurve({ moments, start, at, onGo, mistakes, inPoints = false 
       <path class="area MAX" d=${area(low)} /><path class="area MIN" d=${area(high)} />
       ${[low, (low + high) / 2, high].map((tick, i) => html`<g key=${i}>
         <line class="grid ${i === 1 ? "middle" : ""}" x1=${LEFT} x2=${width - RIGHT} y1=${y(tick)} y2=${y(tick)} />
-        <text x=${LEFT - 7} y=${y(tick) + 4} text-anchor="end">${inPoints ? tick.toFixed(1).replace("-", "−") : percent(tick)}</text>
+        <text x=${LEFT - 7} y=${y(tick) + 4} text-anchor="end">${inPoints ? decimal(tick, 1) : percent(tick)}</text>
       </g>`)}
       <line class="here" x1=${x(at)} x2=${x(at)} y1=${top} y2=${height - bottom} />
       <path class="line" d=${line} />
@@ -74,14 +76,14 @@ function LuckBars({ moments, width, x, at, inPoints }) {
   const bar = Math.max(2, Math.min(14, ((width - LEFT - RIGHT) / Math.max(1, moments.length)) * 0.9));
   const sum = lucks.reduce((total, luck) => total + luck, 0);
   return html`<svg class="luck" width=${width} height=${height} role="img"
-    aria-label=${`Luck of each roll; total ${amount(sum, inPoints)} for ${COLOUR.MAX}`}>
+    aria-label=${t("Luck of each roll; total {luck} for {who}", { luck: amount(sum, inPoints), who: COLOUR.MAX })}>
     <line class="grid" x1=${LEFT} x2=${width - RIGHT} y1=${middle} y2=${middle} />
-    <text x=${LEFT - 7} y=${middle + 4} text-anchor="end">luck</text>
+    <text x=${LEFT - 7} y=${middle + 4} text-anchor="end">${t("luck")}</text>
     <line class="here" x1=${x(at)} x2=${x(at)} y1="4" y2=${height - 4} />
     ${lucks.map((luck, i) => {
       const length = (Math.abs(luck) / most) * (middle - 6);
       return luck !== 0 && html`<rect key=${i} class="luck-bar ${luck > 0 ? "MAX" : "MIN"}" x=${x(i + 1) - bar / 2} width=${bar}
-        y=${luck > 0 ? middle - length : middle} height=${Math.max(1, length)} rx="1.5"><title>${moments[i].step}: ${amount(luck, inPoints)} for ${COLOUR.MAX}</title></rect>`;
+        y=${luck > 0 ? middle - length : middle} height=${Math.max(1, length)} rx="1.5"><title>${t("{roll}: {luck} for {who}", { roll: moments[i].step, luck: amount(luck, inPoints), who: COLOUR.MAX })}</title></rect>`;
     })}
   </svg>`;
 }
@@ -103,7 +105,9 @@ export function OutcomeBars({ rolls, expected, inPoints = false }) {
       const side = changes[i] > 0 ? "MAX" : "MIN";
       return html`<li key=${roll.outcome}>
         <${Roll} roll=${{ text: roll.outcome, dice: roll.dice }} size="tiny" />
-        <span class="hidden">Roll ${roll.outcome}: ${COLOUR.MAX} ${inPoints ? "has" : "wins"} ${say(roll.value)}</span>
+        <span class="hidden">${inPoints
+          ? t("Roll {roll}: {who} has {n} points", { roll: roll.outcome, who: COLOUR.MAX, n: say(roll.value) })
+          : t("Roll {roll}: {who} wins {share}", { roll: roll.outcome, who: COLOUR.MAX, share: say(roll.value) })}</span>
         <span class="roll-track" aria-hidden="true">
           <span class="roll-part ${side}" style=${{ left: `${side === "MAX" ? 50 : 50 - length}%`, width: `${length}%` }}></span>
         </span>
@@ -129,7 +133,7 @@ export function ticks(low, high, about = 4) {
  * Draw curves over a common axis.
  * @param {{curves: {name: string, x: number[], y: number[]}[], xLabel: string, label: string, percent?: boolean}} props
  */
-export function Lines({ curves, xLabel, label, percent: shares = false }) {
+export function LineChart({ curves, xLabel, label, percent: shares = false }) {
   const [place, width] = useWidth();
   const height = 200;
   const drawn = curves.map((curve) => ({
@@ -142,10 +146,10 @@ export function Lines({ curves, xLabel, label, percent: shares = false }) {
   const left = 52;
   const px = (/** @type {number} */ x) => left + ((width - left - RIGHT) * (x - xs[0])) / (xs[xs.length - 1] - xs[0]);
   const py = (/** @type {number} */ y) => 10 + (height - 46) * (1 - (y - ys[0]) / (ys[ys.length - 1] - ys[0]));
-  const number = (/** @type {number} */ n) => Number(n.toPrecision(6)).toLocaleString("en", { maximumFractionDigits: 6 });
+  const number = (/** @type {number} */ n) => plainNumber(Number(n.toPrecision(6)), 6);
   return html`<figure class="chart" ref=${place} style=${{ minHeight: `${height}px` }}>
     ${width > 0 && all.length > 0 &&
-    html`<svg class="lines" width=${width} height=${height} role="img" aria-label=${`${label}, by ${xLabel}`}>
+    html`<svg class="lines" width=${width} height=${height} role="img" aria-label=${t("{quantity}, by {axis}", { quantity: label, axis: xLabel })}>
       ${ys.map((tick) => html`<g key=${tick}><line class="grid" x1=${left} x2=${width - RIGHT} y1=${py(tick)} y2=${py(tick)} />
         <text x=${left - 7} y=${py(tick) + 4} text-anchor="end">${shares ? percent(tick) : number(tick)}</text></g>`)}
       ${xs.map((tick) => html`<text key=${tick} x=${px(tick)} y=${height - 18} text-anchor="middle">${number(tick)}</text>`)}
@@ -156,6 +160,6 @@ export function Lines({ curves, xLabel, label, percent: shares = false }) {
       </g>`)}
     </svg>`}
     ${drawn.length > 1 && html`<figcaption class="legend">${drawn.map((curve, i) => html`<span class="series s${i % 6}"><i></i>${curve.name}</span>`)}</figcaption>`}
-    ${all.length === 0 && html`<p class="soft">No measurements yet.</p>`}
+    ${all.length === 0 && html`<p class="soft">${t("No measurements yet.")}</p>`}
   </figure>`;
 }

@@ -1,5 +1,7 @@
 // Buttons for actions that are not on the board, and for all actions if a turn can take several hops.
 import { html, useMemo, useState } from "./ui.js";
+import { fromServer } from "./format.js";
+import { t } from "./language.js";
 
 /** @typedef {import("./types.js").Action} Action */
 
@@ -14,9 +16,9 @@ export function Choices({ actions, complete, board, long, begun, onAction }) {
   const only = actions.length === 1 && (long || loose.length > 0);
   return html`<div class="choices">
     ${only
-      ? html`<div class="action-buttons"><button type="button" onClick=${() => onAction(actions[0].text)}>${actions[0].text}</button></div>`
+      ? html`<div class="action-buttons"><button type="button" onClick=${() => onAction(actions[0].text)}>${fromServer(actions[0].text)}</button></div>`
       : html`<${Buttons} actions=${loose} onAction=${onAction} />
-          ${long && loose.length < actions.length && html`<details class="all-moves"><summary>${actions.length} moves as text</summary>
+          ${long && loose.length < actions.length && html`<details class="all-moves"><summary>${t("{n} moves as text", { n: actions.length })}</summary>
             <${Search} actions=${actions} onAction=${onAction} /></details>`}`}
   </div>`;
 }
@@ -33,8 +35,8 @@ function notOnBoard(actions) {
 function Buttons({ actions, onAction }) {
   if (!actions.length) return null;
   if (actions.length > FEW) return html`<${Search} actions=${actions} onAction=${onAction} />`;
-  return html`<div class="action-buttons" role="group" aria-label="Moves">
-    ${actions.map(({ text }) => html`<button type="button" key=${text} onClick=${() => onAction(text)}>${text}</button>`)}
+  return html`<div class="action-buttons" role="group" aria-label=${t("Moves")}>
+    ${actions.map(({ text }) => html`<button type="button" key=${text} onClick=${() => onAction(text)}>${fromServer(text)}</button>`)}
   </div>`;
 }
 
@@ -42,13 +44,13 @@ function Buttons({ actions, onAction }) {
 function Search({ actions, onAction }) {
   const [words, setWords] = useState("");
   const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
-  const found = actions.filter(({ text }) => wanted.every((word) => text.toLowerCase().includes(word)));
+  const found = actions.filter(({ text }) => wanted.every((word) => `${text} ${fromServer(text)}`.toLowerCase().includes(word)));
   return html`<div class="search-moves">
-    ${actions.length > FEW && html`<input type="search" aria-label="Search moves" placeholder="Search" value=${words}
+    ${actions.length > FEW && html`<input type="search" aria-label=${t("Search moves")} placeholder=${t("Search")} value=${words}
       onInput=${(/** @type {any} */ e) => setWords(e.currentTarget.value)} />`}
-    <ul class="found-moves" aria-label="Moves">
-      ${found.map(({ text }) => html`<li key=${text}><button type="button" class="move" onClick=${() => onAction(text)}>${text}</button></li>`)}
-      ${!found.length && html`<li class="soft">No such move.</li>`}
+    <ul class="found-moves" aria-label=${t("Moves")}>
+      ${found.map(({ text }) => html`<li key=${text}><button type="button" class="move" onClick=${() => onAction(text)}>${fromServer(text)}</button></li>`)}
+      ${!found.length && html`<li class="soft">${t("No such move.")}</li>`}
     </ul>
   </div>`;
 }

@@ -1,7 +1,8 @@
 // The dice: pips up to six, a numeral beyond. They tumble for a moment when they are rolled.
 import { html, useEffect, useRef, useState } from "./ui.js";
 import { wait } from "./api.js";
-import { inColours } from "./words.js";
+import { t } from "./language.js";
+import { fromServer } from "./format.js";
 
 /** @typedef {{text: string, dice?: string[]}} Rolled an outcome, with what each die shows if the game has said so */
 
@@ -22,7 +23,7 @@ export const calmMotion = () => window.matchMedia("(prefers-reduced-motion: redu
 
 /** Draw one die with pips, a numeral, or words. @param {{value: string, size?: string}} props */
 export function Face({ value, size = "" }) {
-  if (value.length > 2) return html`<span class="face-words ${size}" aria-hidden="true">${inColours(value)}</span>`;
+  if (value.length > 2) return html`<span class="face-words ${size}" aria-hidden="true">${fromServer(value)}</span>`;
   const pips = PIPS[value];
   return html`<svg class="face ${size}" viewBox="0 0 100 100" aria-hidden="true">
     <rect class="face-body" x="3" y="3" width="94" height="94" rx="20" />
@@ -72,11 +73,11 @@ export function Die({ roll, throw: thrown, rolls, onRoll = null, owner = null })
   const classes = `die ${owner ?? ""} ${shown ? "tumbling" : ""} ${now.length ? "" : "blank"} ${now.length > 1 ? "many" : ""}`;
   if (onRoll) {
     return html`<button type="button" class="${classes} to-roll" onClick=${onRoll}>
-      <${Face} value="?" /><span class="die-word">Roll</span>
+      <${Face} value="?" /><span class="die-word">${t("Roll")}</span>
     </button>`;
   }
-  const words = faces.length > 1 ? `The dice show ${faces.join(" and ")}` : `The die shows ${faces[0]}`;
-  return html`<div class=${classes} role="img" aria-label=${faces.length ? words : "No roll yet"}>
+  const words = faces.length > 1 ? t("The dice show {dice}", { dice: faces.join(t(" and ")) }) : t("The die shows {roll}", { roll: fromServer(faces[0]) });
+  return html`<div class=${classes} role="img" aria-label=${faces.length ? words : t("No roll yet")}>
     ${(now.length ? now : [""]).map((face) => html`<${Face} value=${face} />`)}</div>`;
 }
 
@@ -85,7 +86,7 @@ export function Faces({ rolls, onChoose, chosen = null, label, enabled = true })
   return html`<div class="faces" role="group" aria-label=${label}>
     ${rolls.map(
       (roll) => html`<button
-        type="button" key=${roll.text} class="face-button" disabled=${!enabled} aria-label=${`Die: ${inColours(roll.text)}`}
+        type="button" key=${roll.text} class="face-button" disabled=${!enabled} aria-label=${t("Die: {roll}", { roll: fromServer(roll.text) })}
         aria-pressed=${chosen === null ? undefined : String(chosen === roll.text)} onClick=${() => onChoose(roll.text)}
       ><${Roll} roll=${roll.text.length > 2 ? { text: roll.text } : roll} size="small" /></button>`,
     )}

@@ -1,8 +1,9 @@
 // Export a game as a file. A game that the format cannot express raises an error, and no file is saved.
 import { get } from "./api.js";
+import { t } from "./language.js";
 
 /** Name a format on a page: notations of games are initials. @param {string} format */
-export const formatName = (format) => (format === "record" ? format : format.toUpperCase());
+export const formatName = (format) => (format === "record" ? t("record") : format.toUpperCase());
 
 /** @param {string} id @param {string} format */
 export async function exportGame(id, format) {

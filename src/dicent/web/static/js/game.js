@@ -4,7 +4,7 @@ import { get, post, wait } from "./api.js";
 import { calmMotion, ROLL_TIME } from "./die.js";
 import { getAction } from "./positions.js";
 import { useTutor } from "./tutor.js";
-import { isHuman, isOver } from "./who.js";
+import { isHuman, isOver } from "./game_state.js";
 
 /** @typedef {import("./types.js").Game} Game */
 /** @typedef {import("./types.js").Side} Side */

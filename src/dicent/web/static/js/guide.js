@@ -1,10 +1,11 @@
 // The guide of a first game: each first is explained once, where it happens, in the game's own sentences.
 import { html, useEffect, useRef, useState } from "./ui.js";
 import { get } from "./api.js";
-import { Toggle, useLoaded } from "./parts.js";
-import { keep, recall } from "./preferences.js";
-import { isHuman, isOver, turnOf } from "./who.js";
-import { inColours } from "./words.js";
+import { t } from "./language.js";
+import { Toggle, useLoaded } from "./components.js";
+import { savePreference, readPreference } from "./preferences.js";
+import { isHuman, isOver, turnOf } from "./game_state.js";
+import { fromServer } from "./format.js";
 
 /** @typedef {import("./types.js").Game} Game */
 /** @typedef {{on: boolean, seen: Record<string, string[]>}} Stored `seen` has the events by game, without its options */
@@ -12,7 +13,7 @@ import { inColours } from "./words.js";
 const NAME = "guide";
 
 /** @returns {Stored} */
-const stored = () => ({ on: true, seen: {}, ...recall(NAME, {}) });
+const stored = () => ({ on: true, seen: {}, ...readPreference(NAME, {}) });
 
 /** @param {string} game */
 const base = (game) => game.split(":")[0];
@@ -20,7 +21,7 @@ const base = (game) => game.split(":")[0];
 /** @param {string} game @param {string[]} events */
 function remember(game, events) {
   const { on, seen } = stored();
-  keep(NAME, { on, seen: { ...seen, [base(game)]: [...new Set([...(seen[base(game)] ?? []), ...events])] } });
+  savePreference(NAME, { on, seen: { ...seen, [base(game)]: [...new Set([...(seen[base(game)] ?? []), ...events])] } });
 }
 
 /** Return what happens for the first time, perhaps, in a position of a game. @param {Game} game @param {boolean} rollForMe @returns {Record<string, boolean>} */
@@ -71,19 +72,19 @@ export function useGuide(game, rollForMe) {
     setShown([]);
   }
   function stop() {
-    keep(NAME, { ...stored(), on: false });
+    savePreference(NAME, { ...stored(), on: false });
     setOn(false);
   }
-  const texts = watched && sentences ? shown.map((event) => inColours(sentences[event])) : [];
+  const texts = watched && sentences ? shown.map((event) => fromServer(sentences[event])) : [];
   return { texts, dismiss, stop };
 }
 
 /** @param {ReturnType<typeof useGuide>} props */
 export const GuideCard = ({ texts, dismiss, stop }) => html`<div role="status" class="guide-place">
-  ${texts.length > 0 && html`<section class="card guide" aria-label="Guide">
+  ${texts.length > 0 && html`<section class="card guide" aria-label=${t("Guide")}>
     ${texts.map((text) => html`<p key=${text}>${text}</p>`)}
-    <div class="buttons between"><button type="button" class="quiet" onClick=${dismiss}>Got it</button>
-      <button type="button" class="link" onClick=${stop}>Explain no more</button></div>
+    <div class="buttons between"><button type="button" class="quiet" onClick=${dismiss}>${t("Got it")}</button>
+      <button type="button" class="link" onClick=${stop}>${t("Stop explaining")}</button></div>
   </section>`}
 </div>`;
 
@@ -92,12 +93,12 @@ export function GuideSwitch({ game }) {
   const [{ on, seen }, setState] = useState(stored);
   /** @param {Partial<Stored>} change */
   function change(change) {
-    keep(NAME, { ...stored(), ...change });
+    savePreference(NAME, { ...stored(), ...change });
     setState(stored());
   }
   const again = () => change({ seen: { ...stored().seen, [base(game)]: [] } });
   return html`<div class="guide-switch">
-    <${Toggle} label="Explain the game as I play" checked=${on} onChange=${(/** @type {boolean} */ on) => change({ on })} />
-    ${on && (seen[base(game)] ?? []).length > 0 && html`<button type="button" class="link" onClick=${again}>Explain all of it again</button>`}
+    <${Toggle} label=${t("Explain the game as I play")} checked=${on} onChange=${(/** @type {boolean} */ on) => change({ on })} />
+    ${on && (seen[base(game)] ?? []).length > 0 && html`<button type="button" class="link" onClick=${again}>${t("Explain all of it again")}</button>`}
   </div>`;
 }

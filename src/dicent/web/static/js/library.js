@@ -1,21 +1,23 @@
 // The library page: find, open, import, export and delete games.
 import { html, useEffect, useRef, useState } from "./ui.js";
 import { get, getInfo, post, remove } from "./api.js";
+import { titleFor, titleOf } from "./titles.js";
 import { exportGame, formatName } from "./export.js";
-import { Confirm, Dot, Message, useLoaded } from "./parts.js";
+import { Confirm, Dot, Message, useLoaded } from "./components.js";
 import { announce } from "./announce.js";
-import { useKept } from "./preferences.js";
+import { t } from "./language.js";
+import { usePreference } from "./preferences.js";
 import { nameOf } from "./names.js";
 import { Statistics } from "./statistics.js";
-import { COLOUR, resultText, when } from "./words.js";
+import { COLOUR, resultText, when } from "./format.js";
 
 /**
- * @typedef {{id: string, game: string, title?: string, players: Record<string, string>, names: Record<string, string>, result: number|null,
+ * @typedef {{id: string, game: string, title: string, players: Record<string, string>, names: Record<string, string>, result: number|null,
  *   ended: string|null, created: string, length?: number, reviewed: boolean}} Summary
  */
 
 /** @type {[string, string][]} */
-const RESULTS = [["", "Any result"], ["1", `${COLOUR.MAX} won`], ["-1", `${COLOUR.MIN} won`], ["0", "Draw"], ["open", "Not finished"]];
+const RESULTS = [["", t("Any result")], ["1", t("{who} won", { who: COLOUR.MAX })], ["-1", t("{who} won", { who: COLOUR.MIN })], ["0", t("Draw")], ["open", t("Not finished")]];
 const PAUSE = 250; // milliseconds between the last keystroke and the search
 
 export function Library() {
@@ -26,7 +28,7 @@ export function Library() {
   const [problem, setProblem] = useState(/** @type {string|null} */ (null));
   const [note, setNote] = useState(/** @type {string|null} */ (null));
   const [doomed, setDoomed] = useState(/** @type {Summary|null} */ (null));
-  const [counted, setCounted] = useKept("statistics", false);
+  const [counted, setCounted] = usePreference("statistics", false);
   const [importing, setImporting] = useState(false);
   useEffect(() => {
     const timer = setTimeout(() => setAsked(filters), filters.text === asked.text ? 0 : PAUSE);
@@ -42,7 +44,7 @@ export function Library() {
     setDoomed(null);
     try {
       await remove(`/api/games/${encodeURIComponent(game.id)}`);
-      announce("Game deleted.");
+      announce(t("Game deleted."));
       await load();
     } catch (/** @type {any} */ e) {
       setProblem(e.message);
@@ -50,35 +52,35 @@ export function Library() {
   }
   const filtered = Boolean(asked.text || asked.game || asked.result);
   return html`<div class="page narrow library">
-    <div class="title-line between"><h1>Library</h1>
-      <button type="button" class="quiet" onClick=${() => setImporting(true)}>Import games</button></div>
+    <div class="title-line between"><h1>${t("Library")}</h1>
+      <button type="button" class="quiet" onClick=${() => setImporting(true)}>${t("Import games")}</button></div>
     <div class="filters" role="search">
-      <label for="search" class="hidden">Search</label>
-      <input id="search" type="search" placeholder="Search players and games" value=${filters.text} onInput=${(/** @type {any} */ e) => filter({ text: e.currentTarget.value })} />
-      <select aria-label="Game" value=${filters.game} onChange=${(/** @type {any} */ e) => filter({ game: e.currentTarget.value })}>
-        <option value="">All games</option>
-        ${(info?.games ?? []).map((game) => html`<option value=${game.name}>${game.name}</option>`)}
+      <label for="search" class="hidden">${t("Search")}</label>
+      <input id="search" type="search" placeholder=${t("Search players and games")} value=${filters.text} onInput=${(/** @type {any} */ e) => filter({ text: e.currentTarget.value })} />
+      <select aria-label=${t("Game")} value=${filters.game} onChange=${(/** @type {any} */ e) => filter({ game: e.currentTarget.value })}>
+        <option value="">${t("All games")}</option>
+        ${(info?.games ?? []).map((game) => html`<option value=${game.name}>${titleOf(game, info?.games ?? [])}</option>`)}
       </select>
-      <select aria-label="Result" value=${filters.result} onChange=${(/** @type {any} */ e) => filter({ result: e.currentTarget.value })}>
+      <select aria-label=${t("Result")} value=${filters.result} onChange=${(/** @type {any} */ e) => filter({ result: e.currentTarget.value })}>
         ${RESULTS.map(([value, text]) => html`<option value=${value}>${text}</option>`)}
       </select>
     </div>
     <details class="card" open=${counted} onToggle=${(/** @type {any} */ e) => setCounted(e.currentTarget.open)}>
-      <summary>Statistics</summary>${counted && html`<${Statistics} game=${asked.game} changes=${list} />`}</details>
+      <summary>${t("Statistics")}</summary>${counted && html`<${Statistics} game=${asked.game} changes=${list} />`}</details>
     <${Message} text=${problem} /><${Message} text=${note} kind="note" onClose=${() => setNote(null)} />
-    ${list && list.games.length === 0 && html`<div class="card empty"><p>${filtered ? "No games found." : "You have no games yet."}</p>
-      ${!filtered && html`<div class="buttons centre"><a class="button primary" href="#/play">Play a game</a></div>`}</div>`}
+    ${list && list.games.length === 0 && html`<div class="card empty"><p>${filtered ? t("No games found.") : t("You have no games yet.")}</p>
+      ${!filtered && html`<div class="buttons centre"><a class="button primary" href="#/play">${t("Play a game")}</a></div>`}</div>`}
     ${list && list.games.length > 0 && html`<ul class="games">${list.games.map((game) => html`<${Row} key=${game.id} game=${game} formats=${formatNames(info)} onDelete=${() => setDoomed(game)}
       onExport=${(/** @type {string} */ format) => exportGame(game.id, format).then(() => setProblem(null), (e) => setProblem(e.message))} />`)}</ul>`}
-    ${list && list.pages > 1 && html`<nav class="pages" aria-label="Pages">
-      <button type="button" class="quiet" disabled=${list.page <= 1} onClick=${() => setFilters({ ...filters, page: list.page - 1 })}>Newer</button>
-      <span>Page ${list.page} of ${list.pages}</span>
-      <button type="button" class="quiet" disabled=${list.page >= list.pages} onClick=${() => setFilters({ ...filters, page: list.page + 1 })}>Older</button>
+    ${list && list.pages > 1 && html`<nav class="pages" aria-label=${t("Pages")}>
+      <button type="button" class="quiet" disabled=${list.page <= 1} onClick=${() => setFilters({ ...filters, page: list.page - 1 })}>${t("Newer")}</button>
+      <span>${t("Page {n} of {all}", { n: list.page, all: list.pages })}</span>
+      <button type="button" class="quiet" disabled=${list.page >= list.pages} onClick=${() => setFilters({ ...filters, page: list.page + 1 })}>${t("Older")}</button>
     </nav>`}
-    ${doomed && html`<${Confirm} question="Delete this game? This cannot be undone." yes="Delete" onNo=${() => setDoomed(null)} onYes=${() => drop(doomed)} />`}
+    ${doomed && html`<${Confirm} question=${t("Delete this game? This cannot be undone.")} yes=${t("Delete")} onNo=${() => setDoomed(null)} onYes=${() => drop(doomed)} />`}
     ${importing && html`<${Import} onClose=${() => setImporting(false)} onDone=${(/** @type {number} */ n) => {
       setImporting(false);
-      setNote(n === 1 ? "Imported 1 game." : `Imported ${n} games.`);
+      setNote(n === 1 ? t("Imported 1 game.") : t("Imported {n} games.", { n }));
       load();
     }} />`}
   </div>`;
@@ -99,20 +101,29 @@ function Row({ game, formats, onExport, onDelete }) {
         ${["MAX", "MIN"].map((side) => html`<span key=${side} class=${winner === side ? "winner" : ""}><${Dot} side=${side} />${nameOf(game, side)}</span>`)}
       </span>
       <span class="game-result">${resultText(game.result, game.ended)}</span>
-      <span class="game-facts soft">${game.game}${game.length !== undefined ? ` · ${game.length === 1 ? "1 step" : `${game.length} steps`}` : ""} · ${when(game.created)}${game.reviewed ? " · reviewed" : ""}</span>
+      <span class="game-details soft">${detailsOf(game).join(" · ")}</span>
     </a>
     <details class="menu" onFocusOut=${(/** @type {any} */ e) => closeMenu(e.currentTarget, e.relatedTarget)}
       onKeyDown=${(/** @type {any} */ e) => e.key === "Escape" && closeMenu(e.currentTarget, null)}>
-      <summary aria-label="More actions">⋯</summary>
+      <summary aria-label=${t("More actions")}>⋯</summary>
       <div class="menu-items" onClick=${(/** @type {any} */ e) => closeMenu(e.currentTarget.closest("details"), null)}>
-        ${open && plays && html`<a href=${`#/play/${id}`}>Continue</a>`}
-        <a href=${`#/review/${id}`}>View</a>
-        <a href=${`#/review/${id}?go`}>Review</a>
-        ${formats.map((format) => html`<button type="button" key=${format} onClick=${() => onExport(format)}>Export as ${formatName(format)}</button>`)}
-        <button type="button" class="delete" onClick=${onDelete}>Delete…</button>
+        ${open && plays && html`<a href=${`#/play/${id}`}>${t("Continue")}</a>`}
+        <a href=${`#/review/${id}`}>${t("View")}</a>
+        <a href=${`#/review/${id}?go`}>${t("Review")}</a>
+        ${formats.map((format) => html`<button type="button" key=${format} onClick=${() => onExport(format)}>${t("Export as {format}", { format: formatName(format) })}</button>`)}
+        <button type="button" class="delete" onClick=${onDelete}>${t("Delete…")}</button>
       </div>
     </details>
   </li>`;
+}
+
+/** @param {Summary} game */
+function detailsOf(game) {
+  const details = [titleFor(game)];
+  if (game.length !== undefined) details.push(game.length === 1 ? t("1 step") : t("{n} steps", { n: game.length }));
+  details.push(when(game.created));
+  if (game.reviewed) details.push(t("reviewed"));
+  return details;
 }
 
 /** Close a menu when the focus leaves it. @param {HTMLDetailsElement} menu @param {Node|null} next */
@@ -146,19 +157,19 @@ function Import({ onClose, onDone }) {
       setBusy(false);
     }
   }
-  return html`<dialog ref=${dialog} class="import" aria-label="Import games" onCancel=${onClose}>
+  return html`<dialog ref=${dialog} class="import" aria-label=${t("Import games")} onCancel=${onClose}>
     <form onSubmit=${bring}>
-      <h2>Import games</h2>
-      <p class="help">Paste Dicent records or games in a notation of their game, or choose a file.</p>
-      <label class="hidden" for="import-text">Games</label>
+      <h2>${t("Import games")}</h2>
+      <p class="help">${t("Paste Dicent records or games in a notation of their game, or choose a file.")}</p>
+      <label class="hidden" for="import-text">${t("Games")}</label>
       <textarea id="import-text" class="mono" rows="9" value=${text} spellcheck=${false} onInput=${(/** @type {any} */ e) => setText(e.currentTarget.value)}></textarea>
-      <label class="field-label" for="import-file">File<input id="import-file" type="file" onChange=${async (/** @type {any} */ e) => {
+      <label class="field-label" for="import-file">${t("File")}<input id="import-file" type="file" onChange=${async (/** @type {any} */ e) => {
         const file = e.currentTarget.files[0];
         if (file) setText(decode(await file.arrayBuffer()));
       }} /></label>
       <${Message} text=${problem} />
-      <div class="buttons end"><button type="button" class="quiet" onClick=${onClose}>Cancel</button>
-        <button class="primary" disabled=${busy || !text.trim()}>Import</button></div>
+      <div class="buttons end"><button type="button" class="quiet" onClick=${onClose}>${t("Cancel")}</button>
+        <button class="primary" disabled=${busy || !text.trim()}>${t("Import")}</button></div>
     </form>
   </dialog>`;
 }

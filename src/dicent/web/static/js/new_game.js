@@ -4,22 +4,16 @@ import { getInfo, post } from "./api.js";
 import { Board } from "./board.js";
 import { GuideSwitch } from "./guide.js";
 import { rulesLink } from "./links.js";
+import { t } from "./language.js";
 import { NameFields, namesFor } from "./names.js";
-import { keep, recall } from "./preferences.js";
-import { Choice, Dot, Message, useLoaded } from "./parts.js";
+import { savePreference, readPreference } from "./preferences.js";
+import { Choice, Dot, Message, useLoaded } from "./components.js";
 import { getStart } from "./positions.js";
-import { capital, COLOUR } from "./words.js";
+import { titleOf, valueText } from "./titles.js";
+import { capital, COLOUR, fromServer } from "./format.js";
 
 /** @typedef {import("./types.js").Option} Option */
 /** @typedef {import("./types.js").GameInfo} GameInfo */
-
-/** Labels for option values whose names do not explain them. @type {Record<string, string>} */
-const MEANING = {
-  random: "random",
-  mirrored: "first places, second mirrors",
-  alternate: "piece by piece, in turn",
-  sequential: "one side after the other",
-};
 
 /** Return the text that names a game with the chosen options. @param {GameInfo} game @param {Record<string, string>} chosen */
 export function gameText(game, chosen) {
@@ -30,22 +24,19 @@ export function gameText(game, chosen) {
 }
 
 /**
- * Return the values of an option. A game without a list of choices may list them in the help:
- * "random, mirrored, or a position".
- * @param {Option} option @returns {{values: string[], free: string|null}}
+ * Return the values of an option to choose from, and whether any other value is possible.
+ * @param {Option} option @returns {{values: string[], open: boolean}}
  */
 export function choicesOf(option) {
-  if (option.choices) return { values: option.choices.map(String), free: null };
-  if (typeof option.default === "boolean") return { values: ["false", "true"], free: null };
-  const listed = /^((?:[a-z-]+, )+)or (.+)$/.exec(option.help);
-  if (listed) return { values: listed[1].split(", ").filter(Boolean), free: listed[2] };
-  return { values: [], free: option.name };
+  if (option.choices) return { values: option.choices.map(String), open: false };
+  if (typeof option.default === "boolean") return { values: ["false", "true"], open: false };
+  return { values: Object.keys(option.labels), open: true };
 }
 
 export function NewGame() {
   const { value: info, error } = useLoaded(getInfo, []);
-  const kept = useMemo(() => recall("new-game", {}), []);
-  const [name, setName] = useState(kept.name ?? "ewn");
+  const kept = useMemo(() => readPreference("new-game", {}), []);
+  const [name, setName] = useState(kept.name ?? "");
   const [chosen, setChosen] = useState(/** @type {Record<string, string>} */ (kept.chosen ?? {}));
   const [sides, setSides] = useState(kept.sides ?? "MAX");
   const [strength, setStrength] = useState(kept.strength ?? "");
@@ -53,7 +44,7 @@ export function NewGame() {
   const [dice, setDice] = useState(kept.dice ?? "rolled");
   const [problem, setProblem] = useState(/** @type {string|null} */ (null));
   const [busy, setBusy] = useState(false);
-  const game = info?.games.find((one) => one.name === name) ?? info?.games[0];
+  const game = info?.games.find((one) => one.name === name) ?? info?.games.find((one) => one.name === info.default_game) ?? info?.games[0];
   const text = game ? gameText(game, chosen) : null;
   if (!info || !game) return html`<div class="page narrow"><${Message} text=${error?.message} /></div>`;
 
@@ -72,7 +63,7 @@ export function NewGame() {
     event.preventDefault();
     setBusy(true);
     setProblem(null);
-    keep("new-game", { name, chosen, sides, strength: level, second: rival, dice });
+    savePreference("new-game", { name: game?.name, chosen, sides, strength: level, second: rival, dice });
     try {
       const given = { game: text, players: players[sides], names: namesFor(players[sides]), dice: game?.chance ? dice : "rolled" };
       const made = await post("/api/games", given, { patient: false });
@@ -91,57 +82,53 @@ export function NewGame() {
   const strengths = (/** @type {string} */ id, /** @type {string} */ label, /** @type {string} */ value, /** @type {(v: string) => void} */ set) =>
     html`<label class="field-label" for=${id}>${label}
       <select id=${id} value=${value} onChange=${(/** @type {any} */ e) => set(e.currentTarget.value)}>
-        ${info.strengths.map((one) => html`<option value=${one.name}>${one.title || capital(one.name)}</option>`)}
+        ${info.strengths.map((one) => html`<option value=${one.name}>${fromServer(one.title) || capital(one.name)}</option>`)}
       </select>
     </label>`;
 
   return html`<div class="page two new-game">
     <form class="side form" onSubmit=${start}>
-      <h1>New game</h1>
-      <label class="field-label" for="game">Game
+      <h1>${t("New game")}</h1>
+      <label class="field-label" for="game">${t("Game")}
         <select id="game" value=${game.name} onChange=${(/** @type {any} */ e) => chooseGame(e.currentTarget.value)}>
           ${info.games.map((one) => html`<option value=${one.name}>${titleOf(one, info.games)}</option>`)}
         </select>
       </label>
-      ${text && html`<p class="rules-link"><a href=${rulesLink(text)}>How to play</a></p>`}
+      ${text && html`<p class="rules-link"><a href=${rulesLink(text)}>${t("How to play")}</a></p>`}
       <${GuideSwitch} key=${game.name} game=${game.name} />
-      <${Choice} legend="You play" name="sides" value=${sides} onChange=${setSides} choices=${[
-        ["MAX", html`<${Dot} side="MAX" />${COLOUR.MAX}, first`],
+      <${Choice} legend=${t("You play")} name="sides" value=${sides} onChange=${setSides} choices=${[
+        ["MAX", html`<${Dot} side="MAX" />${t("{who}, first", { who: COLOUR.MAX })}`],
         ["MIN", html`<${Dot} side="MIN" />${COLOUR.MIN}`],
-        ["both", "Both"],
-        ["none", "Neither"],
+        ["both", t("Both")],
+        ["none", t("Neither")],
       ]} />
       <div class="fields">
-        ${sides !== "both" && strengths("strength", sides === "none" ? `${COLOUR.MAX}'s strength` : "Opponent", level, setStrength)}
+        ${sides !== "both" && strengths("strength", sides === "none" ? t("{who}'s strength", { who: COLOUR.MAX }) : t("Opponent"), level, setStrength)}
         <${NameFields} sides=${sides} />
-        ${sides === "none" && strengths("second", `${COLOUR.MIN}'s strength`, rival, setSecond)}
+        ${sides === "none" && strengths("second", t("{who}'s strength", { who: COLOUR.MIN }), rival, setSecond)}
       </div>
       ${game.chance &&
-      html`<${Choice} legend="Dice" name="dice" value=${dice} onChange=${setDice} choices=${[
-        ["rolled", "Computer rolls"],
-        ["hand", "Real dice"],
+      html`<${Choice} legend=${t("Dice")} name="dice" value=${dice} onChange=${setDice} choices=${[
+        ["rolled", t("Computer rolls")],
+        ["hand", t("Real dice")],
       ]} />`}
       <${Options} game=${game} chosen=${chosen} onChange=${setChosen} />
       <${Message} text=${problem} />
-      <div class="buttons"><button class="primary" disabled=${busy}>${busy ? "Starting…" : "Start game"}</button></div>
+      <div class="buttons"><button class="primary" disabled=${busy}>${busy ? t("Starting…") : t("Start game")}</button></div>
     </form>
     <${Preview} text=${text} game=${game} />
   </div>`;
 }
-
-/** Return a title that no other game has. @param {GameInfo} game @param {GameInfo[]} games */
-const titleOf = (game, games) =>
-  games.find((one) => one.title === game.title) === game ? game.title : `${game.title} (${game.name})`;
 
 /** @param {{name: string}[]} strengths */
 const middle = (strengths) => strengths[Math.floor(strengths.length / 2)]?.name ?? "";
 
 /** @param {{game: GameInfo, chosen: Record<string, string>, onChange: (chosen: Record<string, string>) => void}} props */
 function Options({ game, chosen, onChange }) {
-  const options = game.options.filter((option) => option.name !== "planes"); // planes concern networks only
+  const options = game.options.filter((option) => !option.hidden);
   if (!options.length) return null;
   return html`<details class="options" open=${Object.keys(chosen).length > 0}>
-    <summary>Rules and setup</summary>
+    <summary>${t("Rules and setup")}</summary>
     <div class="fields">
       ${options.map((option) => html`<${OneOption} key=${game.name + option.name} option=${option}
         value=${chosen[option.name] ?? String(option.default)}
@@ -152,25 +139,24 @@ function Options({ game, chosen, onChange }) {
 
 /** @param {{option: Option, value: string, onChange: (value: string) => void}} props */
 function OneOption({ option, value, onChange }) {
-  const { values, free } = choicesOf(option);
+  const { values, open } = choicesOf(option);
   const listed = values.includes(value);
   const id = `option-${option.name}`;
-  const words = (/** @type {string} */ text) =>
-    MEANING[text] ?? (text === "true" ? "yes" : text === "false" ? "no" : text);
+  const name = capital(fromServer(option.name));
   return html`<div class="option">
-    <label class="field-label" for=${id}>${capital(option.name)}
+    <label class="field-label" for=${id}>${name}
       ${values.length > 0
         ? html`<select id=${id} value=${listed ? value : "…"} aria-describedby="${id}-help"
             onChange=${(/** @type {any} */ e) => onChange(e.currentTarget.value === "…" ? "" : e.currentTarget.value)}>
-            ${values.map((one) => html`<option value=${one}>${capital(words(one))}</option>`)}
-            ${free && html`<option value="…">${capital(free)}…</option>`}
+            ${values.map((one) => html`<option value=${one}>${capital(valueText(option, one))}</option>`)}
+            ${open && html`<option value="…">${t("Other…")}</option>`}
           </select>`
-        : html`<input id=${id} value=${value} aria-describedby="${id}-help" onChange=${(/** @type {any} */ e) => onChange(e.currentTarget.value.trim())} />`}
+        : html`<input id=${id} value=${value} placeholder=${option.example} aria-describedby="${id}-help" onChange=${(/** @type {any} */ e) => onChange(e.currentTarget.value.trim())} />`}
     </label>
     ${values.length > 0 && !listed &&
-    html`<input class="free" aria-label=${`${capital(option.name)}: ${free}`} value=${value} placeholder="ABC2/DE3/F3f/3de/2abc 1 2"
+    html`<input class="free" aria-label=${t("{name}: another value", { name })} value=${value} placeholder=${option.example}
       onChange=${(/** @type {any} */ e) => onChange(e.currentTarget.value.trim())} />`}
-    <p class="help" id="${id}-help">${capital(option.help)}.</p>
+    <p class="help" id="${id}-help">${capital(fromServer(option.help))}.</p>
   </div>`;
 }
 
@@ -179,10 +165,10 @@ function Preview({ text, game }) {
   const { value, error } = useLoaded(() => (text ? getStart(text, 1) : Promise.resolve(null)), [text]);
   const fitting = value && !error ? value : null;
   return html`<div class="board-side preview">
-    <p class="preview-title">${game.title}</p>
+    <p class="preview-title">${fromServer(game.title)}</p>
     ${fitting?.view
-      ? html`<${Board} view=${fitting.view} label="Start position" />`
-      : html`<div class="no-board">${error ? html`<p>${error.message}</p>` : fitting ? html`<p class="big-text">${fitting.position}</p>` : null}</div>`}
+      ? html`<${Board} view=${fitting.view} label=${t("Start position")} />`
+      : html`<div class="no-board">${error ? html`<p>${fromServer(error.message)}</p>` : fitting ? html`<p class="big-text">${fitting.position}</p>` : null}</div>`}
     <p class="help">${describeGame(game)}</p>
   </div>`;
 }
@@ -191,5 +177,5 @@ function Preview({ text, game }) {
 function describeGame(game) {
   const text = game.description.replace(/\s+/g, " ").trim();
   const colon = text.indexOf(": ");
-  return colon >= 0 && colon < 60 ? capital(text.slice(colon + 2)) : text;
+  return capital(fromServer(colon >= 0 && colon < 60 ? capital(text.slice(colon + 2)) : text));
 }

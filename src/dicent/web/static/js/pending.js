@@ -1,6 +1,7 @@
 // What the server is still preparing for a game, so that the page can say what a player waits for.
 import { useEffect, useState } from "./ui.js";
 import { get, wait } from "./api.js";
+import { t } from "./language.js";
 
 const POLL = 1000;
 
@@ -27,7 +28,7 @@ export function usePending(id) {
 
 /** Say what a request waits for. @param {string|null} busy the request @param {string[]} pending @param {string} player who is to move */
 export function waitText(busy, pending, player) {
-  if (busy === "hint") return pending.includes("hint") ? "A quick look, while the full search is being prepared." : "Looking for a hint.";
-  if (busy === "reply" && pending.includes(player)) return "Preparing the computer for this game. The first moves may take longer.";
+  if (busy === "hint") return pending.includes("hint") ? t("A quick look, while the full search is being prepared.") : t("Looking for a hint.");
+  if (busy === "reply" && pending.includes(player)) return t("Preparing the computer for this game. The first moves may take longer.");
   return "";
 }

@@ -4,14 +4,15 @@ import { Board } from "./board.js";
 import { Die, Faces } from "./die.js";
 import { post } from "./api.js";
 import { analyseLink, rulesLink } from "./links.js";
+import { t } from "./language.js";
 import { firstEquity, firstWin, useAnalysis } from "./engine.js";
 import { useGame, useLastAction } from "./game.js";
 import { GuideCard, useGuide } from "./guide.js";
 import { usePending, waitText } from "./pending.js";
-import { useKept } from "./preferences.js";
+import { usePreference } from "./preferences.js";
 import { MoveList } from "./moves.js";
 import { nameOf } from "./names.js";
-import { Confirm, Dot, EquityLine, Message, NotHere, PlainPosition, Stepper, Toggle, useLoaded, WinBar } from "./parts.js";
+import { Confirm, Dot, EquityLine, Message, NotHere, PlainPosition, Stepper, Toggle, useLoaded, WinBar } from "./components.js";
 import { Sound } from "./sound.js";
 import { arrowsOf, findAction, getPosition } from "./positions.js";
 import { announce, announceStep } from "./announce.js";
@@ -19,8 +20,8 @@ import { Choices } from "./choices.js";
 import { useTray } from "./tray.js";
 import { useTurn } from "./turn.js";
 import { Warning } from "./tutor.js";
-import { isHuman, isOver } from "./who.js";
-import { COLOUR, endText, equity, inColours, percent, sidesOf } from "./words.js";
+import { isHuman, isOver } from "./game_state.js";
+import { COLOUR, endText, equity, fromServer, percent, sidesOf } from "./format.js";
 
 /** @typedef {import("./types.js").Game} Game */
 /** @typedef {import("./types.js").Side} Side */
@@ -28,9 +29,9 @@ import { COLOUR, endText, equity, inColours, percent, sidesOf } from "./words.js
 
 /** @param {{id: string}} props */
 export function Play({ id }) {
-  const [rollForMe, setRollForMe] = useKept("roll-for-me", false);
-  const [showWin, setShowWin] = useKept("win-bar", false);
-  const [tutored, setTutored] = useKept("tutor", false);
+  const [rollForMe, setRollForMe] = usePreference("roll-for-me", false);
+  const [showWin, setShowWin] = usePreference("win-bar", false);
+  const [tutored, setTutored] = usePreference("tutor", false);
   const { game, roller, busy, problem, setProblem, act, tutor } = useGame(id, { rollForMe, tutored });
   const pending = usePending(id);
   const guide = useGuide(game, rollForMe);
@@ -67,9 +68,7 @@ export function Play({ id }) {
     const answer = await act("hint");
     if (!answer?.action || !game) return;
     const action = findAction(game.position, answer.action);
-    const points = Number.isFinite(answer.equity) ? ` (${equity(answer.equity)} points)` : "";
-    const worth = Number.isFinite(answer.win) ? ` (wins ${percent(answer.win, 1)})` : points;
-    const text = `Hint: ${answer.action}${worth}.${answer.quick ? " Only a quick look: the full search is still being prepared." : ""}`;
+    const text = hintText(answer);
     setHint({ at: steps, arrows: arrowsOf(action, "hint"), text });
     announce(text);
   }
@@ -100,22 +99,22 @@ export function Play({ id }) {
         ? html`<${Board} view=${(live && turn.view) || position.view} moves=${turn.moves} last=${lastSeen} arrows=${arrows}
             onEnter=${toRoll ? () => act("roll") : null}
             onMove=${mine && !busy ? turn.move : undefined} undo=${undo}
-            label=${`Board, ${COLOUR[toPlay ?? ""] ? `${COLOUR[roller ?? toPlay ?? ""]} to play` : "the game is over"}`} />`
+            label=${t("Board, {state}", { state: over || !toPlay ? t("the game is over") : t("{who} to play", { who: COLOUR[roller ?? toPlay] }) })} />`
         : html`<${PlainPosition} text=${position.position} />`}
       <${PlayerLine} game=${game} side=${below} busy=${busy} roller=${roller} />
       ${showWin && (worth !== null
         ? html`<${EquityLine} points=${worth} exact=${analysis.analysis?.proved} />`
         : html`<${WinBar} win=${win} exact=${over || (analysis.analysis?.proved ?? false)} />`)}
-      ${showWin && pending.includes("analysis") && html`<p class="help">The evaluation is still being prepared.</p>`}
+      ${showWin && pending.includes("analysis") && html`<p class="help">${t("The evaluation is still being prepared.")}</p>`}
     </div>
     <div class="side">
-      <section class="card turn" aria-label="Turn">
+      <section class="card turn" aria-label=${t("Turn")}>
         <${TurnDie} game=${game} position=${position} live=${live} roller=${roller} onRoll=${toRoll ? press : null} />
         <div class="turn-words">
-          <p class="status">${live ? (tutor.checks ? "Checking your move" : statusText(game, roller, busy)) : over && at === steps ? endText(game) : `After step ${at}`}</p>
-          <p class="status-more">${!live ? (over && at === steps ? "" : "Earlier position") : waitText(busy, pending, rival) || (hint?.at === steps ? hint.text : [noteText(game), helpText(game, roller, mine, rollForMe)].filter(Boolean).join(" "))}</p>
+          <p class="status">${live ? (tutor.checks ? t("Checking your move") : statusText(game, roller, busy)) : over && at === steps ? endText(game) : t("After step {n}", { n: at })}</p>
+          <p class="status-more">${!live ? (over && at === steps ? "" : t("Earlier position")) : waitText(busy, pending, rival) || (hint?.at === steps ? hint.text : [noteText(game), helpText(game, roller, mine, rollForMe)].filter(Boolean).join(" "))}</p>
         </div>
-        ${game.dice === "hand" && !over && html`<${Faces} rolls=${rollsOf(game)} enabled=${live && toPlay === "CHANCE" && !busy} onChoose=${send} label="Number on the die" />`}
+        ${game.dice === "hand" && !over && html`<${Faces} rolls=${rollsOf(game)} enabled=${live && toPlay === "CHANCE" && !busy} onChoose=${send} label=${t("Number on the die")} />`}
       </section>
       <${Warning} warning=${live ? tutor.warning : null} onKeep=${tutor.keep} onTakeBack=${() => act("take-back")} />
       ${tray && html`<div class=${mine ? "" : "unseen"}>${tray}</div>`}
@@ -124,29 +123,29 @@ export function Play({ id }) {
       <${Message} text=${problem} onClose=${() => setProblem(null)} />
       <div class="buttons">
         ${over
-          ? html`<a class="button primary" href=${`#/review/${game.id}`}>Review</a>
-              ${canRepeat(game) && html`<button type="button" class="quiet" disabled=${Boolean(busy)} onClick=${rematch}>Rematch</button>`}
-              <a class="button quiet" href="#/play">New game</a>
-              ${humans.length > 0 && html`<button type="button" class="quiet" disabled=${Boolean(busy)} onClick=${() => act("take-back")}>Take back</button>`}`
+          ? html`<a class="button primary" href=${`#/review/${game.id}`}>${t("Review")}</a>
+              ${canRepeat(game) && html`<button type="button" class="quiet" disabled=${Boolean(busy)} onClick=${rematch}>${t("Rematch")}</button>`}
+              <a class="button quiet" href="#/play">${t("New game")}</a>
+              ${humans.length > 0 && html`<button type="button" class="quiet" disabled=${Boolean(busy)} onClick=${() => act("take-back")}>${t("Take back")}</button>`}`
           : html`
-              <button type="button" class="quiet" disabled=${!mine || Boolean(busy)} onClick=${askHint}>Hint</button>
-              <button type="button" class="quiet" disabled=${Boolean(busy) || !humans.length || !(undo || canTakeBack(game))} onClick=${() => (undo ? undo() : act("take-back"))}>Take back</button>
-              <button type="button" class="quiet" disabled=${Boolean(busy) || !humans.length} onClick=${() => setAsking(true)}>Resign</button>`}
-        <a class="button quiet" href=${analyseLink(game.game, position.position)}>Analyse</a>
-        <a class="button quiet" href=${rulesLink(game.game)}>Rules</a>
+              <button type="button" class="quiet" disabled=${!mine || Boolean(busy)} onClick=${askHint}>${t("Hint")}</button>
+              <button type="button" class="quiet" disabled=${Boolean(busy) || !humans.length || !(undo || canTakeBack(game))} onClick=${() => (undo ? undo() : act("take-back"))}>${t("Take back")}</button>
+              <button type="button" class="quiet" disabled=${Boolean(busy) || !humans.length} onClick=${() => setAsking(true)}>${t("Resign")}</button>`}
+        <a class="button quiet" href=${analyseLink(game.game, position.position)}>${t("Analyse")}</a>
+        <a class="button quiet" href=${rulesLink(game.game)}>${t("Rules")}</a>
       </div>
       ${!over && humans.length > 0 && html`<${TypedStep} game=${game} onStep=${send} enabled=${live && (mine || (toPlay === "CHANCE" && game.dice === "hand")) && !busy} />`}
-      <section class="card moves-card" aria-label="Moves">
+      <section class="card moves-card" aria-label=${t("Moves")}>
         <${MoveList} game=${game} at=${at} onGo=${(/** @type {number} */ to) => setSeen(to === steps ? null : to)} />
         <${Stepper} at=${at} most=${steps} onGo=${(/** @type {number} */ to) => setSeen(to === steps ? null : to)} />
       </section>
       <div class="toggles">
-        <${Toggle} label="Evaluation" checked=${showWin} onChange=${setShowWin} /><${Sound} game=${game} />
-        ${game.dice === "rolled" && humans.length > 0 && usesDice(game) && html`<${Toggle} label="Roll for me" checked=${rollForMe} onChange=${setRollForMe} />`}
-        ${!over && humans.length === 1 && html`<${Toggle} label="Warn me about mistakes" checked=${tutored} onChange=${setTutored} />`}
+        <${Toggle} label=${t("Evaluation")} checked=${showWin} onChange=${setShowWin} /><${Sound} game=${game} />
+        ${game.dice === "rolled" && humans.length > 0 && usesDice(game) && html`<${Toggle} label=${t("Roll for me")} checked=${rollForMe} onChange=${setRollForMe} />`}
+        ${!over && humans.length === 1 && html`<${Toggle} label=${t("Warn me about mistakes")} checked=${tutored} onChange=${setTutored} />`}
       </div>
     </div>
-    ${asking && html`<${Confirm} question="Resign this game?" yes="Resign" onNo=${() => setAsking(false)}
+    ${asking && html`<${Confirm} question=${t("Resign this game?")} yes=${t("Resign")} onNo=${() => setAsking(false)}
       onYes=${() => { setAsking(false); act("resign", { side: resigner(game, roller, humans) }); }} />`}
   </div>`;
 }
@@ -176,8 +175,17 @@ const canRepeat = (game) => game.ended !== null && Object.values(game.players).e
 /** Return the request for a rematch, with the sides swapped. @param {Game} game */
 const again = (game) => ({ game: game.game, players: { MAX: game.players.MIN, MIN: game.players.MAX }, names: { MAX: game.names.MIN, MIN: game.names.MAX }, dice: game.dice });
 
+/** @param {{action: string, win: number|null, equity: number|null, quick: boolean}} answer */
+function hintText({ action, win, equity: worth, quick }) {
+  const move = fromServer(action);
+  let text = t("Hint: {move}.", { move });
+  if (Number.isFinite(win)) text = t("Hint: {move} (wins {share}).", { move, share: percent(Number(win), 1) });
+  else if (Number.isFinite(worth)) text = t("Hint: {move} ({n} points).", { move, n: equity(Number(worth)) });
+  return quick ? `${text} ${t("Only a quick look: the full search is still being prepared.")}` : text;
+}
+
 /** Say what the game itself has to say about this position. @param {Game} game */
-const noteText = (game) => (game.position.note ? `${inColours(game.position.note)}.` : "");
+const noteText = (game) => (game.position.note ? `${fromServer(game.position.note)}.` : "");
 
 /** @param {Game} game */
 const canTakeBack = (game) =>
@@ -193,24 +201,23 @@ function statusText(game, roller, busy) {
   const side = turn === "CHANCE" ? roller : turn;
   if (side === null) return "";
   const alone = ["MAX", "MIN"].filter((one) => isHuman(game, /** @type {Side} */ (one))).length === 1;
-  const who = isHuman(game, side) && alone ? "You" : COLOUR[side];
-  const your = who === "You";
-  if (turn === "CHANCE") return your ? "Your roll" : `${who} rolls`;
-  if (busy === "reply") return `${who} is thinking`;
-  return your ? "Your move" : `${who} moves`;
+  const [who, yours] = [COLOUR[side], isHuman(game, side) && alone];
+  if (turn === "CHANCE") return yours ? t("Your roll") : t("{who} rolls", { who });
+  if (busy === "reply") return t("{who} is thinking", { who });
+  return yours ? t("Your move") : t("{who} moves", { who });
 }
 
 /** @param {Game} game @param {Side|null} roller @param {boolean} mine @param {boolean} rollForMe */
 function helpText(game, roller, mine, rollForMe) {
   if (game.position.to_play === "CHANCE") {
-    if (game.dice === "hand") return "Roll your die, then choose the number.";
+    if (game.dice === "hand") return t("Roll your die, then choose the number.");
     if (!isHuman(game, roller) || rollForMe) return "";
-    return game.position.view ? "Click the die, or press Enter on the board." : "Click the die.";
+    return game.position.view ? t("Click the die, or press Enter on the board.") : t("Click the die.");
   }
   if (!mine) return "";
   const hops = game.position.actions.flatMap((action) => action.paths[0] ?? []);
-  if (hops.some(([from]) => from !== null)) return "Move a piece with a ring.";
-  return hops.length ? "Choose a square with a dot." : "Choose a move below.";
+  if (hops.some(([from]) => from !== null)) return t("Move a piece with a ring.");
+  return hops.length ? t("Choose a square with a dot.") : t("Choose a move below.");
 }
 
 /** @param {{game: Game, side: Side, busy: string|null, roller: Side|null}} props */
@@ -221,7 +228,7 @@ function PlayerLine({ game, side, busy, roller }) {
   const won = isOver(game) && game.result === (side === "MAX" ? 1 : -1);
   return html`<div class="player-line ${active ? "active" : ""}">
     <${Dot} side=${side} /><strong>${COLOUR[side]}</strong><span class="soft">${name}</span>
-    <span class="player-state">${won ? "won" : active && busy === "reply" ? "thinking…" : active ? "to play" : ""}</span>
+    <span class="player-state">${won ? t("won") : active && busy === "reply" ? t("thinking…") : active ? t("to play") : ""}</span>
   </div>`;
 }
 
@@ -259,9 +266,9 @@ function TypedStep({ game, onStep, enabled }) {
   }
   const example = rolls ? game.position.outcomes[0]?.text : game.position.actions[0]?.text;
   return html`<form class="typed" onSubmit=${submit}>
-    <label for="typed">${rolls ? "Type a roll" : "Type a move"}</label>
+    <label for="typed">${rolls ? t("Type a roll") : t("Type a move")}</label>
     <input id="typed" value=${text} autocomplete="off" autocapitalize="off" spellcheck=${false}
-      placeholder=${enabled && example ? `e.g. ${example}` : ""} onInput=${(/** @type {any} */ e) => setText(e.currentTarget.value)} />
-    <button class="quiet" disabled=${!enabled || !text.trim()}>${rolls ? "Enter" : "Move"}</button>
+      placeholder=${enabled && example ? t("e.g. {example}", { example }) : ""} onInput=${(/** @type {any} */ e) => setText(e.currentTarget.value)} />
+    <button class="quiet" disabled=${!enabled || !text.trim()}>${rolls ? t("Enter") : t("Move")}</button>
   </form>`;
 }

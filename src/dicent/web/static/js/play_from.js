@@ -1,15 +1,16 @@
 // Start a game from a position.
 import { html, useEffect, useRef, useState } from "./ui.js";
 import { post } from "./api.js";
+import { t } from "./language.js";
 import { namesFor } from "./names.js";
-import { Choice, Dot, Message } from "./parts.js";
-import { recall } from "./preferences.js";
-import { capital, COLOUR } from "./words.js";
+import { Choice, Dot, Message } from "./components.js";
+import { readPreference } from "./preferences.js";
+import { capital, COLOUR, fromServer } from "./format.js";
 
 /** @param {{game: string, position: string, side: string, info: import("./types.js").Info, onClose: () => void}} props `side` is to play */
 export function PlayFrom({ game, position, side, info, onClose }) {
   const dialog = useRef(/** @type {HTMLDialogElement|null} */ (null));
-  const kept = recall("new-game", {});
+  const kept = readPreference("new-game", {});
   const names = info.strengths.map((one) => one.name);
   const [sides, setSides] = useState(side);
   const [rival, setRival] = useState(names.includes(kept.strength) ? kept.strength : names[Math.floor(names.length / 2)]);
@@ -25,18 +26,18 @@ export function PlayFrom({ game, position, side, info, onClose }) {
       setProblem(e.message);
     }
   }
-  return html`<dialog ref=${dialog} class="play-from" aria-label="Play from here" onCancel=${onClose}>
+  return html`<dialog ref=${dialog} class="play-from" aria-label=${t("Play from here")} onCancel=${onClose}>
     <form class="form" onSubmit=${start}>
-      <h2>Play from here</h2>
-      <${Choice} legend="You play" name="from-sides" value=${sides} onChange=${setSides} choices=${[
-        ["MAX", html`<${Dot} side="MAX" />${COLOUR.MAX}`], ["MIN", html`<${Dot} side="MIN" />${COLOUR.MIN}`], ["both", "Both"],
+      <h2>${t("Play from here")}</h2>
+      <${Choice} legend=${t("You play")} name="from-sides" value=${sides} onChange=${setSides} choices=${[
+        ["MAX", html`<${Dot} side="MAX" />${COLOUR.MAX}`], ["MIN", html`<${Dot} side="MIN" />${COLOUR.MIN}`], ["both", t("Both")],
       ]} />
-      ${sides !== "both" && html`<label class="field-label" for="from-rival">Opponent
+      ${sides !== "both" && html`<label class="field-label" for="from-rival">${t("Opponent")}
         <select id="from-rival" value=${rival} onChange=${(/** @type {any} */ e) => setRival(e.currentTarget.value)}>
-          ${info.strengths.map((one) => html`<option value=${one.name}>${one.title || capital(one.name)}</option>`)}
+          ${info.strengths.map((one) => html`<option value=${one.name}>${fromServer(one.title) || capital(one.name)}</option>`)}
         </select></label>`}
       <${Message} text=${problem} />
-      <div class="buttons end"><button type="button" class="quiet" onClick=${onClose}>Cancel</button><button class="primary">Start game</button></div>
+      <div class="buttons end"><button type="button" class="quiet" onClick=${onClose}>${t("Cancel")}</button><button class="primary">${t("Start game")}</button></div>
     </form>
   </dialog>`;
 }

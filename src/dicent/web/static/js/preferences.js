@@ -2,7 +2,7 @@
 import { useState } from "./ui.js";
 
 /** @param {string} name @param {any} otherwise */
-export function recall(name, otherwise) {
+export function readPreference(name, otherwise) {
   try {
     const text = localStorage.getItem(`dicent.${name}`);
     return text === null ? otherwise : JSON.parse(text);
@@ -12,7 +12,7 @@ export function recall(name, otherwise) {
 }
 
 /** @param {string} name @param {any} value */
-export function keep(name, value) {
+export function savePreference(name, value) {
   try {
     localStorage.setItem(`dicent.${name}`, JSON.stringify(value));
   } catch {
@@ -25,12 +25,12 @@ export function keep(name, value) {
  * @param {string} name @param {T} otherwise
  * @returns {[T, (value: T) => void]}
  */
-export function useKept(name, otherwise) {
-  const [value, setValue] = useState(() => /** @type {T} */ (recall(name, otherwise)));
+export function usePreference(name, otherwise) {
+  const [value, setValue] = useState(() => /** @type {T} */ (readPreference(name, otherwise)));
   return [
     value,
     (/** @type {T} */ next) => {
-      keep(name, next);
+      savePreference(name, next);
       setValue(next);
     },
   ];

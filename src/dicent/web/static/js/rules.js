@@ -1,32 +1,33 @@
 // The page with the rules of a game: words and pictures that the game itself states.
 import { html } from "./ui.js";
-import { get } from "./api.js";
+import { get, getInfo } from "./api.js";
 import { Board } from "./board.js";
 import { Die } from "./die.js";
+import { t } from "./language.js";
 import { GuideSwitch } from "./guide.js";
-import { NotHere, PlainPosition, useLoaded } from "./parts.js";
-import { inColours } from "./words.js";
+import { NotHere, PlainPosition, useLoaded } from "./components.js";
+import { fromServer } from "./format.js";
 
 /** @typedef {import("./types.js").RulesBlock} RulesBlock */
 
 /** @param {{query: URLSearchParams}} props */
 export function Rules({ query }) {
-  const game = query.get("game") ?? "ewn";
-  const { value: rules, error } = useLoaded(() => get("/api/rules", { game }), [game]);
+  const named = query.get("game");
+  const { value: rules, error } = useLoaded(async () => get("/api/rules", { game: named ?? (await getInfo()).default_game }), [named]);
   if (error) return html`<${NotHere} text=${error.message} />`;
   if (!rules) return null;
   return html`<article class="page narrow rules">
-    <h1>${rules.title}</h1>
+    <h1>${fromServer(rules.title)}</h1>
     ${rules.blocks.map((/** @type {RulesBlock} */ block) => html`<${Block} block=${block} />`)}
     <${GuideSwitch} game=${rules.game} />
-    <div class="buttons"><a class="button primary" href="#/play">New game</a>
-      ${history.length > 1 && html`<button type="button" class="quiet" onClick=${() => history.back()}>Back</button>`}</div>
+    <div class="buttons"><a class="button primary" href="#/play">${t("New game")}</a>
+      ${history.length > 1 && html`<button type="button" class="quiet" onClick=${() => history.back()}>${t("Back")}</button>`}</div>
   </article>`;
 }
 
 /** @param {{block: RulesBlock}} props */
 function Block({ block }) {
-  const lines = block.lines.map(inColours);
+  const lines = block.lines.map(fromServer);
   switch (block.kind) {
     case "heading":
       return html`<h2>${lines[0]}</h2>`;
@@ -44,7 +45,7 @@ function Picture({ block, caption }) {
   const { view, paths } = block;
   const arrows = paths.flat().map(([from, to]) => ({ from, to, kind: "hint", label: "" }));
   return html`<figure>
-    ${view ? html`<${Board} view=${view} arrows=${arrows} label=${caption || "Start position"} />` : html`<${PlainPosition} text=${block.position} />`}
+    ${view ? html`<${Board} view=${view} arrows=${arrows} label=${caption || t("Start position")} />` : html`<${PlainPosition} text=${block.position} />`}
     <figcaption>${view && view.dice.length > 0 && html`<${Die} roll=${{ text: "", dice: view.dice }} throw="still" rolls=${[]} />`}<span>${caption}</span></figcaption>
   </figure>`;
 }

@@ -3,9 +3,10 @@ import { html, useEffect, useState } from "./ui.js";
 import { get } from "./api.js";
 import { Board } from "./board.js";
 import { Faces } from "./die.js";
-import { Choice, Dot, Message, useLoaded } from "./parts.js";
+import { Choice, Dot, Message, useLoaded } from "./components.js";
+import { t } from "./language.js";
 import { emptyDraft, learnWriter, put, readDraft, viewOf, writeDraft } from "./setup.js";
-import { COLOUR } from "./words.js";
+import { COLOUR } from "./format.js";
 
 /**
  * @param {{game: string, position: import("./types.js").Position, onDone: (text: string) => void, onCancel: () => void}} props
@@ -32,14 +33,14 @@ export function SetUp({ game, position, onDone, onCancel }) {
     return () => stop.abort();
   }, [text]);
   if (learned && !writer) {
-    return html`<div class="page narrow"><h1>Set up a position</h1>
-      <p>Positions of this game can only be entered as text.</p>
-      <div class="buttons"><button type="button" class="quiet" onClick=${onCancel}>Back</button></div></div>`;
+    return html`<div class="page narrow"><h1>${t("Set up a position")}</h1>
+      <p>${t("Positions of this game can only be entered as text.")}</p>
+      <div class="buttons"><button type="button" class="quiet" onClick=${onCancel}>${t("Back")}</button></div></div>`;
   }
   if (!writer || !draft) return html`<div class="page narrow"><${Message} text=${error?.message} /></div>`;
 
   const standing = new Set(draft.cells.flat());
-  const palette = (/** @type {string|null} */ owner) => html`<div class="palette" role="group" aria-label=${`${COLOUR[owner ?? ""] ?? "Other"} pieces`}>
+  const palette = (/** @type {string|null} */ owner) => html`<div class="palette" role="group" aria-label=${owner ? t("{who}'s pieces", { who: COLOUR[owner] }) : t("Other pieces")}>
     ${writer.kinds.filter((kind) => kind.owner === owner).map((kind) => html`<button type="button" key=${kind.letter}
       class="palette-piece ${kind.single && standing.has(kind) ? "standing" : ""}" aria-pressed=${String(hand === kind)}
       aria-label=${`${COLOUR[owner ?? ""] ?? ""} ${kind.label}`} onClick=${() => setHand(kind)}>
@@ -47,27 +48,27 @@ export function SetUp({ game, position, onDone, onCancel }) {
   </div>`;
   return html`<div class="page two">
     <div class="board-side">
-      <${Board} view=${viewOf(writer, draft)} onPlace=${(/** @type {number} */ place) => setDraft(put(draft, hand, place))} label="Board to set up" />
+      <${Board} view=${viewOf(writer, draft)} onPlace=${(/** @type {number} */ place) => setDraft(put(draft, hand, place))} label=${t("Board to set up")} />
     </div>
     <div class="side">
-      <h1>Set up a position</h1>
-      <p class="help">Choose a piece, then a square. Choose the same square again to remove it.</p>
+      <h1>${t("Set up a position")}</h1>
+      <p class="help">${t("Choose a piece, then a square. Choose the same square again to remove it.")}</p>
       <section class="card stack">
         ${palette("MAX")} ${palette("MIN")}
         <div class="buttons">
-          <button type="button" class="quiet" aria-pressed=${String(hand === null)} onClick=${() => setHand(null)}>Eraser</button>
-          <button type="button" class="quiet" onClick=${() => setDraft({ ...emptyDraft(writer), mover: draft.mover })}>Clear board</button>
+          <button type="button" class="quiet" aria-pressed=${String(hand === null)} onClick=${() => setHand(null)}>${t("Eraser")}</button>
+          <button type="button" class="quiet" onClick=${() => setDraft({ ...emptyDraft(writer), mover: draft.mover })}>${t("Clear board")}</button>
         </div>
       </section>
-      <${Choice} legend="To play" name="mover" value=${draft.mover} onChange=${(/** @type {string} */ mover) => setDraft({ ...draft, mover })}
+      <${Choice} legend=${t("To play")} name="mover" value=${draft.mover} onChange=${(/** @type {string} */ mover) => setDraft({ ...draft, mover })}
         choices=${[["1", html`<${Dot} side="MAX" />${COLOUR.MAX}`], ["2", html`<${Dot} side="MIN" />${COLOUR.MIN}`]]} />
-      ${draft.die !== null && html`<div class="labelled"><span class="label">Die</span>
-        <${Faces} rolls=${["-", ...writer.faces].map((text) => ({ text }))} chosen=${draft.die} onChoose=${(/** @type {string} */ die) => setDraft({ ...draft, die })} label="Die; a dash means not rolled yet" /></div>`}
-      <label class="field-label" for="draft">Position text<input id="draft" class="mono" readonly value=${text} /></label>
+      ${draft.die !== null && html`<div class="labelled"><span class="label">${t("Die")}</span>
+        <${Faces} rolls=${["-", ...writer.faces].map((text) => ({ text }))} chosen=${draft.die} onChoose=${(/** @type {string} */ die) => setDraft({ ...draft, die })} label=${t("Die; a dash means not rolled yet")} /></div>`}
+      <label class="field-label" for="draft">${t("Position text")}<input id="draft" class="mono" readonly value=${text} /></label>
       <${Message} text=${problem} kind="note" />
       <div class="buttons">
-        <button type="button" class="primary" disabled=${problem !== null} onClick=${() => onDone(text)}>Analyse</button>
-        <button type="button" class="quiet" onClick=${onCancel}>Cancel</button>
+        <button type="button" class="primary" disabled=${problem !== null} onClick=${() => onDone(text)}>${t("Analyse")}</button>
+        <button type="button" class="quiet" onClick=${onCancel}>${t("Cancel")}</button>
       </div>
     </div>
   </div>`;

@@ -1,7 +1,8 @@
 // Sounds of dice and moves: short bursts of filtered noise, off unless the user wants them.
 import { html, useEffect, useRef } from "./ui.js";
-import { Toggle } from "./parts.js";
-import { useKept } from "./preferences.js";
+import { t } from "./language.js";
+import { Toggle } from "./components.js";
+import { usePreference } from "./preferences.js";
 
 /** @typedef {{after: number, pitch: number, loudness: number}} Knock seconds, hertz, and from 0 to 1 */
 
@@ -32,12 +33,12 @@ function sound(knocks) {
 
 /** Sound each new step of a game if the user has turned that on. @param {{game: import("./types.js").Game}} props */
 export function Sound({ game }) {
-  const [on, setOn] = useKept("sound", false);
+  const [on, setOn] = usePreference("sound", false);
   const heard = useRef({ id: game.id, steps: game.history.length });
   useEffect(() => {
     const isNew = heard.current.id === game.id && game.history.length > heard.current.steps;
     heard.current = { id: game.id, steps: game.history.length };
     if (on && isNew) sound(game.history[game.history.length - 1].player === "CHANCE" ? DICE : MOVE);
   }, [game]);
-  return html`<${Toggle} label="Sound" checked=${on} onChange=${setOn} />`;
+  return html`<${Toggle} label=${t("Sound")} checked=${on} onChange=${setOn} />`;
 }

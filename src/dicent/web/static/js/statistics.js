@@ -1,9 +1,10 @@
 // Statistics of the library: results, losses and luck of a player against each opponent.
 import { html, useState } from "./ui.js";
 import { get } from "./api.js";
-import { Lines } from "./charts.js";
-import { Message, useLoaded } from "./parts.js";
-import { percent, playerName, points } from "./words.js";
+import { LineChart } from "./charts.js";
+import { Message, useLoaded } from "./components.js";
+import { t } from "./language.js";
+import { percent, playerName, points } from "./format.js";
 
 /**
  * @typedef {{name: string, won: number, drawn: number, lost: number, reviewed: number, decisions: number,
@@ -17,18 +18,18 @@ export function Statistics({ game, changes }) {
   const [player, setPlayer] = useState("");
   const { value: found, error } = useLoaded(() => /** @type {Promise<Found>} */ (get("/api/statistics", { player, game })), [player, game, changes]);
   if (!found) return html`<${Message} text=${error?.message} />`;
-  if (!found.players.length) return html`<p class="soft">No finished games yet.</p>`;
+  if (!found.players.length) return html`<p class="soft">${t("No finished games yet.")}</p>`;
   return html`<div class="statistics">
-    <label class="field-label" for="statistics-player">Player
+    <label class="field-label" for="statistics-player">${t("Player")}
       <select id="statistics-player" value=${found.player} onChange=${(/** @type {any} */ e) => setPlayer(e.currentTarget.value)}>
         ${found.players.map((name) => html`<option key=${name} value=${name}>${playerName(name)}</option>`)}
       </select>
     </label>
     ${found.opponents.length === 0
-      ? html`<p class="soft">No finished games against others.</p>`
-      : html`<div class="table-scroll" tabindex="0" role="region" aria-label="Opponents"><table class="opponents">
-          <thead><tr><th scope="col">Opponent</th>
-            ${["Won / drawn / lost", "Score", "Loss a move", "Luck a game"].map((title) => html`<th key=${title} scope="col" class="number">${title}</th>`)}</tr></thead>
+      ? html`<p class="soft">${t("No finished games against others.")}</p>`
+      : html`<div class="table-scroll" tabindex="0" role="region" aria-label=${t("Opponents")}><table class="opponents">
+          <thead><tr><th scope="col">${t("Opponent")}</th>
+            ${[t("Won / drawn / lost"), t("Score"), t("Loss a move"), t("Luck a game")].map((title) => html`<th key=${title} scope="col" class="number">${title}</th>`)}</tr></thead>
           <tbody>${found.opponents.map((row) => html`<${Row} key=${row.name} row=${row} />`)}</tbody>
         </table></div>`}
     <${LuckCurve} luck=${found.luck} />
@@ -47,10 +48,10 @@ function Row({ row }) {
 
 /** The sum of the luck, game by game. @param {{luck: Found["luck"]}} props */
 function LuckCurve({ luck }) {
-  if (!luck.length) return html`<p class="help">Losses and luck come from reviews. Review a game to see them.</p>`;
+  if (!luck.length) return html`<p class="help">${t("Losses and luck come from reviews. Review a game to see them.")}</p>`;
   let sum = 0;
   const y = [0, ...luck.map((game) => 100 * (sum += game.luck))];
-  return html`<p class="help">Losses and luck are in hundredths of a win, over reviewed games. Luck is the player's less the opponent's.</p>
-    <h3>Luck over time</h3>
-    <${Lines} curves=${[{ name: "luck", x: y.map((_, i) => i), y }]} xLabel="reviewed games" label="Sum of the luck" />`;
+  return html`<p class="help">${t("Losses and luck are in hundredths of a win, over reviewed games. Luck is the player's less the opponent's.")}</p>
+    <h3>${t("Luck over time")}</h3>
+    <${LineChart} curves=${[{ name: "luck", x: y.map((_, i) => i), y }]} xLabel=${t("reviewed games")} label=${t("Sum of the luck")} />`;
 }

@@ -1,6 +1,7 @@
 // Pieces that are still to be placed. Where several could go to one cell, one is taken in hand first.
 import { html, useEffect, useState } from "./ui.js";
-import { useLoaded } from "./parts.js";
+import { useLoaded } from "./components.js";
+import { t } from "./language.js";
 import { afterStep } from "./positions.js";
 
 /** @typedef {import("./types.js").Position} Position */
@@ -51,9 +52,9 @@ export function useTray(position) {
   if (!position) return { actions: [], tray: null };
   if (!hands.length) return { actions: position.actions, tray: null };
   const hand = hands.find((one) => one.key === held) ?? hands[0];
-  const tray = html`<div class="palette tray" role="group" aria-label="Piece to place">
+  const tray = html`<div class="palette tray" role="group" aria-label=${t("Piece to place")}>
     ${hands.map((one) => html`<button type="button" key=${one.key} class="palette-piece" aria-pressed=${String(one === hand)}
-      aria-label=${`Piece ${one.label}`} onClick=${() => setHeld(one.key)}><span class="piece ${one.owner ?? "nobody"}">${one.label}</span></button>`)}
+      aria-label=${t("Piece {label}", { label: one.label })} onClick=${() => setHeld(one.key)}><span class="piece ${one.owner ?? "nobody"}">${one.label}</span></button>`)}
   </div>`;
   return { actions: hand.actions, tray };
 }

@@ -1,6 +1,6 @@
 // A turn played on the board by one or more hops. Hops can be undone before the last one.
 import { useEffect, useMemo, useState } from "./ui.js";
-import { after, isComplete, narrow, nextMoves } from "./ways.js";
+import { after, isComplete, narrow, nextMoves } from "./hops.js";
 
 /** @typedef {import("./types.js").Position} Position */
 /** @typedef {import("./types.js").Action} Action */
@@ -30,7 +30,7 @@ export function useTurn(position, actions, play) {
     };
   }, [position, actions, made, key]);
 
-  /** @param {import("./ways.js").Move} move */
+  /** @param {import("./hops.js").Move} move */
   function move(move) {
     const next = [...hops, move.hops];
     const left = narrow(actions, next.flat());

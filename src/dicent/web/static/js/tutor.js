@@ -1,8 +1,9 @@
 // The tutor grades a person's move before the computer goes on, and warns of a large loss.
 import { html, useEffect, useState } from "./ui.js";
 import { post } from "./api.js";
-import { isHuman, isOver, turnOf } from "./who.js";
-import { capital, equity, percent } from "./words.js";
+import { isHuman, isOver, turnOf } from "./game_state.js";
+import { t } from "./language.js";
+import { amount, capital, fromServer, percent } from "./format.js";
 
 /** @typedef {import("./types.js").Game} Game */
 /** @typedef {import("./types.js").GradedMove} GradedMove */
@@ -38,16 +39,18 @@ export function useTutor(game, on) {
 
 /** @param {{warning: GradedMove|null, onTakeBack: () => void, onKeep: () => void}} props */
 export const Warning = ({ warning, onTakeBack, onKeep }) => html`<div role="alert" class="guide-place">
-  ${warning && html`<section class="card guide warning" aria-label="Warning">
-    <p><strong>${capital(warning.grade)}.</strong> ${lossText(warning)} Take it back?</p>
-    <div class="buttons"><button type="button" class="primary" onClick=${onTakeBack}>Take back</button>
-      <button type="button" class="quiet" onClick=${onKeep}>Keep</button></div>
+  ${warning && html`<section class="card guide warning" aria-label=${t("Warning")}>
+    <p><strong>${capital(fromServer(warning.grade))}.</strong> ${lossText(warning)} ${t("Take it back?")}</p>
+    <div class="buttons"><button type="button" class="primary" onClick=${onTakeBack}>${t("Take back")}</button>
+      <button type="button" class="quiet" onClick=${onKeep}>${t("Keep")}</button></div>
   </section>`}
 </div>`;
 
 /** @param {GradedMove} graded */
 function lossText({ step, loss, unit, win, best_win }) {
-  if (unit === "points") return `${step} loses ${equity(loss).replace("+", "")} points.`;
-  const change = win !== null && best_win !== null ? `, from ${percent(best_win)} to ${percent(win)}` : "";
-  return `${step} loses ${percent(loss)} of your winning chances${change}.`;
+  const move = fromServer(step);
+  if (unit === "points") return t("{move} loses {n} points.", { move, n: amount(loss, true).replace("+", "") });
+  const lost = percent(loss);
+  if (win === null || best_win === null) return t("{move} loses {lost} of your winning chances.", { move, lost });
+  return t("{move} loses {lost} of your winning chances, from {before} to {after}.", { move, lost, before: percent(best_win), after: percent(win) });
 }

@@ -28,25 +28,28 @@ export {};
  *   best_win: number|null}} GradedMove
  */
 /**
- * @typedef {{id: string, game: string, start: string, steps: string[], players: Record<Side, string>, names: Record<Side, string>,
+ * @typedef {{id: string, game: string, title?: string, start: string, steps: string[], players: Record<Side, string>, names: Record<Side, string>,
  *   dice: "rolled"|"hand", result: number|null, ended: string|null, created: string, position: Position,
  *   history: Past[], reviewed: boolean}} Game
  */
-/** @typedef {{name: string, default: any, help: string, choices: any[]|null}} Option */
+/**
+ * @typedef {{name: string, default: any, help: string, choices: any[]|null, labels: Record<string, string>, example: string,
+ *   hidden: boolean}} Option `labels` by the text of a value
+ */
 /**
  * @typedef {{name: string, title: string, description: string, options: Option[], chance: boolean,
  *   view: boolean}} GameInfo
  */
 /**
- * @typedef {{version: string, games: GameInfo[], strengths: {name: string, title: string}[],
- *   formats: any[]}} Info
+ * @typedef {{version: string, games: GameInfo[], default_game: string, strengths: {name: string, title: string}[],
+ *   formats: any[], languages: {code: string, name: string}[]}} Info
  */
 /** @typedef {{outcome: string, p: number, value: number, win: number|null, equity?: number|null}} ByOutcome */
 /**
  * @typedef {{action: string, value: number, win: number|null, loss: number|null, equity?: number|null, equity_loss?: number|null, visits: number, proved: boolean,
- *   pv: string[], variation?: Line, by_outcome: ByOutcome[]}} Move
+ *   pv: string[], variation?: Variation, by_outcome: ByOutcome[]}} Move
  */
-/** @typedef {{step: string, player: Side|"CHANCE", position: string, path: Hop[]}[]} Line steps with the position after each */
+/** @typedef {{step: string, player: Side|"CHANCE", position: string, path: Hop[]}[]} Variation steps with the position after each */
 /**
  * @typedef {{position: string, value: number, win: number|null, equity?: number|null, player: Side, proved: boolean, depth: number,
  *   nodes: number, evaluations: number, time: number, full?: boolean, source?: string,

@@ -1,7 +1,7 @@
 // A tree of variations: the moves that were tried from a position, with a note at each position.
 // Trees are never changed in place. A path names a node: the number of the child at each step from the root.
 import { afterStep, getPosition } from "./positions.js";
-import { keep, recall } from "./preferences.js";
+import { savePreference, readPreference } from "./preferences.js";
 
 /** @typedef {{step: string, player: string, position: string, note: string, children: Node[]}} Node the root has no step */
 /** @typedef {number[]} Path */
@@ -79,12 +79,12 @@ export const isBare = (node) => !node.children.length && !node.note;
 // In the browser's storage
 
 /** @returns {Saved[]} */
-const saved = () => [recall("variations", [])].flat().filter((one) => typeof one?.game === "string" && isNode(one.tree));
+const saved = () => [readPreference("variations", [])].flat().filter((one) => typeof one?.game === "string" && isNode(one.tree));
 
 /** Keep a tree, unless there is nothing in it. @param {string} game @param {Node} tree */
 export function keepTree(game, tree) {
   const others = saved().filter((one) => one.game !== game || one.tree.position !== tree.position);
-  keep("variations", [...(isBare(tree) ? [] : [{ game, tree }]), ...others].slice(0, TREES));
+  savePreference("variations", [...(isBare(tree) ? [] : [{ game, tree }]), ...others].slice(0, TREES));
 }
 
 /** Return the kept tree that has a position, and where. @param {string} game @param {string} position @returns {[Node, Path]|null} */

@@ -1,7 +1,8 @@
 // The card with the variations of an analysis: the moves that were tried, and a note.
 import { html, useState } from "./ui.js";
-import { Confirm, Stepper } from "./parts.js";
-import { COLOUR, inColours } from "./words.js";
+import { Confirm, Stepper } from "./components.js";
+import { t } from "./language.js";
+import { COLOUR, fromServer } from "./format.js";
 import { isBare, LONGEST_NOTE, nodeAt } from "./variations.js";
 
 /** @typedef {import("./variations.js").Node} Node */
@@ -15,21 +16,21 @@ export function VariationsPanel({ variations }) {
   const node = tree && nodeAt(tree, path);
   if (!tree || !node) return null;
   const remove = () => (isBare(node) ? variations.remove() : setAsking(true));
-  return html`<section class="card variations" aria-label="Variations">
-    <h2>Variations</h2>
+  return html`<section class="card variations" aria-label=${t("Variations")}>
+    <h2>${t("Variations")}</h2>
     ${tree.children.length === 0
-      ? html`<p class="soft">Moves that you try appear here.</p>`
+      ? html`<p class="soft">${t("Moves that you try appear here.")}</p>`
       : html`<div class="tree">
-          <button type="button" class="node" aria-current=${path.length ? undefined : "step"} onClick=${() => variations.go([])}>Start</button>
+          <button type="button" class="node" aria-current=${path.length ? undefined : "step"} onClick=${() => variations.go([])}>${t("Start")}</button>
           ${tree.note && html`<span class="node-note">${tree.note}</span>`}
           <${Continuation} node=${tree} path=${[]} here=${path} onGo=${variations.go} /></div>`}
-    <label class="field-label" for="note">Note<textarea id="note" rows="2" maxlength=${LONGEST_NOTE} key=${path.join()} value=${node.note}
-      placeholder="About this position" onInput=${(/** @type {any} */ e) => variations.note(e.currentTarget.value)}></textarea></label>
+    <label class="field-label" for="note">${t("Note")}<textarea id="note" rows="2" maxlength=${LONGEST_NOTE} key=${path.join()} value=${node.note}
+      placeholder=${t("About this position")} onInput=${(/** @type {any} */ e) => variations.note(e.currentTarget.value)}></textarea></label>
     <div class="buttons between">
       <${Stepper} at=${path.length} most=${end.length} onGo=${(/** @type {number} */ to) => variations.go(end.slice(0, to))} />
-      <button type="button" class="quiet" disabled=${!path.length} onClick=${remove}>Delete move</button>
+      <button type="button" class="quiet" disabled=${!path.length} onClick=${remove}>${t("Delete move")}</button>
     </div>
-    ${asking && html`<${Confirm} question="Delete this move with all that follows?" yes="Delete" onNo=${() => setAsking(false)}
+    ${asking && html`<${Confirm} question=${t("Delete this move with all that follows?")} yes=${t("Delete")} onNo=${() => setAsking(false)}
       onYes=${() => { setAsking(false); variations.remove(); }} />`}
   </section>`;
 }
@@ -57,7 +58,7 @@ function Continuation({ node, path, here, onGo }) {
 
 /** @param {{node: Node, path: Path, here: Path, onGo: (path: Path) => void}} props */
 function Move({ node, path, here, onGo }) {
-  const text = inColours(node.player === "CHANCE" ? `[${node.step}]` : node.step);
+  const text = node.player === "CHANCE" ? `[${fromServer(node.step)}]` : fromServer(node.step);
   return html`<button type="button" class="node ${node.player}" aria-current=${here.join() === path.join() ? "step" : undefined} onClick=${() => onGo(path)}>
       <span class="hidden">${COLOUR[node.player] ?? ""} </span>${text}</button>
     ${node.note && html`<span class="node-note">${node.note}</span>`}`;

@@ -1,23 +1,24 @@
 // Small components shared by all pages.
 import { html, useEffect, useRef, useState } from "./ui.js";
-import { capital, COLOUR, equity, inColours, percent } from "./words.js";
+import { t } from "./language.js";
+import { capital, COLOUR, equity, fromServer, percent } from "./format.js";
 
 /** Show a message; `kind` is "problem" or "note". @param {{text: string|null|undefined, kind?: string, onClose?: () => void}} props */
 export function Message({ text, kind = "problem", onClose }) {
   return html`<div class="message-place" role=${kind === "problem" ? "alert" : "status"}>
     ${text &&
-    html`<div class="message ${kind}"><span>${capital(inColours(text))}</span>
-      ${onClose && html`<button type="button" class="plain" aria-label="Close message" onClick=${onClose}>×</button>`}
+    html`<div class="message ${kind}"><span>${capital(fromServer(text))}</span>
+      ${onClose && html`<button type="button" class="plain" aria-label=${t("Close message")} onClick=${onClose}>×</button>`}
     </div>`}
   </div>`;
 }
 
 /** Replace the page of a game that cannot be shown. @param {{text: string}} props */
-export const NotHere = ({ text }) => html`<div class="page narrow"><div class="card empty"><h1>${capital(text)}</h1>
-  <div class="buttons centre"><a class="button primary" href="#/play">New game</a><a class="button quiet" href="#/library">Library</a></div></div></div>`;
+export const NotHere = ({ text }) => html`<div class="page narrow"><div class="card empty"><h1>${capital(fromServer(text))}</h1>
+  <div class="buttons centre"><a class="button primary" href="#/play">${t("New game")}</a><a class="button quiet" href="#/library">${t("Library")}</a></div></div></div>`;
 
 /** Show the position as text, for games without a board. @param {{text: string}} props */
-export const PlainPosition = ({ text }) => html`<div class="no-board"><p><span class="soft">Position</span><br /><span class="big-text">${text}</span></p></div>`;
+export const PlainPosition = ({ text }) => html`<div class="no-board"><p><span class="soft">${t("Position")}</span><br /><span class="big-text">${text}</span></p></div>`;
 
 /**
  * Show the winning chances of both sides. `win` is the first side's, or null while unknown.
@@ -26,9 +27,9 @@ export const PlainPosition = ({ text }) => html`<div class="no-board"><p><span c
 export function WinBar({ win, exact = false }) {
   const known = win !== null && Number.isFinite(win);
   const first = known ? /** @type {number} */ (win) : 0.5;
-  const text = known
-    ? `Winning chances: ${COLOUR.MAX} ${percent(first, 1)}, ${COLOUR.MIN} ${percent(1 - first, 1)}${exact ? ", exact" : ""}`
-    : "Winning chances unknown";
+  const values = { first: `${COLOUR.MAX} ${percent(first, 1)}`, second: `${COLOUR.MIN} ${percent(1 - first, 1)}` };
+  const text = !known ? t("Winning chances unknown")
+    : exact ? t("Winning chances: {first}, {second}, exact", values) : t("Winning chances: {first}, {second}", values);
   return html`<div class="win-bar ${known ? "" : "unknown"}" role="img" aria-label=${text}>
     <span class="win-text MAX">${known ? percent(first, 1) : "–"}</span>
     <div class="win-track"><div class="win-part" style=${{ transform: `scaleX(${first})` }}></div></div>
@@ -38,7 +39,7 @@ export function WinBar({ win, exact = false }) {
 
 /** The first side's points, in place of chances. @param {{points: number, exact?: boolean}} props */
 export const EquityLine = ({ points, exact = false }) =>
-  html`<p class="equity-line">${COLOUR.MAX} <strong>${equity(points)}</strong> points${exact ? ", exact" : ""}</p>`;
+  html`<p class="equity-line">${exact ? t("{who} {n} points, exact", { who: COLOUR.MAX, n: equity(points) }) : t("{who} {n} points", { who: COLOUR.MAX, n: equity(points) })}</p>`;
 
 /** @param {{side: string|null}} props */
 export const Dot = ({ side }) => html`<span class="dot ${side ?? ""}" aria-hidden="true"></span>`;
@@ -82,10 +83,10 @@ export function Stepper({ at, most, onGo }) {
     html`<button type="button" class="quiet square" aria-label=${label} disabled=${to < 0 || to > most || at === to} onClick=${() => go(to)}>
       <${Icon} name=${icon} />
     </button>`;
-  return html`<div class="stepper" role="group" aria-label="Steps of the game">
-    ${button("first", "Go to the start", 0)} ${button("back", "One step back", at - 1)}
+  return html`<div class="stepper" role="group" aria-label=${t("Steps of the game")}>
+    ${button("first", t("Go to the start"), 0)} ${button("back", t("One step back"), at - 1)}
     <span class="step-count">${at} / ${most}</span>
-    ${button("next", "One step forward", at + 1)} ${button("last", "Go to the end", most)}
+    ${button("next", t("One step forward"), at + 1)} ${button("last", t("Go to the end"), most)}
   </div>`;
 }
 
@@ -96,7 +97,7 @@ export function Confirm({ question, yes, onYes, onNo }) {
   return html`<dialog ref=${dialog} class="confirm" aria-label=${question} onCancel=${onNo}>
     <p>${question}</p>
     <div class="buttons end">
-      <button type="button" class="quiet" onClick=${onNo}>Cancel</button>
+      <button type="button" class="quiet" onClick=${onNo}>${t("Cancel")}</button>
       <button type="button" class="danger" onClick=${onYes}>${yes}</button>
     </div>
   </dialog>`;
