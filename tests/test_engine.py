@@ -256,6 +256,24 @@ def test_a_move_is_paced_by_the_clock_of_the_query(talk: Talk, monkeypatch: pyte
     assert search.limits[-1] == dicent.Limit(time=2.0)
 
 
+def test_the_time_to_compile_counts_on_the_clock(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    search, now = Paced(), [0.0]
+
+    def warm_up(search: object, state: object) -> None:
+        now[0] += 3.0
+
+    def clock() -> float:
+        now[0] += 1e-3
+        return now[0]
+
+    player = dicent.Player(search, dicent.Limit(depth=5), limit_is_default=True)
+    monkeypatch.setattr("dicent.engine.engine.find_player", lambda *_: player)
+    monkeypatch.setattr("dicent.engine.engine.Pace", lambda given, _: Pace(given, clock))
+    monkeypatch.setattr("dicent.engine.engine.warm_up", warm_up)
+    assert "action" in talk.get(**NIM, clock={"left": 41})
+    assert search.limits[0].time == pytest.approx(2.0, abs=0.1)  # of five seconds for a move
+
+
 def test_the_clock_of_a_guest_does_not_exceed_the_time_of_a_search(workers: Workers) -> None:
     assert GUESTS.hold(dicent.Limit(time=5000)).time == GUESTS.time
 

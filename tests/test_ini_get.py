@@ -14,6 +14,7 @@ import pytest
 import dicent
 from dicent import parse_player, play_match
 from dicent.errors import PlayerError
+from dicent.games.ewn.protocol import engine as engine_module
 from dicent.games.ewn.protocol.engine import IniGetEngine
 from dicent.games.ewn.protocol.opponent import WITH_LETTERS, WITH_NUMBERS, read_get, write_get
 from dicent.play.clock import Clock
@@ -197,7 +198,7 @@ def test_a_program_receives_its_time_and_the_end(program: Callable[..., str], tm
     log = tmp_path / "their_program.py.log"
     *_, last = lines = log.read_text().splitlines()
     assert lines[0] == "time_setting 60"  # the timeout of a move, for the game
-    assert sum("time_setting" in line for line in lines) == 1
+    assert sum("time_setting" in line for line in lines) >= 2  # a program counts it down in each game
     assert last == "exit"
     log.unlink()
     play_match(program(), "random", "ewn", 2, clock="2+0")
@@ -206,6 +207,25 @@ def test_a_program_receives_its_time_and_the_end(program: Callable[..., str], tm
     assert lines[asked + 1].startswith("get ")
     assert lines[0] == "time_setting 1"  # before the clocks start
     assert lines[-1] == "exit"
+
+
+def test_a_program_receives_its_time_once_in_each_game(program: Callable[..., str], tmp_path: Path) -> None:
+    search, state = dicent.parse_player(program()).search, EWN.parse("ABC2/DE3/F3f/3de/2abc 1 2")
+    for ply in (1, 3, 5, 0, 2, 1, 3):
+        search.play(state, dicent.Limit(depth=1), ply)
+    lines = (tmp_path / "their_program.py.log").read_text().splitlines()
+    verbs = [line.split()[0] for line in lines]
+    game = ["time_setting", "get", "get"]
+    assert verbs == [*game, "get", *game, *game]
+
+
+def test_the_engine_compiles_before_its_clock_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    warm: list[object] = []
+    monkeypatch.setattr(engine_module, "warm_up", lambda search, state: warm.append(search))
+    IniGetEngine("uct:10")
+    assert warm == []
+    timed = [IniGetEngine("uct:10", clock=Clock(60)), IniGetEngine("uct:time=0.1")]
+    assert warm == [engine.player.search for engine in timed]
 
 
 @pytest.mark.parametrize("protocol", ["ini-get", "ini-get-numbers"])

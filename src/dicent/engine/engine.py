@@ -210,8 +210,6 @@ class _Move(_Search):
     def _search_slice(self) -> dict[str, object] | None:
         if self.session is None:
             player, limit = self._begin()
-            if self.pace is not None:
-                limit = self.engine.terms.hold(self.pace.limit(player, self.query.limit))
             if not self.state.legal_actions:
                 raise QueryError(
                     f"no player is to move in this position. {self.state.describe_legal()}", "position"
@@ -221,11 +219,13 @@ class _Move(_Search):
                 search = search.with_seeds(self.query.seed, self.query.seed)
             if self.pace is not None and len(self.state.legal_actions) == 1:
                 return self._answer(self.state.legal_actions[0])
+            if self.pace is not None or limit.time is not None:
+                warm_up(search, self.state)
+            if self.pace is not None:  # the time to compile is part of it
+                limit = self.engine.terms.hold(self.pace.limit(player, self.query.limit))
             if not search.plays_best:
                 limit = limit if self.pace is None else limit.within(self.pace.usual)
                 return self._answer(search.play(self.state, limit, self.query.ply))
-            if limit.time is not None:
-                warm_up(search, self.state)
             self.session = Session(search, self.state, limit, self.query.ply)
         self.session.advance()
         last = self.session.last

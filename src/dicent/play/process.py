@@ -85,7 +85,7 @@ class Process(Search):
             raise DicentError(f"there is no action to play at {state}. {state.describe_legal()}")
         if self._ask is not None:
             try:
-                self._program.set_time()
+                self._program.set_time(ply)
                 text = self._ask(state)
             except PlayerError:
                 raise
@@ -108,6 +108,7 @@ class _Program:
         self.command, self.timeout, self.protocol = command, timeout, protocol
         self.left = 0.0  # seconds of the program's clock, in a game on time
         self.seconds_sent: float | None = None  # to the running program
+        self.last_ply = 0  # of the move asked for before
         self.name = f"the program {shlex.join(command)!r}"
         self.process: subprocess.Popen[bytes] | None = None
         self.asked = 0
@@ -128,18 +129,20 @@ class _Program:
                 self._write(line)
             return self._answer(self._deadline()).decode(errors="replace").strip()
 
-    def set_time(self) -> None:
+    def set_time(self, ply: int) -> None:
         """Tell the program how much time it has, if its protocol does that and it does not know.
 
-        Without a clock it has its timeout for a whole game: then no move exceeds it.
+        Without a clock it has its timeout for a whole game: then no move exceeds it. Programs count it down,
+        so each game sends it again. A move that is not later than the one before belongs to another game.
         """
         seconds = self.left or self.timeout
         if self.protocol is None or self.protocol.set_time is None:
             return
         self._started()
-        if seconds != self.seconds_sent:
+        if seconds != self.seconds_sent or ply <= self.last_ply:
             self.exchange(self.protocol.set_time(seconds))
             self.seconds_sent = seconds
+        self.last_ply = ply
 
     def _deadline(self) -> float:
         return time.monotonic() + self.left + self.timeout

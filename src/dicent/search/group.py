@@ -39,7 +39,7 @@ GUESS = 10_000.0  # steps of a kernel per second, before they are measured
 CAUTIOUS_GUESS = 500.0  # the same where time is limited
 SOONEST = 1e-9  # seconds; the resolution of a clock
 FIRST_BATCH = 32  # states that measure the throughput of an evaluator
-LEAST = 0.001  # seconds that are worth a kernel call or a batch
+LEAST, OF_TIME = 0.001, 0.02  # seconds worth a kernel call or a batch, and at most this share of the limit
 LARGEST_SLICE = 0.25  # seconds of a batch, where time is limited
 PASS = 2e-8  # seconds to pass over a node, before it is measured
 REHEARSED = 20_000  # nodes of a tree, from which on that is measured
@@ -78,6 +78,7 @@ class Group:
         self._steps_per_second = 0.0  # of the kernels; 0: not measured yet; it may double with each step
         self._states_per_second = 0.0  # of the evaluator, likewise
         self._growing = 0.0  # seconds that the last `grow` took
+        self._least = LEAST
         self._pass, self._measured_nodes = PASS, REHEARSED // 2  # measured with a tree of that many nodes
         self._steps = 0
         others = self.threads - 1  # beside the caller's own thread
@@ -117,6 +118,7 @@ class Group:
         if limit.turns is not None and not self.search.counts_turns:
             raise DicentError(f"turns limits Expectiminimax, not {type(self.search).__name__}: use depth")
         searches.max_turns[members] = 0 if limit.turns is None else max(1, limit.turns)
+        self._least = LEAST if limit.time is None else min(LEAST, OF_TIME * limit.time)
         searches.patience[members] = 1 if limit.is_depth_only else ENDLESS
         begin, keep = self.bound.kernel(searches_kernels.begin), keep and self.search.keeps_tree
 
@@ -165,7 +167,7 @@ class Group:
             return True
         rate, count = self._states_per_second, len(states)
         if self.search.layered:
-            seconds = min(batch, LARGEST_SLICE, max(LEAST, left / 2))
+            seconds = min(batch, LARGEST_SLICE, max(self._least, left / 2))
             count = min(count, max(1, int(rate * seconds)) if rate else FIRST_BATCH)
         elif rate and count > rate * left and not self.must_continue():
             return False
@@ -269,7 +271,7 @@ class Group:
             begin = self.search.clock()
             self.kernels.dry_run(self.tree, self.searches, 0)
             self._pass, self._measured_nodes = (self.search.clock() - begin) / nodes, nodes
-        return LEAST + self.kernels.passes * self._pass * nodes
+        return self._least + self.kernels.passes * self._pass * nodes
 
     def must_continue(self) -> bool:
         """Return whether the search must continue until it knows a move, whatever the time."""

@@ -38,6 +38,8 @@ class IniGetEngine:
         self.clock = clock  # of a game; None: the player's own limit is the only one
         self.left: Clock | None = clock  # of the running game; None if the time is over
         self.steps = 0  # steps left to all stones at the last move; the number falls during a game
+        if clock is not None or self.player.budget.time is not None:
+            self._warm_up()
 
     def answer(self, line: str) -> str | None:
         """Return the answer to a line, or None for the line that ends the conversation."""
@@ -69,8 +71,12 @@ class IniGetEngine:
         except ValueError:
             raise DicentError("time_setting takes a number of seconds") from None
         self.clock = self.left = SHORTEST if seconds == 0 else Clock(seconds)
-        warm_up(self.player.search, self.game.initial_state())  # before the time counts
+        self._warm_up()
         return "ok"
+
+    def _warm_up(self) -> None:
+        """Compile before the time counts."""
+        warm_up(self.player.search, self.game.initial_state())
 
     def _set_board(self, words: list[str]) -> str:
         if words != ["5", "6", "6"]:
