@@ -3,15 +3,16 @@
     python benchmarks/reproduce_piece.py FOLDER --scale gpu --minutes 8 --pack ONE.tar
     python benchmarks/reproduce_piece.py FOLDER --scale gpu --minutes 8 --unpack ONE-*.tar --pack TWO.tar
 
-This script does not need tyro. It keeps only the network of a finished process, in half precision, as a GPU
-plays in half precision. `--pack` writes the files that another machine needs
+This script does not need tyro. It keeps only the network and the snapshots of a finished process, in half
+precision, as a GPU plays in half precision. `--pack` writes the files that another machine needs
 to resume, in parts of less than 16 MiB (ONE-1.tar, ONE-2.tar, ...). Networks in earlier parts are left out
 unless `--all` is given, so all parts of all pieces belong together. `--unpack` takes them in any order: of
 two versions of a file the newer one stays.
 
-`--only-learn` stops before the matches. `--most MIB` packs the tables, the facts of runs and matches, and as
-many of the last networks as that size allows, those of Descent Expectiminimax and Expectiminimax first. It
-packs no records of games and no snapshots: only the comparison after equal time can resume elsewhere.
+`--only-learn` stops before the matches. `--most MIB` packs the tables, the results of matches, and as many
+finished runs as that size allows, those of Descent Expectiminimax and Expectiminimax first. A run comes with
+snapshots that all runs have in common, for the comparison after equal evaluations. A run that does not fit is
+left out as a whole, and learned again elsewhere. Records of games are left out.
 """
 
 import argparse
@@ -25,6 +26,7 @@ from dicent.errors import DicentError
 from dicent.evaluate.network_file import FILE, write_atomically
 from dicent.learn.run_folder import OPTIONAL
 from dicent.learn.run_reader import RunReader
+from dicent.learn.snapshots import EVALUATIONS, snapshots
 from dicent.reproduction.report import sentence
 from dicent.reproduction.reproduce import LEARNING, Step, reproduce
 
@@ -56,7 +58,7 @@ class Reporter:
 
 
 def shrink(run: Path) -> None:
-    """Delete everything of a finished run but its latest network, and store that in half precision."""
+    """Delete the older checkpoints of a finished run, and store networks in half precision."""
     reader = RunReader(run)
     state = reader.state()
     if state is None or not state.finished:
@@ -65,7 +67,8 @@ def shrink(run: Path) -> None:
     for checkpoint in older:
         shutil.rmtree(checkpoint)
     (latest / "learner.safetensors").unlink(missing_ok=True)
-    halve(latest / FILE)
+    for path in (latest / FILE, *snapshots(run, EVALUATIONS).values()):
+        halve(path)
 
 
 def halve(path: Path) -> None:
@@ -105,19 +108,41 @@ def is_needed(name: Path) -> bool:
 
 
 def chosen(folder: Path, names: list[str], most: float) -> list[str]:
-    """Return the most useful files with at most so many bytes together."""
-    wanted = [name for name in names if not {"games", "snapshots"} & set(Path(name).parts)]
+    """Return files with at most so many bytes together: tables, facts, and as many finished runs as fit.
+
+    A run is packed as a whole or not at all; one that is left out is learned again. It has its last network,
+    and the snapshots that all finished runs have in common: as many as fit, the largest points first.
+    """
     arms = ("descent", "expectiminimax", "alphazero", "determinized")
+    runs = sorted(finished_runs(folder), key=lambda run: next(i for i, a in enumerate(arms) if a in run.name))
+    points = [set(snapshots(run, EVALUATIONS)) for run in runs]
+    common = sorted(set.intersection(*points), reverse=True) if points else []
+    found = [name for name in names if not {"runs", "games"} & set(Path(name).parts)]
+    left = most - sum((folder / name).stat().st_size for name in found)
 
-    def rank(name: str) -> int:
-        return next((i for i, arm in enumerate(arms, 1) if Path(name).name == FILE and f"/{arm}-" in name), 0)
+    def files(run: Path, count: int) -> list[str]:
+        """Return the files of a run with its snapshots at the `count` largest common points."""
+        wanted = {path for point, path in snapshots(run, EVALUATIONS).items() if point in common[:count]}
+        here = [name for name in names if run in (folder / name).parents and "games" not in Path(name).parts]
+        return [name for name in here if "snapshots" not in Path(name).parts or folder / name in wanted]
 
-    found, size = [], 0
-    for name in sorted(wanted, key=rank):
-        size += (folder / name).stat().st_size
-        if size <= most:
-            found.append(name)
+    def size(some: list[str]) -> int:
+        return sum((folder / name).stat().st_size for name in some)
+
+    count = len(common)
+    while count > 1 and sum(size(files(run, count)) for run in runs) > left:
+        count -= 1
+    for run in runs:
+        if (needed := size(files(run, count))) <= left:
+            found += files(run, count)
+            left -= needed
     return found
+
+
+def finished_runs(folder: Path) -> list[Path]:
+    """Return the folders of the finished runs."""
+    states = {path: RunReader(path).state() for path in sorted((folder / "runs").glob("*"))}
+    return [path for path, state in states.items() if state is not None and state.finished]
 
 
 def fill(part: Path, folder: Path, names: list[str]) -> int:

@@ -3,6 +3,7 @@
 import json
 import os
 import runpy
+import shutil
 import signal
 import subprocess
 import sys
@@ -288,6 +289,51 @@ def test_interrupted_process_resumes_without_its_replay_buffer(
     assert file.name == "network.safetensors"  # the learned weights in half precision
     assert {tensor.dtype for tensor in safetensors.numpy.load_file(file).values()} == {np.dtype(np.float16)}
     dicent.load_network(there / "runs" / "determinized-gain-1")
+
+
+def test_small_pack_holds_whole_runs_with_common_snapshots(
+    tmp_path: Path, whole: tuple[Path, ReproductionResult], piece: SimpleNamespace
+) -> None:
+    folder, there = tmp_path / "here", tmp_path / "there"
+    shutil.copytree(whole[0], folder)
+    for name in ("round-robin", "alphazero", "equal"):
+        shutil.rmtree(folder / name)
+    parts = piece.pack(folder, tmp_path / "enough.tar", most=2**24)
+    piece.unpack(parts, there)
+    result = reproduce(there, TINY)  # on another machine
+    assert result.finished
+    assert result.equal is not None
+    assert facts(result) == facts(whole[1])
+
+    sizes = {path: path.stat().st_size for path in folder.rglob("*") if path.is_file()}
+    least = sum(size for path, size in sizes.items() if "runs" not in path.parts)
+    runs = {p.name: sum(s for f, s in sizes.items() if p in f.parents) for p in folder.glob("runs/*")}
+    few = piece.chosen(folder, piece_names(folder), least + runs["descent-gain-1"] + runs["descent-depth-1"])
+    packed = {Path(name).parts[1] for name in few if name.startswith("runs/")}
+    assert 0 < len(packed) < 7
+    assert {"descent-gain-1", "descent-depth-1"} <= packed
+    for run in packed:  # each with all that it needs: state, network, a snapshot
+        mine = [Path(name) for name in few if f"/{run}/" in name]
+        assert {"state.json", "network.safetensors"} <= {path.name for path in mine}
+        assert any("snapshots" in path.parts for path in mine)
+
+
+def piece_names(folder: Path) -> list[str]:
+    return [str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()]
+
+
+def test_lost_snapshots_are_no_finished_reproduction(
+    tmp_path: Path, whole: tuple[Path, ReproductionResult]
+) -> None:
+    shutil.copytree(whole[0], tmp_path / "here")
+    shutil.rmtree(tmp_path / "here" / "runs" / "descent-gain-1" / "snapshots")
+    said: list[str] = []
+    result = reproduce(tmp_path / "here", TINY, warn=said.append)
+    assert not result.finished
+    assert result.equal is None
+    assert [text for text in said if "no snapshot in common" in text]
+    assert "no snapshot in common" in (tmp_path / "here" / "report.md").read_text()
+    assert {verdict.verdict for verdict in result.verdicts} == {"undecided at this scale, at equal time only"}
 
 
 def test_parts_are_small_and_hold_every_file_once(tmp_path: Path, piece: SimpleNamespace) -> None:

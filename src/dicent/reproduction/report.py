@@ -29,6 +29,10 @@ PAPER_2 = {
     "gain": ("61.2 %", "54.5 %", "51.0 %", "55.6 %"),
 }
 NOT_PLAYED = "not played"
+NO_SNAPSHOTS = (
+    "The runs have no snapshot in common, so their networks after equal evaluations cannot be compared. "
+    "Delete the runs without snapshots to learn them again."
+)
 WITH = {"depth": "with depth", "gain": "without depth"}
 INTERVALS = (
     "Scores are shares of the points. Luck adjustment removes the luck of the dice and leaves the expected "
@@ -84,6 +88,8 @@ def _opening(result: ReproductionResult) -> Section:
     if not result.finished:
         done = f"{len(result.learned)} of {len(result.runs)} processes have finished learning"
         text.append(f"This report is not finished: {done}. Repeat the command to resume.")
+    if result.lacks_snapshots:
+        text.append(NO_SNAPSHOTS)
     return Section("Reproduction", text)
 
 

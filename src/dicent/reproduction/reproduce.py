@@ -3,7 +3,7 @@
 reproduction.json   scale and seed, which a resume must repeat
 runs/NAME/          a run folder for each training process
 round-robin/        a tournament between all networks except AlphaZero's
-alphazero/NUMBER/   the matches of all those networks against AlphaZero's network NUMBER
+alphazero/NUMBER/   their matches against AlphaZero's network NUMBER
 equal/EVALUATIONS/  the same two for snapshots of all networks after that many evaluations
 report.html, .md    the results beside the paper's
 pairs.csv           the result of every match
@@ -42,7 +42,7 @@ from dicent.play.tournament import TournamentResult, play_tournament
 from dicent.reproduction.cluster_learning import learn_on_cluster
 from dicent.reproduction.learning import Learners, Stopped, Task
 from dicent.reproduction.pairs import write_tables
-from dicent.reproduction.report import write_report
+from dicent.reproduction.report import NO_SNAPSHOTS, write_report
 from dicent.reproduction.result import Learned, ReproductionResult, Strength
 from dicent.reproduction.scale import ALPHAZERO, Arm, Run, Scale, scale_of
 from dicent.search.expectiminimax import Expectiminimax
@@ -84,8 +84,8 @@ def reproduce(
 ) -> ReproductionResult:
     """Run the experiments of the paper in `folder`, or resume them, and write the report.
 
-    `scale` is smoke, small, gpu, paper, or a `Scale`. Four arguments override it: `seconds` of training per
-    process, `processes` per arm, `alphazero_processes`, and `games` between two networks. After `minutes`
+    `scale` is smoke, small, gpu, cpu, paper, or a `Scale`. Four arguments override it: `seconds` of training
+    per process, `processes` per arm, `alphazero_processes`, and `games` between two networks. After `minutes`
     the reproduction saves everything and stops; the same call resumes it. `only_learn` stops before the
     matches. `cluster` is a Ray cluster, as in `play_match`: each of its GPUs, or of its machines, learns one
     process at a time. `watch` receives the progress, `warn` warnings.
@@ -105,6 +105,8 @@ def reproduce(
             if not (isinstance(stop, _Over) or work.is_over()):
                 raise
         result = work.result()
+        if result.lacks_snapshots:
+            warn(NO_SNAPSHOTS)
         write_report(folder, result)
         write_tables(folder, result)
     return result
@@ -169,16 +171,15 @@ class _Reproduction:
         judge = self._network(next(run for run in self.runs if run.arm == JUDGE), None)
         home = self.folder if evaluations is None else self.folder / EQUAL / str(evaluations)
         self.comparisons[evaluations] = found = Comparison()
-        ours = [run for run in self.runs if run.arm != ALPHAZERO]
-        searches = {run: Expectiminimax(networks[run], completion=False) for run in ours}
+        searches = {r: Expectiminimax(networks[r], completion=False) for r in self.runs if r.arm != ALPHAZERO}
         players = [Player(search, self.scale.play, run.name) for run, search in searches.items()]
         self._stop_when_over()
         found.round_robin = self._play(home / "round-robin", players, None, self.seed, judge, 0)
         rivals = [run for run in self.runs if run.arm == ALPHAZERO]
         for i, rival in enumerate(rivals):
             self._stop_when_over()
-            search, limit = Puct(networks[rival]), Limit(evaluations=self.scale.simulations)
-            gauntlet = Player(search, limit, rival.name)
+            limit = Limit(evaluations=self.scale.simulations)
+            gauntlet = Player(Puct(networks[rival]), limit, rival.name)
             folder = home / "alphazero" / str(rival.number)
             found.against.append(self._play(folder, players, gauntlet, rival.seed + 1, judge, i))
 
@@ -328,8 +329,7 @@ class _Reproduction:
     def _network(self, run: Run, evaluations: int | None) -> Network:
         device, _ = choose_device(self.scale.config(run).run.device)
         path = self._path(run)
-        if evaluations is not None:
-            path = snapshots(path, EVALUATIONS)[evaluations]
+        path = path if evaluations is None else snapshots(path, EVALUATIONS)[evaluations]
         network = load_network(path, device, compiled=True)
         assert isinstance(network, Network), "no arm of the paper has a sparse network"
         return network

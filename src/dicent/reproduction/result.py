@@ -61,8 +61,19 @@ class ReproductionResult:
 
     @property
     def finished(self) -> bool:
-        """Are all matches over?"""
-        return self.alphazero is not None and (self.equal is None or self.equal.finished)
+        """Are all matches over, those after equal evaluations too?"""
+        if self.alphazero is None or self.lacks_snapshots:
+            return False
+        return self.equal is None or self.equal.finished
+
+    @property
+    def lacks_snapshots(self) -> bool:
+        """Whether every run has passed its first snapshot, and yet the runs have no snapshot in common."""
+        if self.evaluations is not None or self.equal is not None or len(self.learned) < len(self.runs):
+            return False
+        first = [self.scale.config(one.run).run.snapshot_evaluations for one in self.learned]
+        pairs = zip(first, self.learned, strict=True)
+        return all(point is not None and one.evaluations >= point for point, one in pairs)
 
     @property
     def arms(self) -> tuple[Arm, ...]:
