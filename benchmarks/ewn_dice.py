@@ -53,10 +53,18 @@ SEEN_BY_MOVER = True
 MOVES = 3 * PIECES  # planes of both sides' pieces and of the faces rolled come before
 INPUT_SHAPE = (MOVES + 2, SIZE, SIZE)
 
+WHOLE = CELLS * INPUT_SHAPE[0]  # from here on features are whole planes
+NUM_SYMMETRIES = 16
+REFLECT, SWAP, RENUMBER_MAX, RENUMBER_MIN = 1, 2, 4, 8  # bits of a symmetry's number
+
 CORNER = [r * SIZE + c for r in range(DEPTH) for c in range(DEPTH - r)]
 HOME = np.array([CORNER, [CELLS - 1 - cell for cell in CORNER]])
 TARGET = np.array([CELLS - 1, 0])
 DOWN, RIGHT = np.array([0, 1, 1]), np.array([1, 0, 1])
+
+
+# The set of faces that each set becomes when faces are counted from the other end.
+TURNED = np.array([SETS.tolist().index(int(f"{faces:0{PIECES}b}"[::-1], 2)) for faces in SETS.tolist()])
 
 
 def initial(s, rng):
@@ -169,3 +177,63 @@ def encode(s, planes):
 def format_outcome(s, o):
     faces = "".join(str(face + 1) for face in range(PIECES) if SETS[o // COPIES] >> face & 1)
     return faces if COPIES == 1 else f"{faces}#{o % COPIES + 1}"
+
+
+def features(s, out):
+    """List what `encode` sets to 1, for sparse networks."""
+    turned = s[MOVER] == MIN
+    pieces, faces, n = movable(s), faces_rolled(s), 0
+    for side in range(2):
+        for piece in range(PIECES):
+            cell = int(s[PIECES * side + piece])
+            if cell == OFF:
+                continue
+            if turned:
+                cell = CELLS - 1 - cell
+            out[n] = CELLS * (PIECES * (side ^ turned) + piece) + cell
+            n += 1
+            if side == turned and pieces >> piece & 1:
+                out[n] = CELLS * MOVES + cell
+                n += 1
+    for face in range(PIECES):
+        if faces >> face & 1:
+            out[n] = WHOLE + 2 * PIECES + face
+            n += 1
+    if not turned:
+        out[n] = WHOLE + MOVES + 1
+        n += 1
+    return n
+
+
+def renumber(side, k, piece):
+    flipped = k & RENUMBER_MAX if side == 0 else k & RENUMBER_MIN
+    return PIECES - 1 - piece if flipped else piece
+
+
+def symmetry(s, k, out):
+    """Reflect in the main diagonal, swap colours with half a turn, renumber each side."""
+    for side in range(2):
+        image = 1 - side if k & SWAP else side
+        for piece in range(PIECES):
+            cell = int(s[PIECES * side + piece])
+            if cell != OFF:
+                if k & REFLECT:
+                    cell = cell % SIZE * SIZE + cell // SIZE
+                if k & SWAP:
+                    cell = CELLS - 1 - cell
+            out[PIECES * image + renumber(side, k, piece)] = cell
+    sign = -1 if k & SWAP else 1
+    out[MOVER], out[WINNER] = sign * s[MOVER], sign * s[WINNER]
+    out[ROLL] = s[ROLL]
+    if s[ROLL] > 0 and k & (RENUMBER_MAX if s[MOVER] == MAX else RENUMBER_MIN):
+        o = int(s[ROLL]) - 1
+        out[ROLL] = 1 + TURNED[o // COPIES] * COPIES + o % COPIES
+    return sign
+
+
+def symmetry_action(s, k, a):
+    side = 0 if s[MOVER] == MAX else 1
+    direction = a % 3
+    if k & REFLECT and direction < 2:
+        direction = 1 - direction
+    return 3 * renumber(side, k, a // 3) + direction

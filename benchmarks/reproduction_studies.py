@@ -273,8 +273,9 @@ def play(folder, study, end, say):
     return rows
 
 
-def costs(folder, study):
-    for name in runs_of(study):
+def costs_of(folder, names):
+    """Yield what the finished runs of a study have cost."""
+    for name in names:
         s = RunReader(folder / name).state()
         if s is not None and s.finished:
             seed = RunReader(folder / name).config().seed
@@ -318,7 +319,7 @@ def main(arguments=None):
         rows = play(folder, study, end, say) if not left and not given.learn else []
     if rows:
         write_rows(folder / PAIRS, Pair, rows)
-    write_rows(folder / RUNS, Cost, costs(folder, study))
+    write_rows(folder / RUNS, Cost, costs_of(folder, runs_of(study)))
     say(f"the tables have {len(rows)} matches")
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import dicent
+from dicent.game.check import check_game
 
 FILE = Path(__file__).parent.parent / "benchmarks" / "ewn_dice.py"
 
@@ -83,3 +84,10 @@ def test_copies_are_states_of_their_own_with_one_input() -> None:
     assert first.legal_actions == second.legal_actions
     with pytest.raises(dicent.DicentError, match="possible are 1 to"):
         made(copies=0)
+
+
+def test_features_and_symmetries_keep_the_contract() -> None:
+    game = made(size=3, pieces=3, dice=2, copies=2)
+    assert game.num_symmetries == 16
+    assert game.rules.module.LISTS_FEATURES
+    assert check_game(game, 200).positions >= 200

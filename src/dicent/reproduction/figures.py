@@ -22,7 +22,18 @@ from dicent.errors import DicentError
 from dicent.files import write_atomically
 from dicent.play.tournament import Encounter
 from dicent.reproduction.findings import Share, arms_of
-from dicent.reproduction.pairs import PAIRS, RUNS, Cost, Pair, Row, read_rows, reproduction, write_rows
+from dicent.reproduction.pairs import (
+    ERRORS,
+    PAIRS,
+    RUNS,
+    Cost,
+    Error,
+    Pair,
+    Row,
+    read_rows,
+    reproduction,
+    write_rows,
+)
 from dicent.reproduction.report import (
     COST,
     NOT_PLAYED,
@@ -39,6 +50,7 @@ from dicent.reproduction.result import Learned, ReproductionResult
 from dicent.reproduction.scale import ALPHAZERO, ARMS, SEARCHES, Arm
 from dicent.reproduction.sections import as_table
 from dicent.reproduction.study_figures import DESCENT, STUDIES
+from dicent.reproduction.wide_figures import wide_figures
 
 BLOCK = re.compile(r"(<!-- figures: ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.S)
 VERDICTS = ["claim", "paper", "ours at equal time", "ours at equal evaluations", "verdict"]
@@ -62,7 +74,8 @@ def figures(folder: Path) -> dict[str, str]:
             of_scale = _of_scale(study, mine, spent)
             found |= {f"{study}-{name}": text for name, text in of_scale.items()}
             found = of_scale | found
-    return found
+    errors = read_rows(folder / ERRORS, Error) if (folder / ERRORS).exists() else []
+    return found | wide_figures(pairs, errors)
 
 
 def _of_scale(scale: str, pairs: list[Pair], costs: list[Cost]) -> dict[str, str]:

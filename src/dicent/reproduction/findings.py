@@ -138,11 +138,16 @@ Met = tuple[Floats, Floats, Floats]  # [M, N] scores of M networks against N oth
 
 def head_to_head(*met: Met) -> Share:
     """Return the mean score over comparisons between networks of two kinds, both of which are samples."""
+    return combined([1 / len(met)] * len(met), met)
+
+
+def combined(weights: Sequence[float], met: Sequence[Met]) -> Share:
+    """Return a weighted sum of comparisons between networks of two kinds; each has networks of its own."""
+    both = list(zip(weights, met, strict=True))
     # The noise of a match counts on both sides, which makes the interval too wide, never too narrow.
-    each = 1 / len(met)
-    parts = [Part(each, adjusted.mean(axis=axis).tolist()) for adjusted, _, _ in met for axis in (0, 1)]
-    value, plain = (each * sum(float(scores[k].mean()) for scores in met) for k in (0, 1))
-    errors = np.concatenate([(each * errors / errors.size).ravel() for _, _, errors in met])
+    parts = [Part(w, adjusted.mean(axis=axis).tolist()) for w, (adjusted, _, _) in both for axis in (0, 1)]
+    value, plain = (sum(w * float(scores[k].mean()) for w, scores in both) for k in (0, 1))
+    errors = np.concatenate([(w * errors / errors.size).ravel() for w, (_, _, errors) in both])
     return _share(value, plain, parts, errors)
 
 

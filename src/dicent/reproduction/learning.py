@@ -40,8 +40,9 @@ class Stopped(KeyboardInterrupt):
 class Learners:
     """Processes that learn, as a context: they end with it."""
 
-    def __init__(self, count: int, warn: Callable[[str], object] = print) -> None:
+    def __init__(self, count: int, warn: Callable[[str], object] = print, each: int | None = None) -> None:
         self.count, self.warn = count, warn
+        self.each = each  # the most cores of a process; None: an equal share of all
         self.children: list[subprocess.Popen[str]] = []
         self.stopped = False
 
@@ -92,7 +93,7 @@ class Learners:
 
     def _do(self, tasks: Sequence[Task], seconds_left: float, show: Callable[[int, float], object]) -> None:
         together = threading.Barrier(len(tasks))
-        cores = shares(self.count)  # the same for few tasks as for many
+        cores = [some[: self.each] for some in shares(self.count)]  # the same for few tasks as for many
         with ThreadPoolExecutor(len(tasks)) as pool:
             jobs = [
                 pool.submit(self._one, i, task, cores[i], seconds_left, together, show)

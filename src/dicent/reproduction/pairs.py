@@ -2,6 +2,7 @@
 
 pairs.csv   one row for each match: study, point, networks, games, score, luck-adjusted score, its variance
 runs.csv    one row for each run: study, seed, and what it has spent
+errors.csv  one row for each network that was compared with exact values
 
 A study is an experiment, such as the scale `gpu`. A point says which networks of the runs met: the last
 ones (`end`), or those after so many evaluations or seconds. The name of a network is that of its case and its
@@ -29,7 +30,7 @@ from dicent.reproduction.scale import ALPHAZERO, ARMS, SCALES
 from dicent.stats.intervals import quantile
 
 END = "end"
-PAIRS, RUNS = "pairs.csv", "runs.csv"
+PAIRS, RUNS, ERRORS = "pairs.csv", "runs.csv", "errors.csv"
 
 
 class Pair(NamedTuple):
@@ -61,7 +62,16 @@ class Cost(NamedTuple):
     states: int
 
 
-Row = TypeVar("Row", Pair, Cost)
+class Error(NamedTuple):
+    """How far a network is from exact values."""
+
+    study: str
+    run: str
+    error: float  # mean distance of values
+    lost: float  # mean loss of a decision one ply ahead
+
+
+Row = TypeVar("Row", Pair, Cost, Error)
 
 
 def pairs_of(study: str, point: str, tournament: TournamentResult) -> list[Pair]:
