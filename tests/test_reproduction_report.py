@@ -11,7 +11,7 @@ import pytest
 import dicent
 from dicent import DicentError
 from dicent.play.tournament import Encounter, TournamentResult
-from dicent.reproduction.figures import add, figures, filled
+from dicent.reproduction.figures import BLOCK, add, figures, filled
 from dicent.reproduction.findings import (
     AgainstAlphaZero,
     Claim,
@@ -342,7 +342,57 @@ def test_trend_is_the_slope_of_the_scores() -> None:
 @pytest.mark.parametrize("name", ["README.md", "docs/lab/reproduction.md"])
 def test_figures_of_our_pages_follow_from_the_data(name: str) -> None:
     page = (ROOT / name).read_text(encoding="utf-8")
-    assert filled(page, figures(ROOT / "docs" / "lab" / "reproduction" / "fair")) == page
+    known = figures(ROOT / "docs" / "lab" / "reproduction" / "fair")
+    assert filled(page, known) == page
+    shown = [match[2] for match in BLOCK.finditer(page)]
+    if name == "README.md":  # its table of verdicts belongs to the scales
+        assert ("verdicts" in shown) == ("verdicts" in known)
+    else:
+        assert {"sweep", "ablation"} <= set(shown)
+
+
+def test_figures_of_the_page_on_wide_chance_follow_from_the_data() -> None:
+    folder = ROOT / "docs" / "lab" / "wide-chance"
+    page = folder.with_suffix(".md").read_text(encoding="utf-8")
+    known = figures(folder) if folder.exists() else {}
+    assert filled(page, known) == page
+    assert {match[2] for match in BLOCK.finditer(page)} >= set(known)
+
+
+def tables_of(folder: Path, name: str, equal: bool) -> None:
+    """Write tables of invented results at a scale, with or without equal evaluations."""
+    result = invented(SCALES[name].replace(alphazero_processes=3))
+    learned = tuple(dataclasses.replace(one, moves=100, game_seconds=5.0) for one in result.learned)
+    result = dataclasses.replace(result, learned=learned)
+    if equal:
+        result = dataclasses.replace(result, equal=dataclasses.replace(result, evaluations=1000))
+    folder.mkdir(exist_ok=True)
+    write_tables(folder, result)
+
+
+def test_every_scale_has_figures_and_the_largest_the_short_names(tmp_path: Path) -> None:
+    for name in ("cpu", "gpu"):
+        tables_of(tmp_path / name, name, equal=True)
+    add(tmp_path / "both", [tmp_path / "cpu"])
+    assert figures(tmp_path / "both")["verdicts"] == figures(tmp_path / "both")["cpu-verdicts"]
+    add(tmp_path / "both", [tmp_path / "gpu"])
+    both = figures(tmp_path / "both")
+    assert both["verdicts"] == both["gpu-verdicts"]
+    assert {f"{scale}-{name}" for scale in ("cpu", "gpu") for name in ("table-1", "matrix-time")} <= set(both)
+
+
+@pytest.mark.parametrize("equal", [True, False])
+def test_verdicts_of_scale_cpu_fill_a_page(tmp_path: Path, equal: bool) -> None:
+    """Claim, paper, ours at equal time, at equal evaluations, verdict."""
+    tables_of(tmp_path, "cpu", equal)
+    page = filled("<!-- figures: verdicts -->\n<!-- end -->\n", figures(tmp_path))
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("|")]
+    assert rows[0] == ["claim", "paper", "ours at equal time", "ours at equal evaluations", "verdict"]
+    assert len(rows) == 9
+    depth = next(row for row in rows if row[0] == "The depth heuristic improves learning")
+    assert depth[1] == "55.5 % against 44.5 %"
+    assert depth[-1] == ("**confirmed**" if equal else "**confirmed at equal time only**")
+    assert (depth[3] == "not played") is not equal
 
 
 def test_unknown_figure_in_a_page_is_named() -> None:
