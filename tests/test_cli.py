@@ -143,12 +143,12 @@ def test_show_deals_the_start_of_the_seed(answer: Answer) -> None:
 def test_show_prints_text(output: Output) -> None:
     text = output("show", "ewn", "ABC2/DE3/F3f/3de/2abc 2 5")
     assert "EinStein würfelt nicht!" in text
-    assert "MIN  rolled 5: to move" in text
+    assert "Blue  rolled 5: to move" in text
     assert "ABC2/DE3/F3f/3de/2abc 2 5" in text
     assert "a   b   c   d   e" in text
     assert "│ 1 │ 2 │ 3 │" in text
     assert "one in 6 each" in output("show", "ewn", "--seed", "1")
-    assert "MAX  has won" in output("show", "tic-tac-toe", "XXX/OO./... 2")
+    assert "Red  has won: Red has three in a row" in output("show", "tic-tac-toe", "XXX/OO./... 2")
     assert "drawn" in output("show", "tic-tac-toe", "XOX/XOX/OXO 2")
 
 
@@ -156,7 +156,7 @@ def test_show_plays_a_game(output: Output) -> None:
     text = output("show", TINY, "--play", "--seed", "1")
     assert "random games from here" in text
     assert "last move" in text
-    assert re.search(r"(MAX|MIN)  has won", text)
+    assert re.search(r"(Red|Blue)  has won", text)
     assert text == output("show", TINY, "--play", "--seed", "1")
 
 

@@ -86,7 +86,7 @@ def test_analyse_prints_text(run: Run) -> None:
     printed = run("analyse", *POSITION, "--player", "descent:random=1", "--nodes", "500")
     lines = printed.splitlines()
     assert lines[0] == "4 1 3"
-    assert lines[1].startswith("MAX wins ")
+    assert lines[1].startswith("Red wins ")
     assert lines[1].endswith("%, exactly")
     assert lines[2].split() == ["move", "win", "loss", "1", "2", "3", "4", "5", "6", "principal", "variation"]
     assert len([line for line in lines if " = " in line]) == 3
@@ -96,7 +96,7 @@ def test_analyse_prints_text(run: Run) -> None:
 
 def test_analyse_before_a_roll(run: Run) -> None:
     printed = run("analyse", "dice-nim", "4 2 -", "--player", "uct:50")
-    assert printed.splitlines()[1].startswith("MIN wins ")
+    assert printed.splitlines()[1].startswith("Blue wins ")
     assert printed.splitlines()[2].split() == ["outcome", "probability", "win"]
     assert "16.7%" in printed
 
@@ -148,9 +148,9 @@ def test_commands_inside_a_game(run: Run, tmp_path: Path) -> None:
     assert "take back your last move" in printed
     assert "win probability" in printed
     assert "there is no move to take back" in printed
-    assert "'nonsense' is not legal here. Legal:\n1  2  3" in printed
+    assert "nonsense is not possible. You may play 1, 2 or 3." in printed
     assert "save needs a file name" in printed
-    assert "resigned: MIN wins" in printed
+    assert "resigned: Blue wins" in printed
     [record] = dicent.read_records(file)
     assert (record.steps, record.result) == ((), None)
 
@@ -179,7 +179,7 @@ def test_real_dice_can_be_entered_and_corrected(run: Run, tmp_path: Path) -> Non
     printed = run(
         *("play", "dice-nim", "--side", "both", "--dice", "hand", "--record", str(file)), typed=typed
     )
-    assert "'7' is not legal here. Legal:\n1  2  3  4  5  6" in printed
+    assert "7 is no possible roll. Possible are 1, 2, 3, 4, 5 or 6." in printed
     [record] = dicent.read_records(file)
     assert record.steps == ("2", "1", "3")  # two rolls and a move were taken back
 

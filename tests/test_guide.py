@@ -24,7 +24,9 @@ def test_guide_says_what_the_game_says(name: str) -> None:
 
 
 def test_game_without_a_guide_has_its_description(tmp_path: Path) -> None:
-    assert "take one to three stones" in guide(dicent.make("dice-nim"))["start"]
+    path = tmp_path / "nim.py"
+    path.write_text(NIM.read_text().partition("HOW_TO_PLAY")[0])
+    assert "take one to three stones" in guide(dicent.load(path))["start"]
 
 
 @pytest.mark.parametrize(

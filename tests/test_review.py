@@ -64,7 +64,7 @@ def test_review_without_grades_opens_and_has_them(reviewer: Reviewer) -> None:
 def test_review_of_a_resigned_game_says_so(reviewer: Reviewer) -> None:
     record = Record("ewn", ("Ann", "Bob"), BLUNDER.start, BLUNDER.steps[:2], -1, ended="resigned")
     review = review_game(record, reviewer)
-    assert review.verdict.startswith("MIN won by resignation.")
+    assert review.verdict.startswith("Blue won by resignation.")
     assert "Without luck" not in review.verdict  # luck and losses do not explain a resignation
     assert Review.from_dict(review.to_dict()).record == record
 
@@ -80,7 +80,7 @@ def test_a_known_blunder_is_found(reviewer: Reviewer) -> None:
     assert review.loss == {"MAX": 1, "MIN": 0}
     assert (review.start_win, review.final, review.adjusted) == pytest.approx((1, 0, 0))
     assert all(moment.proved for moment in review.moments)
-    assert review.verdict.startswith("MIN won. The dice were even. Mistakes cost MAX 100 points")
+    assert review.verdict.startswith("Blue won. The dice were even. Mistakes cost Red 100 points")
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -171,8 +171,8 @@ def test_review_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     append_records(file, [random_game("F4/1A3/5/3b1/5 1 -", 1), BLUNDER])
     assert main(["review", str(file), "--html", str(tmp_path / "review.html")]) == 0
     printed = capsys.readouterr().out
-    assert "MIN won" in printed
-    assert re.search(r"2 +MAX +5/1a3/5/3A1/5 1 3 +d2e2 +d2e1 +100.0 +blunder +exact", printed)
+    assert "Blue won" in printed
+    assert re.search(r"2 +Red +5/1a3/5/3A1/5 1 3 +d2e2 +d2e1 +100.0 +blunder +exact", printed)
     assert (tmp_path / "review.html").read_text().startswith("<!doctype html>")
     assert main(["review", str(file), "--number", "1", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["record"]["players"] == ["one", "two"]

@@ -13,6 +13,7 @@ from rich.text import Text
 import dicent
 from dicent.cli.shared import GameText, Json, PositionText, app, escape, print_json
 from dicent.errors import DicentError
+from dicent.game.game import in_colours
 
 if TYPE_CHECKING:
     from dicent.engine.answers import AnalysisJson, OutcomeJson
@@ -110,7 +111,7 @@ def analysis_table(analysis: AnalysisJson, player: str) -> Group:
 
 def _worth(analysis: AnalysisJson) -> Text:
     """Return the value of the position in a sentence: points if values are points, else a share of wins."""
-    whose, exact = analysis["player"], ", exactly" if analysis["proved"] else ""
+    whose, exact = in_colours(analysis["player"]), ", exactly" if analysis["proved"] else ""
     win = (f"{whose} wins ", (_percent(analysis["win"]), "bold"))
     if analysis["equity"] is None:
         return Text.assemble(*win, exact)

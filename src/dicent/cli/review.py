@@ -13,7 +13,9 @@ from rich.table import Table
 import dicent
 from dicent.cli.shared import Json, app, escape, print_json, progress_line
 from dicent.errors import RecordError
+from dicent.game.game import COLOURS, in_colours
 from dicent.game.registry import make_installed, names_game
+from dicent.kernels.constants import MAX, MIN
 
 if TYPE_CHECKING:
     from dicent.play.record import Record
@@ -66,7 +68,7 @@ def review(
         print_json(found.to_dict())
         return
     console = Console(highlight=False)
-    _print(found, console)
+    _print(found, made, console)
     if html is not None:
         console.print(f"[dim]The page:[/] {escape(html)}", soft_wrap=True)
 
@@ -87,13 +89,16 @@ def _chosen(file: str, number: int | None, game: dicent.Game | None) -> Record:
     return record
 
 
-def _print(found: Review, console: Console) -> None:
+def _print(found: Review, game: dicent.Game, console: Console) -> None:
     first, second = (escape(player) for player in found.record.players)
-    console.print(f"[bold]{first}[/] (MAX) against [bold]{second}[/] (MIN), {escape(found.record.game)}")
+    against = f"[bold]{first}[/] ({COLOURS[MAX]}) against [bold]{second}[/] ({COLOURS[MIN]})"
+    console.print(f"{against}, {escape(game.title)}")
     console.print(escape(found.verdict))
     sums = Table("", "luck", "lost by mistakes", box=None, pad_edge=False, header_style="dim")
     for side in ("MAX", "MIN"):
-        sums.add_row(side, found.format_luck(found.luck[side]), found.format_loss(found.loss[side]))
+        sums.add_row(
+            in_colours(side), found.format_luck(found.luck[side]), found.format_loss(found.loss[side])
+        )
     console.print(sums)
     if found.mistakes:
         console.print(_mistakes(found))
@@ -107,6 +112,6 @@ def _mistakes(found: Review) -> Table:
         moment = found.moments[i]
         lost, exact = found.format_loss(moment.loss or 0), "exact" if moment.proved else ""
         grade = found.grade(moment) or ""
-        cells = (moment.player, moment.before, moment.step, moment.best or "", lost, grade, exact)
+        cells = (in_colours(moment.player), moment.before, moment.step, moment.best or "", lost, grade, exact)
         table.add_row(str(i + 1), *map(escape, cells))
     return table

@@ -14,7 +14,7 @@ from rich.console import Console
 import dicent
 from dicent.cli.shared import GameText, PositionText, app, escape
 from dicent.errors import DicentError
-from dicent.game.game import NAMES
+from dicent.game.game import COLOURS, in_colours
 
 HELP = """Type a move as written above, or a command:
   hint       show the computer's choice
@@ -41,7 +41,8 @@ def play(
     """Play a game in the terminal, against the computer or another person. Type `help` for commands.
 
     Args:
-        side: Your side; MAX moves first unless the game deals who begins. With `both` two people play.
+        side: Your side: `max` is Red, `min` is Blue. Red moves first unless the game deals who begins.
+            With `both` two people play.
         opponent: The computer's player: uct:1000, expectiminimax:NET,depth=3, the name of a strength, ...
         dice: `rolled` by the computer, or entered by `hand` for a game on a real board.
         record: File to append the game to at the end, as a line of JSON.
@@ -177,10 +178,9 @@ class TerminalGame:
                 continue
             try:
                 return read(text if text in legal else text.lower())
-            except DicentError:
-                possible = escape("  ".join(legal))
-                self.console.print(f"[red]{escape(repr(text))} is not legal here.[/] Legal:")
-                self.console.print(f"[bold]{possible}[/]\n[dim]Type help for other commands.[/]")
+            except DicentError as error:
+                self.console.print(f"[red]{escape(in_colours(str(error)))}[/]")
+                self.console.print("[dim]Type help for other commands.[/]")
 
     def _take_back(self) -> bool:
         """Return to the last choice of a person. Rolled dice stay; a roll entered by hand can be changed."""
@@ -233,7 +233,7 @@ class TerminalGame:
         """Resign the game."""
         person = self.state.to_play if self.state.to_play in self.people else self.people[0]
         self.resigned = person
-        self.console.print(f"resigned: {NAMES[-person]} wins")
+        self.console.print(f"resigned: {COLOURS[-person]} wins")
         raise Left
 
     def leave(self, _: str) -> None:

@@ -7,12 +7,13 @@ import os
 from rich.text import Text
 
 from dicent.draw.layout import is_upright, segments, spots
+from dicent.game.game import COLOURS, in_colours
 from dicent.game.view import Board, Place
 from dicent.kernels.constants import CHANCE, MAX, MIN
 
 STYLES = {MAX: "bold white on red", MIN: "bold white on blue", CHANCE: "bold"}
 LETTERS = {MAX: "R", MIN: "B"}  # before the numbers of pieces, where there are no colours
-LEGEND = "R is MAX, B is MIN"
+LEGEND = f"R is {COLOURS[MAX]}, B is {COLOURS[MIN]}"
 SIGNS = {MAX: "●", MIN: "○", CHANCE: "•"}  # of pieces without a label
 FILLS = {MAX: ("█", "red"), MIN: ("█", "blue"), CHANCE: ("▒", "yellow")}
 MARK = "bright_black"
@@ -90,7 +91,8 @@ def _ground(page: Canvas, place: Place, empty: bool) -> None:
     right = round(WIDE * (place.x + place.width)) - (place.shape == "bowl")
     first, last = _line(place.y), max(_line(place.y), _line(place.y + place.height) - 1)
     if place.shape == "label":
-        page.write(middle - len(place.text) // 2, first, place.text, "dim")
+        label = in_colours(place.text)
+        page.write(middle - len(label) // 2, first, label, "dim")
         return
     for line in range(first, last + 1):
         if place.shape in FRAMES:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dicent.draw.layout import segments, spots
+from dicent.game.game import in_colours
 from dicent.game.view import Board, Place, View, as_board
 from dicent.kernels.constants import MAX, MIN
 
@@ -103,7 +104,7 @@ def _place(place: Place, empty: bool) -> Iterator[str]:
     elif place.shape in ("bar", "tray", "track"):
         yield _rect(place.shape, x, y, width, height, 0 if place.shape == "bar" else 8)
     if place.text and empty:
-        yield _text(middle, y + height / 2 + 5, place.text, "written")
+        yield _text(middle, y + height / 2 + 5, in_colours(place.text), "written")
 
 
 def _filled(board: Board, index: int) -> Iterator[str]:

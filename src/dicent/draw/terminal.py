@@ -6,7 +6,7 @@ from rich.panel import Panel
 from rich.text import Text
 
 from dicent.draw.canvas import LEGEND, MARK, STYLES, canvas, is_colourless, label_of
-from dicent.game.game import NAMES, State
+from dicent.game.game import COLOURS, State, in_colours
 from dicent.game.rollouts import Rollouts
 from dicent.game.view import View
 from dicent.kernels.constants import CHANCE, MAX, MIN
@@ -54,8 +54,9 @@ def status(state: State, most: int | None = None) -> Text:
     if state.result is not None:
         winner = {1: MAX, -1: MIN}.get(state.result)
         if winner is None:
-            return Text("drawn")
-        return Text.assemble((f" {NAMES[winner]} ", STYLES[winner]), " has won")
+            return Text("drawn" + _because(game.ending(state)))
+        why = _because(game.ending(state))
+        return Text.assemble((f" {COLOURS[winner]} ", STYLES[winner]), f" has won{why}")
     if state.to_play == CHANCE:
         return Text.assemble("chance is to play\n", (_chances(state), "bold"))
     shown = game.board(state)
@@ -64,8 +65,13 @@ def status(state: State, most: int | None = None) -> Text:
     if most is not None and len(state.legal_actions) > most:
         actions += f"  and {len(state.legal_actions) - most} more"
     return Text.assemble(
-        (f" {NAMES[state.to_play]} ", STYLES[state.to_play]), f"{die} to move\n", (actions, "bold")
+        (f" {COLOURS[state.to_play]} ", STYLES[state.to_play]), f"{die} to move\n", (actions, "bold")
     )
+
+
+def _because(ending: str) -> str:
+    """Return how a game ended, to follow who won."""
+    return f": {in_colours(ending)}" if ending else ""
 
 
 def _chances(state: State) -> str:
@@ -79,8 +85,7 @@ def _chances(state: State) -> str:
 def board(state: State, note: str = "") -> RenderableType:
     """Return a panel with the board, its text and the possible moves."""
     lines: list[RenderableType] = [picture(state), Text(""), status(state, MOST_ACTIONS)]
-    if note:
-        lines.append(Text(note, "dim"))
+    lines += [Text(text, "dim") for text in (in_colours(state.game.note(state)), note) if text]
     return Panel(
         Group(*lines),
         title=f"[bold]{escape(state.game.title)}[/]",
@@ -92,7 +97,7 @@ def board(state: State, note: str = "") -> RenderableType:
 
 def describe_rollouts(rollouts: Rollouts) -> str:
     """Return the score of random games from a position, in words."""
-    return f"MAX scores {rollouts.score:.1%} in {rollouts.games:,} random games from here"
+    return f"{COLOURS[MAX]} scores {rollouts.score:.1%} in {rollouts.games:,} random games from here"
 
 
 def error_console() -> Console:

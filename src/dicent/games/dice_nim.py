@@ -81,3 +81,22 @@ def format_action(s, a):
 
 def format_outcome(s, o):
     return str(o + 1)
+
+
+def ending(s):
+    return f"{'MIN' if s[MOVER] == MAX else 'MAX'} took the last stone"
+
+
+HOW_TO_PLAY = f"""
+A heap has {STONES} stones. The player who takes the last stone wins. MAX begins.
+
+## A turn
+
+You roll a die. Then you take one, two or three stones, but no more than the die shows.
+
+- A roll of 1 lets you take one stone.
+- A roll of 2 lets you take one or two.
+- A higher roll lets you take up to three.
+
+If you leave one stone, the other player takes it after any roll, and wins.
+"""

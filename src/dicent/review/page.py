@@ -10,8 +10,10 @@ from dicent.draw.paths import action_paths
 from dicent.draw.svg import STYLE as BOARD_STYLE
 from dicent.draw.svg import Arrow, board_svg
 from dicent.game import Game
-from dicent.game.registry import make_installed
+from dicent.game.game import COLOURS, in_colours
+from dicent.game.registry import is_game_file, make_installed
 from dicent.game.view import as_board
+from dicent.kernels.constants import MAX, MIN
 from dicent.review.grades import smallest_loss
 from dicent.review.review import Moment, Review
 
@@ -48,7 +50,8 @@ def review_page(review: Review, game: Game | None = None) -> str:
     title = f"{game.title}: {review.record.players[0]} against {review.record.players[1]}"
     body = [
         f"<h1>{html.escape(game.title)}</h1>",
-        f'<p><span class="max-ink">MAX</span> {first} &nbsp;·&nbsp; <span class="min-ink">MIN</span> {second}'
+        f'<p><span class="max-ink">{COLOURS[MAX]}</span> {first} &nbsp;·&nbsp; '
+        f'<span class="min-ink">{COLOURS[MIN]}</span> {second}'
         f" &nbsp;·&nbsp; {_result(review)}</p>",
         f'<p class="verdict">{html.escape(review.verdict)}</p>',
         f"<figure>{_chart(review)}<figcaption>{_quantity(review)} after each step. Dots are mistakes."
@@ -67,10 +70,16 @@ def review_page(review: Review, game: Game | None = None) -> str:
 def review_block(review: Review) -> str:
     """Return the summary of a review for notebooks."""
     first, second = review.record.players
-    title = f"{review.record.game}: {first} (MAX) against {second} (MIN), {_result(review)}"
+    title = f"{_title(review)}: {first} ({COLOURS[MAX]}) against {second} ({COLOURS[MIN]}), {_result(review)}"
     return block(
         paragraph(title), paragraph(review.verdict), _chart(review), _sums(review), style=CHART_STYLE
     )
+
+
+def _title(review: Review) -> str:
+    """Return the title of the game, or its name if a file that is not offered here has its rules."""
+    name = review.record.game
+    return name if is_game_file(name) else make_installed(name, "the reviewed record").title
 
 
 def _result(review: Review) -> str:
@@ -78,7 +87,7 @@ def _result(review: Review) -> str:
 
 
 def _quantity(review: Review) -> str:
-    return "Points of MAX" if review.in_points else "Win probability of MAX"
+    return in_colours("Points of MAX" if review.in_points else "Win probability of MAX")
 
 
 def _chart(review: Review) -> str:
@@ -94,7 +103,8 @@ def _chart(review: Review) -> str:
     def place(i: int, value: float) -> tuple[float, float]:
         return LEFT + i * step, 8 + (HEIGHT - BOTTOM - 8) * (high - value) / (high - low)
 
-    label = _quantity(review).lower().replace("max", "MAX")
+    quantity = _quantity(review)
+    label = quantity[0].lower() + quantity[1:]
     parts = [f'<svg class="wins" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">']
     for quarter in range(5):
         tick = low + (high - low) * quarter / 4
@@ -122,7 +132,7 @@ def _sums(review: Review) -> str:
         luck, loss = review.format_luck(review.luck[side]), review.format_loss(review.loss[side])
         cells = luck, loss, str(len(own)), str(mistakes)
         numbers = "".join(f'<td class="number">{cell}</td>' for cell in cells)
-        rows.append(f'<tr><td class="{ink}">{side}</td>{numbers}</tr>')
+        rows.append(f'<tr><td class="{ink}">{in_colours(side)}</td>{numbers}</tr>')
     names = ("luck", "lost by mistakes", "moves", "mistakes")
     head = "".join(f'<th class="number">{name}</th>' for name in names)
     return f"<table><tr><th></th>{head}</tr>{''.join(rows)}</table>"
@@ -164,7 +174,7 @@ def _mistake(review: Review, i: int, game: Game) -> str:
     step, better = html.escape(moment.step), html.escape(moment.best or "")
     return (
         f'<section class="mistake">{board}<div>'
-        f'<h3>{_number(i)}: <span class="{ink}">{moment.player}</span>{die}</h3>'
+        f'<h3>{_number(i)}: <span class="{ink}">{in_colours(moment.player)}</span>{die}</h3>'
         f'<p>played <strong class="bad-ink">{step}</strong>, {played}</p>'
         f'<p>better <strong class="good-ink">{better}</strong>, {best}</p>'
         f"<p>{review.grade(moment)}, lost {review.format_loss(moment.loss or 0)} points</p>"
@@ -175,7 +185,7 @@ def _mistake(review: Review, i: int, game: Game) -> str:
 def _steps(review: Review) -> str:
     rows = []
     for i, moment in enumerate(review.moments):
-        what = "roll" if moment.player == "CHANCE" else moment.player
+        what = "roll" if moment.player == "CHANCE" else in_colours(moment.player)
         luck = "" if moment.luck is None else review.format_luck(moment.luck)
         loss = "" if moment.loss is None else review.format_loss(moment.loss)
         worth = f"{moment.win or 0:.1%}" if moment.equity is None else f"{moment.equity:+.3f}"
@@ -183,7 +193,14 @@ def _steps(review: Review) -> str:
         cells = (worth, luck, loss, html.escape(better or ""), "exact" if moment.proved else "")
         numbers = "".join(f'<td class="number">{cell}</td>' for cell in cells)
         rows.append(f"<tr><td>{i + 1}</td><td>{what}</td><td>{html.escape(moment.step)}</td>{numbers}</tr>")
-    names = ("points of MAX" if review.in_points else "MAX wins", "luck for MAX", "lost", "better", "")
+    red = COLOURS[MAX]
+    names = (
+        f"points of {red}" if review.in_points else f"{red} wins",
+        f"luck for {red}",
+        "lost",
+        "better",
+        "",
+    )
     head = "<th></th><th></th><th></th>" + "".join(f'<th class="number">{name}</th>' for name in names)
     listed = f'<table class="steps"><tr>{head}</tr>{"".join(rows)}</table>'
     return f"<details><summary>All steps</summary>{listed}</details>"
@@ -194,4 +211,4 @@ def _number(i: int) -> str:
 
 
 def _played(moment: Moment) -> str:
-    return f"{moment.player} played {moment.step}, {moment.best} was better"
+    return f"{in_colours(moment.player)} played {moment.step}, {moment.best} was better"

@@ -91,7 +91,7 @@ class Analysis:
                 for m, value in zip(self.moves, values, strict=True)
             ]
         else:
-            head = ("roll", "probability", "value of MAX", "")
+            head = ("roll", "probability", "value of Red", "")
             rows = [(o.text, f"{o.p:.1%}", f"{o.value:+.3f}", "") for o in self.by_outcome]
         best = self.best if self.moves else None
         summary = paragraph(", ".join([worth, *facts]))
