@@ -24,10 +24,11 @@ import dicent
 from dicent.cluster.connection import Connection, ray
 from dicent.learn import factories
 from dicent.learn.cluster_worker import GAMES_OF_WORKER, ClusterWorker, Order
-from dicent.learn.cluster_workers import ClusterWorkers, Place
+from dicent.learn.cluster_place import Place
+from dicent.learn.cluster_workers import ClusterWorkers
 from dicent.learn.factories import Overrides
 from dicent.learn.fit import fit
-from dicent.learn.packed_games import unpack
+from dicent.learn.packed_games import MessageReader
 from dicent.learn.worker_slots import Slot
 
 WORKERS = 64
@@ -120,12 +121,12 @@ def remote(actor, weights, requests, game):
     """
     used, all_used = ray().get(actor.processor.remote()), processor_of_all()
     begin, evaluations, size = time.monotonic(), 0, 0
-    waiting = [actor.play.remote(0, weights, 0.0, 1.0) for _ in range(2)]
+    waiting, reader = [actor.play.remote(0, weights, 0.0, 1.0) for _ in range(2)], MessageReader(game, 1.0, 0)
     for i in range(requests):
         answer = ray().get(waiting.pop(0))
         if i + 2 < requests:
             waiting.append(actor.play.remote(0, weights, 0.0, 1.0))
-        unpack(answer.message, game, 1.0)
+        reader.read(answer.message)
         evaluations += answer.counts["evaluations"]
         size += sum(array.nbytes for array in answer.message.values())
     seconds = time.monotonic() - begin

@@ -10,17 +10,21 @@ import numpy as np
 import pytest
 
 import dicent
+from dicent import nets
 from dicent.errors import DicentError
 from dicent.evaluate.network import Network
+from dicent.evaluate.terminal_value import TERMINAL_VALUES, TerminalKind
 from dicent.game.binding import Bound
-from dicent.learn import cluster_workers
-from dicent.learn.cluster_worker import GAMES_OF_WORKER, Answer, ClusterWorker, Order
+from dicent.learn import cluster_worker, cluster_workers, selection, self_play
+from dicent.learn.cluster_worker import GAMES_OF_WORKER, Answer, ClusterWorker, Order, check_cluster
 from dicent.learn.cluster_workers import IN_FLIGHT, ClusterWorkers
 from dicent.learn.dataset import FinishedGame
-from dicent.learn.factories import Threads
+from dicent.learn.factories import Overrides, Threads
 from dicent.learn.in_flight import COUNTED
 from dicent.learn.packed_games import pack
 from dicent.nets.dense import DenseNetwork
+from dicent.search.descent import Descent
+from dicent.search.registry import SEARCHES, SearchKind
 
 from .clusters import NIM, finished_game, node
 
@@ -57,6 +61,8 @@ class PretendedRay:
         self.killed: list[Any] = []
         self.damage: Callable[[Any, Answer], Answer] = lambda actor, answer: answer
         self.now = 0.0  # seconds
+        self.puts = 0
+        self.prepared: list[int] = []  # versions of the network that workers began with
         self.waiting: float | None = None  # seconds to wait in vain for an answer
 
     def remote(self, kind: type) -> Any:
@@ -68,7 +74,7 @@ class PretendedRay:
     def start(self, order: Any, place: str) -> Any:
         actor = SimpleNamespace(order=order, count=0, place=place)
         actor.ready = SimpleNamespace(remote=lambda: self.reference(lambda: None))
-        actor.prepare = SimpleNamespace(remote=lambda version, weights: self.reference(lambda: None))
+        actor.prepare = SimpleNamespace(remote=lambda version, weights: self.prepare(version))
         actor.play = SimpleNamespace(remote=lambda *given: self.reference(lambda: self.play(actor, *given)))
         self.started.append(actor)
         return actor
@@ -85,7 +91,12 @@ class PretendedRay:
         actor.count += 1
         return self.damage(actor, answer)
 
+    def prepare(self, version: int) -> int:
+        self.prepared.append(version)
+        return self.reference(lambda: None)
+
     def put(self, weights: Any) -> Any:
+        self.puts += 1
         return weights
 
     def wait(self, references: list[int], num_returns: int, timeout: float) -> tuple[list[int], list[int]]:
@@ -162,6 +173,8 @@ DAMAGES: dict[str, Callable[[Any, Answer], Answer]] = {
     "stale": lambda actor, answer: dataclasses.replace(answer, version=answer.version - 5),
     "no move of the game": illegal,
     "counts": lambda actor, answer: dataclasses.replace(answer, counts={}),
+    "huge counts": lambda actor, answer: dataclasses.replace(answer, counts=dict.fromkeys(COUNTED, 10**30)),
+    "endless seconds": lambda actor, answer: dataclasses.replace(answer, seconds=float("nan")),
     "counts of nothing": lambda actor, answer: dataclasses.replace(answer, counts=3),  # type: ignore[arg-type]
     "no array": lambda actor, answer: dataclasses.replace(answer, message=4),  # type: ignore[arg-type]
     "nothing": lambda actor, answer: None,  # type: ignore[dict-item, return-value]
@@ -237,7 +250,7 @@ def test_machines_that_leave_and_join_are_noticed(monkeypatch: pytest.MonkeyPatc
     cluster.play(1)  # answers that have arrived still count
     assert cluster.play(3) == []
     assert "no machine of the cluster can play; waiting for one that can" in cluster.warnings
-    assert cluster.workers.status() == ()
+    assert [worker.state for worker in cluster.workers.status()] == ["left"]
     cluster.machines = [machine]
     assert len(cluster.play(4)) > 0
 
@@ -316,19 +329,188 @@ def test_worker_waits_for_the_cores_of_a_busy_machine(monkeypatch: pytest.Monkey
     assert len(cluster.play(3)) > 0
 
 
-def test_new_weights_wait_for_requests_that_would_become_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
+def learn(cluster: Pretended) -> bool:
+    """Give the workers new weights, unless a request would become too old."""
+    may = cluster.workers.takes_weights
+    if may:
+        cluster.workers.use(cluster.workers.evaluator.module.state_dict())
+    return may
+
+
+def test_learner_waits_for_requests_that_would_become_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = Pretended(monkeypatch)
     cluster.play(3)
     cluster.ray.waiting = 0.0
-    weights = cluster.workers.evaluator.module.state_dict()
-    for _ in range(10):
-        cluster.workers.use(weights)
-    assert cluster.workers._version == CONFIG.run.max_lag
+    assert [learn(cluster) for _ in range(5)] == [True] * CONFIG.run.max_lag + [False] * 3
     cluster.ray.waiting = None
-    cluster.play(4)
-    assert cluster.workers._version == CONFIG.run.max_lag + 1  # the newest weights, once
+    cluster.play(1)
+    assert [worker.lag for worker in cluster.workers.status()] == [CONFIG.run.max_lag]
+    cluster.play(3)
     assert cluster.workers.rejected == 0
-    assert max(worker.lag for worker in cluster.workers.status()) <= CONFIG.run.max_lag
+    assert learn(cluster)
+
+
+def test_lag_counts_learning_phases(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = Pretended(monkeypatch)
+    cluster.play(3)
+    for phases in (1, 2):
+        for _ in range(phases):
+            assert learn(cluster)
+        cluster.play(1)
+        assert [worker.lag for worker in cluster.workers.status()] == [phases]
+        cluster.play(3)
+
+
+def test_silent_worker_delays_the_others_only_briefly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its answer comes too late: it is rejected and counted, and the worker plays on."""
+    cluster = Pretended(monkeypatch, machines=2)
+    cluster.play(3)
+    silent = cluster.ray.started[0]
+    hold = [reference for reference, asked in cluster.workers._asked.items() if asked.place.actor is silent]
+    wait = cluster.ray.wait
+
+    def answers_of_the_other(references: list[int], num_returns: int, timeout: float) -> Any:
+        cluster.ray.now += 0.5  # the driver asks twice
+        return wait([one for one in references if one not in hold], num_returns, timeout)
+
+    monkeypatch.setattr(cluster.ray, "wait", answers_of_the_other)
+    learned = []
+    for _ in range(60):
+        cluster.play(1)
+        learned.append(learn(cluster))
+    late = round(cluster_workers.LATE)
+    assert learned[:late].count(True) == CONFIG.run.max_lag
+    assert all(learned[late + 2 :])
+    games = cluster.workers.status()[0].games
+    hold.clear()
+    cluster.play(1)
+    [first, other] = cluster.workers.status()
+    assert (first.rejected, first.restarts, first.games, other.rejected) == (2, 0, games, 0)
+    cluster.play(3)
+    assert cluster.workers.status()[0].games > games
+    assert len(cluster.ray.started) == 2
+
+
+def test_weights_are_stored_once_per_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = Pretended(monkeypatch, machines=3)
+    cluster.play(10)
+    assert cluster.ray.puts == 1
+    for version in (2, 3):
+        assert learn(cluster)
+        cluster.play(10)
+        assert cluster.ray.puts == version
+    assert learn(cluster)
+    assert learn(cluster)
+    cluster.play(10)
+    assert cluster.ray.puts == 4  # the one between was never needed
+
+
+def test_replacement_begins_with_the_newest_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = Pretended(monkeypatch)
+    cluster.play(3)
+    for _ in range(3):
+        assert learn(cluster)
+        cluster.play(3)
+    first = cluster.ray.started[0]
+    cluster.ray.damage = lambda actor, answer: poisoned(actor, answer) if actor is first else answer
+    cluster.play(5)
+    assert cluster.ray.prepared == [0, 3]
+
+
+def test_clock_stops_while_no_worker_plays(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = Pretended(monkeypatch)
+    cluster.ray.waiting = 10.0
+    cluster.play(1)
+    cluster.ray.waiting = None
+    cluster.play(5)
+    assert (cluster.workers.waited, cluster.workers.seconds) == (10.0, 0.0)
+    cluster.ray.now += 5.0
+    cluster.play(1)
+    assert (cluster.workers.waited, cluster.workers.seconds) == (10.0, 5.0)
+    cluster.machines = []
+    cluster.play(2)
+    cluster.ray.now += 7.0
+    cluster.play(1)
+    assert (cluster.workers.waited, cluster.workers.seconds) == (17.0, 5.0)
+
+
+def test_speed_is_per_second_since_it_was_measured_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = Pretended(monkeypatch)
+    cluster.play(3)
+    cluster.ray.now += 100.0
+    cluster.workers.status()
+    before = cluster.workers.counts["evaluations"]
+    cluster.play(6)
+    cluster.ray.now += 4.0
+    [worker] = cluster.workers.status()
+    done = cluster.workers.counts["evaluations"] - before
+    assert done > 0
+    assert worker.evaluations_per_second == done / 4.0
+    cluster.ray.now += 4.0
+    assert [worker.evaluations_per_second for worker in cluster.workers.status()] == [0.0]
+
+
+def test_counts_survive_a_machine_that_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = Pretended(monkeypatch, machines=2)
+    cluster.play(3)
+    first = cluster.ray.started[0]
+    cluster.ray.damage = lambda actor, answer: poisoned(actor, answer) if actor is first else answer
+    cluster.play(5)
+    lost, stays = cluster.workers.status()
+    assert (lost.restarts, lost.rejected) == (1, 1)
+    assert lost.bytes > 0
+    del cluster.machines[0]
+    cluster.play(3)
+    found, left = cluster.workers.status()
+    assert found.node == stays.node
+    assert (left.node, left.state) == ("machines that have left", "left")
+    assert (left.restarts, left.rejected) == (1, 1)
+    assert left.games >= lost.games
+    assert left.bytes >= lost.bytes
+    assert cluster.workers.rejected == 1
+
+
+def test_error_without_words_is_named_by_its_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = Pretended(monkeypatch)
+    cluster.play(3)
+
+    def die(actor: Any, answer: Answer) -> Answer:
+        if actor is cluster.ray.started[0]:
+            raise PretendedRayError("")
+        return answer
+
+    cluster.ray.damage = die
+    cluster.play(3)
+    assert "is lost and will be replaced: PretendedRayError" in cluster.warnings[-1]
+
+
+class Custom(DenseNetwork):
+    """A network of the user's."""
+
+
+class Uniform(selection.Ordinal):
+    """A law of the user's."""
+
+
+def test_components_that_only_this_process_knows_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    check_cluster(CONFIG, Overrides())
+    monkeypatch.setattr(nets, "NETWORKS", dict(nets.NETWORKS))
+    dicent.register_network("custom", Custom)
+    with pytest.raises(DicentError, match="the network custom is registered in this process only"):
+        check_cluster(CONFIG.replace(network="custom"), Overrides())
+    monkeypatch.setitem(selection.SELECTIONS, "uniform", Uniform())
+    with pytest.raises(DicentError, match="the selection uniform is registered in this process only"):
+        check_cluster(CONFIG.replace(selection="uniform"), Overrides())
+    monkeypatch.setitem(SEARCHES, "mine", SearchKind(lambda evaluator: Descent(evaluator), evaluator=True))
+    with pytest.raises(DicentError, match="the search mine is registered in this process only"):
+        check_cluster(CONFIG.replace(search="mine"), Overrides())
+    monkeypatch.setitem(TERMINAL_VALUES, "half", TerminalKind(lambda result, *rest: result / 2))
+    with pytest.raises(DicentError, match="the terminal half is registered in this process only"):
+        check_cluster(CONFIG.replace(terminal="half"), Overrides())
+    with pytest.raises(DicentError, match="waves"):
+        check_cluster(CONFIG.replace(waves=True), Overrides())
+    with pytest.raises(DicentError, match="the object passed as selection"):
+        check_cluster(CONFIG, Overrides(selection=Uniform()))
 
 
 # The worker's side
@@ -361,6 +543,24 @@ def test_first_request_needs_nothing_that_is_not_prepared(monkeypatch: pytest.Mo
     answer = worker.play(0, weights(), 0.0, 1.0)
     assert answer.message["games"][0] > 0
     assert needed == prepared
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_pauses_between_requests_count_for_no_move(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = SimpleNamespace(monotonic=lambda: clock.now, now=1000.0)
+    for module in (cluster_worker, self_play):
+        monkeypatch.setattr(module, "time", clock)
+    worker = ClusterWorker(Order(CONFIG.toml(), NIM, 0, 1, "cpu"))
+    worker.prepare(0, weights())
+    [play] = worker._workers.plays
+    worker.play(0, weights(), 0.0, 0.0)
+    clock.now += 5.0  # of play
+    since = play.begun.copy(), play.dealt.copy()
+    worker._rested = clock.now
+    clock.now += 100.0  # of the driver, which measures
+    worker.play(0, weights(), 0.0, 0.0)
+    for now, before in zip((play.begun, play.dealt), since, strict=True):
+        assert now.tolist() == (before + 100.0).tolist()
 
 
 @pytest.mark.usefixtures("uncompiled")

@@ -203,10 +203,11 @@ def _line(status: Status) -> str:
 
 def _worker(worker: WorkerStatus) -> str:
     """Return what a worker of a cluster does."""
+    where = f"{worker.node}, {worker.device}" if worker.device else worker.node
     return (
-        f"{worker.node}, {worker.device}: {worker.state}, "
-        f"{worker.evaluations_per_second:,.0f} evaluations/s, {worker.games:,} games, "
-        f"lag {worker.lag}, {worker.restarts} restarts"
+        f"{where}: {worker.state}, {worker.evaluations_per_second:,.0f} evaluations/s, "
+        f"{worker.games:,} games in {worker.bytes / 1e6:,.1f} MB, lag {worker.lag}, "
+        f"{worker.restarts} restarts"
     ) + (f", {worker.rejected} answers rejected" if worker.rejected else "")
 
 

@@ -5,8 +5,9 @@ buffer and the run folder. It asks each worker to play for a second, with one mo
 the current weights with each request. So a worker that dies costs only its games in flight, and its
 replacement starts with the newest weights.
 
-Weights are published as versions. The next version waits while a request is in flight that would then be
-more than `max_lag` versions behind, so that no worker plays with older weights.
+Each learning phase makes a version of the weights. The next phase waits while a request is in flight that
+would then be more than `max_lag` versions behind; its games join those of the phase. A worker that has been
+silent for half a minute delays no phase. If its answer is too old when it arrives, it is rejected.
 
 A worker that fails is replaced. A place whose workers fail one after the other rests for a minute. If all
 places rest, the run waits; but if no worker has ever answered, it ends.
@@ -18,18 +19,19 @@ import contextlib
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from dicent.cluster.connection import Connection, ray
 from dicent.errors import DicentError
 from dicent.game import Game, State
-from dicent.learn.cluster_worker import GAMES_OF_WORKER, WORKERS, Answer, ClusterWorker, Order
+from dicent.learn.allowed_values import learns_policy
+from dicent.learn.cluster_place import GameNumbersSeen, Place, Request, sound_counts
+from dicent.learn.cluster_worker import WORKERS, Answer, ClusterWorker, Order
 from dicent.learn.config import Config
 from dicent.learn.dataset import FinishedGame
 from dicent.learn.in_flight import COUNTED
-from dicent.learn.packed_games import unpack
-from dicent.learn.status import FAILED, PLAYING, STARTING, WAITING, WorkerStatus
+from dicent.learn.packed_games import MessageReader
+from dicent.learn.status import FAILED, LEFT, PLAYING, STARTING, WAITING, WorkerStatus
 from dicent.learn.worker_slots import Slot, planned, slots_of
 from dicent.learn.workers import Workers
 from dicent.play.record import make_record
@@ -43,56 +45,12 @@ SECONDS = 1.0  # of play in one request
 IN_FLIGHT = 2  # requests per worker
 PATIENCE = 0.2  # seconds to wait for answers before the run does something else
 LOOK_AROUND = 2.0  # seconds between two looks at the machines of the cluster
+LATE = 30.0  # seconds of waiting after which a worker no longer delays the learner
 SILENCE = 300.0  # seconds of waiting after which a worker counts as lost; compiling takes a minute
 NONSENSE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)  # raised by damaged answers
 MOST_FAILURES = 3  # of workers in one place, one after the other without an answer
 REST = 60.0  # seconds until a place that has failed gets a worker again
-
-
-class GameNumbersSeen:
-    """The numbers of the games that a worker has finished; it numbers its games without gaps."""
-
-    def __init__(self, worker: int) -> None:
-        self._low = worker * GAMES_OF_WORKER  # all games of the worker below this number have ended
-        self._end = self._low + GAMES_OF_WORKER
-        self._above: set[int] = set()  # few: the games that ended before an older one
-
-    def add(self, numbers: list[int]) -> None:
-        """Add finished games; raises if one has ended before, or if it is another worker's."""
-        new = set(numbers)
-        if len(new) < len(numbers) or new & self._above or not all(self._low <= n < self._end for n in new):
-            raise DicentError("a worker sent a game twice, or another worker's game")
-        self._above |= new
-        while self._low in self._above:
-            self._above.remove(self._low)
-            self._low += 1
-
-
-@dataclass
-class Place:
-    """The worker in a slot, and what the driver knows about it."""
-
-    slot: Slot
-    state: str = WAITING
-    restarts: int = 0
-    rejected: int = 0  # answers that made no sense
-    failures: int = 0  # one after the other, without an answer in between
-    actor: Any = None
-    seen: GameNumbersSeen = field(default_factory=lambda: GameNumbersSeen(0))
-    answers: int = 0  # of this worker
-    lag: int = 0  # of its last answer
-    games: int = 0
-    evaluations: int = 0
-    seconds: float = 0.0
-    heard: float = 0.0  # when it last answered or failed, in seconds that the driver has listened
-
-
-class Request(NamedTuple):
-    """A request in flight."""
-
-    place: Place
-    method: str  # of `ClusterWorker`
-    version: int | None = None  # of the network to play with
+RATED = 2.0  # seconds, at least, over which the speed of a worker is measured
 
 
 class ClusterWorkers(Workers):
@@ -109,17 +67,20 @@ class ClusterWorkers(Workers):
         self._ray = ray()
         self.connection, self.config, self.game, self.evaluator = connection, config, game, evaluator
         self._warn = warn
-        self._largest = 1.0 if evaluator.terminal.is_bounded else float("inf")
+        largest = 1.0 if evaluator.terminal.is_bounded else float("inf")
+        actions = game.num_actions if learns_policy(config.search.search) else 0
+        self._reader = MessageReader(game, largest, actions)
+        self._next_worker = secrets.randbelow(WORKERS)
         self._places: dict[tuple[str, int], Place] = {}
         self._asked: dict[Any, Request] = {}  # by the answer to come
         self._newest: dict[str, Any] = {}
-        self._version, self._published, self._weights = -1, True, None
+        self._version, self._shared = -1, None
         self._counts = dict.fromkeys(COUNTED, 0)
-        self._looked = self._counted = 0.0
+        self._looked = self._counted = self._rated = 0.0
         self._listened = 0.0  # seconds spent in `play_on`: while the driver is busy, answers wait
         self._alone = False  # whether it has been said that no machine can play
         self._has_played = False  # whether a worker has ever answered
-        self.bytes = 0  # received
+        self._gone = Place(None)  # counts of all workers on machines that have left
 
     @property
     def counts(self) -> dict[str, int]:
@@ -129,22 +90,29 @@ class ClusterWorkers(Workers):
     @property
     def rejected(self) -> int:
         """The number of answers that made no sense."""
-        return sum(place.rejected for place in self._places.values())
+        return sum(place.rejected for place in (self._gone, *self._places.values()))
 
     def use(self, weights: Mapping[str, Tensor]) -> None:
         """See `Workers.use`."""
         self.evaluator.load(dict(weights))
         self._newest = {name: tensor.detach().cpu().numpy() for name, tensor in weights.items()}
-        self._published = False
-        self._publish()
+        self._version, self._shared = self._version + 1, None
 
-    def _publish(self) -> None:
-        """Put the newest weights into the object store, unless a request would become too old."""
-        versions = [asked.version for asked in self._asked.values() if asked.version is not None]
-        oldest = min(versions, default=self._version)
-        if not self._published and self._version + 1 - oldest <= self.config.run.max_lag:
-            self._weights = self._ray.put(self._newest)
-            self._version, self._published = self._version + 1, True
+    @property
+    def takes_weights(self) -> bool:
+        """See `Workers.takes_weights`."""
+        versions = [
+            asked.version
+            for asked in self._asked.values()
+            if asked.version is not None and self._listened - asked.place.heard <= LATE
+        ]
+        return self._version + 1 - min(versions, default=self._version) <= self.config.run.max_lag
+
+    def _weights(self) -> Any:
+        """Return the newest weights in the object store; each version is put there at most once."""
+        if self._shared is None:
+            self._shared = self._ray.put(self._newest)
+        return self._shared
 
     def deal(self) -> None:
         """Start a worker in every slot."""
@@ -156,9 +124,11 @@ class ClusterWorkers(Workers):
     def play_on(self, progress: float) -> list[FinishedGame]:
         """Return the games of the answers that have arrived, and ask their workers again."""
         now = time.monotonic()
-        self.seconds += now - self._counted
+        if any(place.state == PLAYING for place in self._places.values()):
+            self.seconds += now - self._counted
+        else:
+            self.waited += now - self._counted
         self._counted = now
-        self._publish()
         games: list[FinishedGame] = []
         for reference in self._answered():
             games += self._collect(reference, progress)
@@ -200,7 +170,12 @@ class ClusterWorkers(Workers):
                 known = isinstance(error, DicentError)
                 self._lose(place, error if known else DicentError(f"an answer makes no sense: {error!r}"))
                 return []
-            self._count(place, answer, version, games)
+            place.answers += 1
+            if self._version - version > self.config.run.max_lag:
+                place.rejected += 1
+                games = []
+            else:
+                self._count(place, answer, version, games)
         for _ in range(IN_FLIGHT if version is None else 1):
             self._ask(place, progress)
         return games
@@ -209,32 +184,32 @@ class ClusterWorkers(Workers):
         """Return the games of an answer; raises if a sound worker cannot have sent it."""
         if not isinstance(answer, Answer) or answer.number != place.answers:
             raise DicentError("a worker sent an answer out of turn")
-        if answer.version != version or self._version - version > self.config.run.max_lag:
+        if answer.version != version:
             raise DicentError(
-                f"a worker played with version {answer.version} of the network; the newest is {self._version}"
+                f"a worker played with version {answer.version} of the network instead of {version}"
             )
         if not sound_counts(answer):
             raise DicentError("a worker sent counts that make no sense")
-        games = unpack(answer.message, self.game, self._largest)
+        games = self._reader.read(answer.message)
         for game in games:
             if game.number % self.config.run.record_every == 0:  # the run folder will hold its moves
-                make_record(self.game, State(self.game, game.start), game.chosen.tolist(), ("", ""))
+                start = State(self.game, game.start)
+                if make_record(self.game, start, game.chosen.tolist(), ("", "")).result != game.result:
+                    raise DicentError(f"game {game.number} does not end with {game.result}")
         place.seen.add([game.number for game in games])
         return games
 
     def _count(self, place: Place, answer: Answer, version: int, games: list[FinishedGame]) -> None:
         """Count what a worker has done for a request."""
         place.state, place.lag, place.failures = PLAYING, self._version - version, 0
-        place.answers += 1
         place.games += len(games)
         self._has_played, self._alone = True, False
         place.evaluations += answer.counts["evaluations"]
-        place.seconds += answer.seconds
         self._counts = {name: count + answer.counts[name] for name, count in self._counts.items()}
-        self.bytes += sum(array.nbytes for array in answer.message.values())
+        place.bytes += sum(array.nbytes for array in answer.message.values())
 
     def _ask(self, place: Place, progress: float) -> None:
-        reference = place.actor.play.remote(self._version, self._weights, progress, SECONDS)
+        reference = place.actor.play.remote(self._version, self._weights(), progress, SECONDS)
         self._asked[reference] = Request(place, "play", self._version)
 
     # Machines and workers that come and go
@@ -251,7 +226,8 @@ class ClusterWorkers(Workers):
         gone = [self._places.pop(key) for key in list(self._places) if key not in slots]
         for place in gone:
             self._give_up(place)
-        for address in sorted({place.slot.node.address for place in gone}):
+            self._gone.add(place)
+        for address in sorted({place.machine for place in gone}):
             self._warn(f"{address} has left the cluster")
         for place in self._places.values():
             if place.state in (STARTING, PLAYING) and self._listened - place.heard > SILENCE:
@@ -260,14 +236,13 @@ class ClusterWorkers(Workers):
             place = self._places.setdefault(key, Place(slot))
             rested = place.state != FAILED or self._listened - place.heard > REST
             if place.actor is None and rested:
-                self._start(place)
+                self._start(place, slot)
         if not self._alone and all(place.state == FAILED for place in self._places.values()):
             self._warn("no machine of the cluster can play; waiting for one that can")
             self._alone = True
 
-    def _start(self, place: Place) -> None:
-        slot = place.slot
-        number = secrets.randbelow(WORKERS)
+    def _start(self, place: Place, slot: Slot) -> None:
+        number, self._next_worker = self._next_worker, (self._next_worker + 1) % WORKERS
         place.state, place.answers, place.seen = WAITING, 0, GameNumbersSeen(number)
         order = Order(self.config.toml(), self.game, number, slot.cores, "cuda" if slot.gpus else "cpu")
         affinity = self._ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy
@@ -278,7 +253,7 @@ class ClusterWorkers(Workers):
         )
         place.actor = make.remote(order)
         self._asked[place.actor.ready.remote()] = Request(place, "ready")
-        self._asked[place.actor.prepare.remote(self._version, self._weights)] = Request(place, "prepare")
+        self._asked[place.actor.prepare.remote(self._version, self._weights())] = Request(place, "prepare")
 
     def _give_up(self, place: Place) -> None:
         """End a worker, and forget its requests."""
@@ -294,7 +269,8 @@ class ClusterWorkers(Workers):
             return
         self._give_up(place)
         place.failures += 1
-        lines, machine = str(error).strip().splitlines(), place.slot.node.address
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        machine = place.machine
         cause = lines[-1] if isinstance(error, self._ray.exceptions.RayTaskError) else lines[0]
         if place.failures < MOST_FAILURES:
             place.state = WAITING
@@ -316,19 +292,14 @@ class ClusterWorkers(Workers):
 
     def status(self) -> tuple[WorkerStatus, ...]:
         """See `Workers.status`."""
-        return tuple(
-            WorkerStatus(
-                node=place.slot.node.address,
-                device=place.slot.device,
-                games=place.games,
-                evaluations_per_second=place.evaluations / max(1e-9, place.seconds),
-                lag=place.lag,
-                restarts=place.restarts,
-                rejected=place.rejected,
-                state=place.state,
-            )
-            for place in self._places.values()
-        )
+        now = time.monotonic()
+        if now - self._rated >= RATED:
+            for place in self._places.values():
+                place.rate = (place.evaluations - place.rated) / (now - self._rated)
+                place.rated = place.evaluations
+            self._rated = now
+        found = [place.status() for place in self._places.values()]
+        return (*found, self._gone.status()) if self._gone.state == LEFT else tuple(found)
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
@@ -340,9 +311,3 @@ class ClusterWorkers(Workers):
         for place in self._places.values():
             self._give_up(place)
         self._places.clear()
-
-
-def sound_counts(answer: Answer) -> bool:
-    """Return whether the numbers of an answer can come from a sound worker."""
-    numbers = [answer.counts.get(name) for name in COUNTED]
-    return all(isinstance(n, int) and n >= 0 for n in numbers) and 0 <= answer.seconds < SILENCE

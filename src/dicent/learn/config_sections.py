@@ -225,7 +225,7 @@ class RunConfig(Section):
     snapshot_evaluations: int | None = None
     """Save a snapshot of the network after this many evaluations, and whenever they have grown likewise."""
     max_lag: int = 2
-    """On a cluster: versions of the network by which a worker's games may be behind."""
+    """On a cluster: learning phases by which the network of a worker's games may be behind."""
     tensorboard: bool = False
     """Write the metrics for TensorBoard too."""
 

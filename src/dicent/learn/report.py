@@ -90,7 +90,7 @@ def _workers(rows: list[Row]) -> list[str]:
     """Return a table of the workers of a cluster, as they were last."""
     if not rows:
         return []
-    head = ["machine", "device", "games", "evaluations/s", "lag", "restarts", "rejected", "state"]
+    head = ["machine", "device", "games", "evaluations/s", "lag", "restarts", "rejected", "MB", "state"]
     lines = [
         [
             html.escape(worker["node"]),
@@ -100,6 +100,7 @@ def _workers(rows: list[Row]) -> list[str]:
             str(worker["lag"]),
             str(worker["restarts"]),
             str(worker["rejected"]),
+            f"{worker.get('bytes', 0) / 1e6:,.1f}",
             worker["state"],
         ]
         for worker in rows[-1]["workers"]

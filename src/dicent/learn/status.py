@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 # States of a worker. It waits while other programs use its machine; one that has failed several times rests.
 WAITING, STARTING, PLAYING, FAILED = "waiting", "starting", "playing", "failed"
+LEFT = "left"  # the workers on machines that have left the cluster, counted together
 
 
 @dataclass(frozen=True)
@@ -18,9 +19,10 @@ class WorkerStatus:
     device: str  # "4 cores", "cuda"
     games: int = 0  # finished games
     evaluations_per_second: float = 0.0
-    lag: int = 0  # versions of the network by which its last games were behind
+    lag: int = 0  # learning phases by which the network of its last answer was behind
     restarts: int = 0  # of the worker in this place
-    rejected: int = 0  # answers that made no sense
+    rejected: int = 0  # answers that made no sense, or came too late
+    bytes: int = 0  # of the games that it has sent
     state: str = WAITING
 
 

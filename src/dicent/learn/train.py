@@ -85,8 +85,8 @@ def train(
     """
     custom = Overrides(search, selection, terminal, replay, module)
     with contextlib.ExitStack() as stack:
-        run = stack.enter_context(RunFolder(folder, warn))
         connection = None if cluster is None else stack.enter_context(Connection(cluster))
+        run = stack.enter_context(RunFolder(folder, warn))
         settled_config = run.settle_config(config)
         fitted, choices = fit(settled_config, factories.make_game(settled_config))
         training = Training(fitted, run, custom, watch, stop, connection)
@@ -150,9 +150,10 @@ class Training:
         """Make the workers of the cluster, or of this process."""
         config, custom, groups = self.config, self.custom, self.config.self_play.groups
         if connection is not None:
+            from dicent.learn.cluster_worker import check_cluster
             from dicent.learn.cluster_workers import ClusterWorkers
 
-            _check_cluster(config, custom)
+            check_cluster(config, custom)
             return ClusterWorkers(connection, config, self.game, self.evaluator, self.folder.warn)
         numbers = [GameNumbers(self.state.next_games, i) for i in range(groups)]
         plays = factories.make_self_play(config, self.game, self.search, custom, numbers, self.threads.search)
@@ -239,7 +240,9 @@ class Training:
                 self._learn()
                 self._finish_phase()
                 self.workers.deal()
-        elif self.state.games_since_update >= settled(self.config.learner.games_per_update):
+            return
+        enough = self.state.games_since_update >= settled(self.config.learner.games_per_update)
+        if enough and self.workers.takes_weights:
             self._learn()
 
     def _learn(self) -> None:
@@ -302,7 +305,7 @@ class Training:
         return dataclasses.replace(self.state.status(progress), workers=self.workers.status())
 
     def _read_clock(self) -> None:
-        self.state.seconds = time.monotonic() - self._start
+        self.state.seconds = time.monotonic() - self._start - self.workers.waited
 
     def _measure_and_save_when_due(self) -> None:
         run, progress = self.config.run, self.progress()
@@ -380,14 +383,3 @@ class Training:
         torch.set_num_threads(self._torch_threads)
         self.evaluator.close()
         self.learner.close()
-
-
-def _check_cluster(config: Config, custom: Overrides) -> None:
-    """Raise an error if a run cannot use a cluster."""
-    if config.self_play.waves:
-        raise DicentError("waves of games cannot be played on a cluster: set waves to false")
-    given = [name for name, component in vars(custom).items() if component is not None]
-    if given:
-        raise DicentError(
-            f"a cluster cannot use the object passed as {given[0]}: name components by settings"
-        )

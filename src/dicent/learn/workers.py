@@ -19,6 +19,7 @@ class Workers(ABC):
     """The players of a run's self-play games; the training loop is the same for all of them."""
 
     seconds = 0.0  # of self-play so far
+    waited = 0.0  # seconds in which nothing could play; the clock of the run does not count them
     is_deterministic = False  # whether nothing that is played depends on the speed of threads
     plays: Sequence[SelfPlay] = ()  # the groups in this process: checkpoints hold their games in flight
 
@@ -43,6 +44,11 @@ class Workers(ABC):
     @abstractmethod
     def use(self, weights: Mapping[str, Tensor]) -> None:
         """Play with new weights of the network from now on."""
+
+    @property
+    def takes_weights(self) -> bool:
+        """Whether no game in flight would be too far behind after the next `use`."""
+        return True
 
     @abstractmethod
     def paused(self) -> contextlib.AbstractContextManager[None]:
