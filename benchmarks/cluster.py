@@ -23,8 +23,8 @@ import numpy as np
 import dicent
 from dicent.cluster.connection import Connection, ray
 from dicent.learn import factories
-from dicent.learn.cluster_worker import GAMES_OF_WORKER, ClusterWorker, Order
 from dicent.learn.cluster_place import Place
+from dicent.learn.cluster_worker import GAMES_OF_WORKER, ClusterWorker, Order
 from dicent.learn.cluster_workers import ClusterWorkers
 from dicent.learn.factories import Overrides
 from dicent.learn.fit import fit

@@ -64,8 +64,14 @@ class Connection:
         if not address:
             raise DicentError(f"cluster must be {AUTO} or the address of a Ray cluster (got {address!r})")
         found = os.environ.get("RAY_ADDRESS") or LOCAL if address == AUTO else address
-        if found == LOCAL:
-            _keep_private()
+        self._variables = _keep_private() if found == LOCAL else {}
+        try:
+            self._connect(found)
+        except BaseException:
+            self._restore()
+            raise
+
+    def _connect(self, found: str) -> None:
         module = ray()
         if found not in (LOCAL, AUTO):
             _knock(found)
@@ -93,6 +99,16 @@ class Connection:
     def close(self) -> None:
         """Leave the cluster; a cluster that this connection has started ends."""
         ray().shutdown()
+        self._restore()
+
+    def _restore(self) -> None:
+        """Restore the environment that a private cluster has changed."""
+        for name, value in self._variables.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+        self._variables = {}
 
     def nodes(self) -> list[Node]:
         """Return the machines that are alive, this one first."""
@@ -135,15 +151,25 @@ def _knock(address: str) -> None:
         raise DicentError(f"no Ray cluster answers at {address}: {error}") from error
 
 
-def _keep_private() -> None:
-    """Make the clusters that this process starts listen on loopback only, and ask for a token."""
+def _keep_private() -> dict[str, str | None]:
+    """Make the clusters that this process starts listen on loopback only, and ask for a token.
+
+    Return the variables of the environment that this changes, as they were.
+    """
     if PRIVATE.items() <= os.environ.items():
-        return
-    if "ray" in sys.modules:
+        return {}
+    if "ray" in sys.modules and not _private:
         settings = " ".join(f"{name}={value}" for name, value in PRIVATE.items())
         raise DicentError(
             "ray was imported before a cluster was asked for, so that a cluster on this machine would be "
             f"open to others: set {settings} before Python starts"
         )
-    os.environ |= {**PRIVATE, TOKEN: secrets.token_hex(32)}
+    if not _private:
+        _private.update({**PRIVATE, TOKEN: secrets.token_hex(32)})
+    before = {name: os.environ.get(name) for name in _private}
+    os.environ |= _private
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    return before
+
+
+_private: dict[str, str] = {}  # settings with which this process has imported Ray for a cluster of its own

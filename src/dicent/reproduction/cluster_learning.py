@@ -12,7 +12,7 @@ import shutil
 import tempfile
 import time
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed, wait
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from dicent.cluster.connection import Connection, ray
 from dicent.cluster.stop import Stop
 from dicent.cluster.tasks import Tasks
 from dicent.errors import DicentError
-from dicent.files import write_atomically
+from dicent.files import cache_folder, lock, write_atomically
 from dicent.learn.config import Config, config_from
 from dicent.learn.run_reader import RunReader
 from dicent.learn.train import train
@@ -100,7 +100,7 @@ def learn_part(settings: str, files: Files, stop: Stop, cores: int, version: str
         raise DicentError(f"a machine of the cluster has Dicent {__version__}, and the driver {version}")
     end = time.monotonic() + AT_A_TIME
     config = config_from(tomllib.loads(settings), "the driver")
-    with stop.watched() as asked, tempfile.TemporaryDirectory() as folder, _cores_beside_gpu(cores):
+    with stop.watched() as asked, tempfile.TemporaryDirectory() as folder, _own_cores(cores):
         if asked.is_set():
             return files
 
@@ -114,13 +114,35 @@ def learn_part(settings: str, files: Files, stop: Stop, cores: int, version: str
         return read_files(path)
 
 
-def _cores_beside_gpu(count: int) -> contextlib.AbstractContextManager[None]:
-    """Return a context that keeps this process to the cores beside its GPU."""
-    found = ray().get_gpu_ids()
-    if not found or not str(found[0]).isdecimal():
-        return contextlib.nullcontext()
-    first = int(found[0]) * count
-    return machine.pinned_to_cores(machine.numbered_cores()[first : first + count])
+@contextlib.contextmanager
+def _own_cores(count: int) -> Iterator[None]:
+    """Keep this process to some cores: those beside its GPU, or the first ones that no other call has.
+
+    Without that, the threads of each call would use all cores of a machine that runs several calls.
+    """
+    cores, found = machine.numbered_cores(), ray().get_gpu_ids()
+    if found and str(found[0]).isdecimal():
+        parts = contextlib.nullcontext(int(found[0]))
+    else:
+        parts = _free_part(len(cores) // count)
+    with parts as part, machine.pinned_to_cores(cores[part * count : (part + 1) * count]):
+        yield
+
+
+@contextlib.contextmanager
+def _free_part(parts: int) -> Iterator[int]:
+    """Own one of several parts of this machine inside a context; `parts` itself if none is free."""
+    folder = cache_folder() / "cores"
+    folder.mkdir(parents=True, exist_ok=True)
+    for part in range(parts):
+        try:
+            held = lock(folder / str(part), "another call has these cores")
+        except DicentError:
+            continue
+        with contextlib.closing(held):
+            yield part
+            return
+    yield parts
 
 
 def read_files(path: Path) -> Files:
