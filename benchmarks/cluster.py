@@ -3,12 +3,16 @@
     python benchmarks/cluster.py overhead       one worker of a local cluster against threads here, in turn
     python benchmarks/cluster.py replacement    from the loss of a worker to its replacement playing
     python benchmarks/cluster.py intake         what the driver absorbs, with messages of 64 recorded workers
+    python benchmarks/cluster.py replay         64 workers by a clock, each at the speed of an H200
 
 `intake` records messages of real self-play, renumbers them as if 64 workers had sent them, and lets the
-driver receive them through Ray's object store as fast as it can.
+driver receive them through Ray's object store as fast as it can. `replay` joins recorded messages until each
+holds the games of a second of an H200. A clock says when each worker has played for its request; as in a run,
+a worker with two unanswered requests waits. The messages share the memory of their states.
 """
 
 import argparse
+import itertools
 import os
 import signal
 import statistics
@@ -23,7 +27,7 @@ import numpy as np
 import dicent
 from dicent.cluster.connection import Connection, ray
 from dicent.learn import factories
-from dicent.learn.cluster_place import Place
+from dicent.learn.cluster_place import GameNumbersSeen, Place
 from dicent.learn.cluster_worker import GAMES_OF_WORKER, ClusterWorker, Order
 from dicent.learn.cluster_workers import ClusterWorkers
 from dicent.learn.factories import Overrides
@@ -205,8 +209,8 @@ class Recorded:
         return replace(answer, message={**answer.message, "number": numbers}, number=number, version=0)
 
 
-def intake(arguments):
-    config, game = settings(arguments), dicent.make(arguments.game)
+def record(arguments, config, game):
+    """Play; return answers of a worker, and print what they hold."""
     worker = ClusterWorker(order_of(config, game))
     weights = weights_of(config, game)
     worker.prepare(0, weights)
@@ -217,45 +221,140 @@ def intake(arguments):
             answers.append(answer)
     played = sum(answer.counts["evaluations"] for answer in answers)
     states = sum(len(answer.message["values"]) for answer in answers)
-    size = sum(array.nbytes for answer in answers for array in answer.message.values())
-    per_evaluation = states / played
     print(
-        f"recorded: {played:,} evaluations, {per_evaluation:.3f} states, {size / played:.1f} bytes for each"
+        f"recorded: {played:,} evaluations; {states / played:.3f} states and "
+        f"{sum(map(size_of, answers)) / played:.1f} bytes for each",
+        flush=True,
     )
-    with Connection() as connection:
+    return answers, states / played
+
+
+def size_of(answer):
+    return sum(array.nbytes for array in answer.message.values())
+
+
+class Intake:
+    """The receiving end of a driver, and its replay buffer."""
+
+    def __init__(self, connection, config, game):
         network = SimpleNamespace(terminal=SimpleNamespace(is_bounded=True))
-        driver = ClusterWorkers(connection, config, game, network, print)
-        driver._version = 0
+        self.driver = ClusterWorkers(connection, config, game, network, print)
+        self.driver._version = 0
+        self.replay = factories.make_replay(config, Overrides())
+        self.places = [Place(Slot(connection.nodes()[0], i, 1, 1)) for i in range(WORKERS)]
+        for i, place in enumerate(self.places):
+            place.seen = GameNumbersSeen(i)
+        self.states = self.bytes = 0
+        self.busy = 0.0
+
+    def take(self, place, answer):
+        begin = time.monotonic()
+        games = self.driver._checked(place, answer, 0)
+        self.driver._count(place, answer, 0, games)
+        place.answers += 1
+        for one in games:
+            self.replay.add(one.dataset, (0, one.number))
+            self.states += len(one.dataset)
+        self.busy += time.monotonic() - begin
+        self.bytes += size_of(answer)
+
+
+def intake(arguments):
+    config, game = settings(arguments), dicent.make(arguments.game)
+    answers, per_evaluation = record(arguments, config, game)
+    with Connection() as connection:
+        taken = Intake(connection, config, game)
         actor = ray().remote(Recorded).options(num_cpus=1).remote(answers)
-        replay = factories.make_replay(config, Overrides())
-        places = [Place(Slot(connection.nodes()[0], i, 1, 1)) for i in range(WORKERS)]
-        for i, place in enumerate(places):
-            place.seen.__init__(i)
-        waiting = [(place, actor.play.remote(i, 0)) for i, place in enumerate(places)]
-        begin, busy, received, stored = time.monotonic(), 0.0, 0, 0
+        waiting = [(place, actor.play.remote(i, 0)) for i, place in enumerate(taken.places)]
+        begin = time.monotonic()
         while time.monotonic() - begin < 10 * arguments.seconds:
             place, reference = waiting.pop(0)
             ray().wait([reference])
             start = time.monotonic()
             answer = ray().get(reference)
-            games = driver._checked(place, answer, 0)
-            driver._count(place, answer, 0, games)
-            for one in games:
-                replay.add(one.dataset, (0, one.number))
-                stored += len(one.dataset)
-            received += sum(array.nbytes for array in answer.message.values())
-            busy += time.monotonic() - start
+            taken.busy += time.monotonic() - start
+            taken.take(place, answer)
             waiting.append((place, actor.play.remote(place.slot.index, place.answers)))
         seconds = time.monotonic() - begin
-        learner = learner_speed(config, game, replay)
-    print(f"{WORKERS} workers replayed for {seconds:.0f} s, the driver busy for {busy / seconds:.0%}")
-    print(f"intake: {stored / busy:,.0f} states/s, {received / busy / 1e6:,.1f} MB/s of one core's time")
-    absorbed = stored / busy / per_evaluation
+        learner = learner_speed(config, game, taken.replay)
+    print(f"{WORKERS} workers replayed for {seconds:.0f} s, the driver busy for {taken.busy / seconds:.0%}")
+    print(
+        f"intake: {taken.states / taken.busy:,.0f} states/s, {taken.bytes / taken.busy / 1e6:,.1f} MB/s of "
+        "one core's time"
+    )
+    absorbed = taken.states / taken.busy / per_evaluation
     print(f"that is {absorbed:,.0f} evaluations/s of all workers together")
     print(
         f"workers with {arguments.rate:,.0f} evaluations/s that this serves: {absorbed / arguments.rate:.2f}"
     )
     print(f"learner on this CPU, one thread: {learner:,.0f} states/s")
+
+
+# The driver under the load of many fast workers
+
+
+def joined(answers, evaluations):
+    """Return one answer with the games of so many evaluations, from recorded ones over and over."""
+    chosen, done = [], 0
+    for answer in itertools.cycle(answers):
+        if done >= evaluations:
+            break
+        chosen.append(answer)
+        done += answer.counts["evaluations"]
+    names = answers[0].message
+    message = {name: np.concatenate([answer.message[name] for answer in chosen]) for name in names}
+    message["games"] = np.array([len(message["number"])])
+    counts = {name: sum(answer.counts[name] for answer in chosen) for name in answers[0].counts}
+    return replace(answers[0], message=message, counts=counts, seconds=1.0)
+
+
+def replay(arguments):
+    config, game = settings(arguments), dicent.make(arguments.game)
+    answers, _ = record(arguments, config, game)
+    large = joined(answers, arguments.rate)
+    games = len(large.message["number"])
+    offered = arguments.workers * size_of(large) / 1e6
+    print(f"each message: {size_of(large) / 1e6:.1f} MB, {games:,} games; {offered:,.0f} MB/s of all workers")
+    with Connection() as connection:
+        taken, shared = Intake(connection, config, game), ray().put(large)
+        places = taken.places[: arguments.workers]
+        begin = time.monotonic()
+        # When the two requests in flight of each worker will have been played.
+        ready = [[begin + (i + 1) / len(places) + n for n in (0, 1)] for i in range(len(places))]
+        lines, end, most = 1, begin + 10 * arguments.seconds, 0
+        while (now := time.monotonic()) < end:
+            waiting = sum(time_of <= now for pair in ready for time_of in pair)
+            most = max(most, waiting)
+            if now - begin > lines * arguments.seconds:
+                lines += 1
+                due = arguments.workers * (now - begin)
+                print(
+                    f"{now - begin:5.1f} s: {sum(p.answers for p in places):5d} of {due:6.0f} messages at "
+                    f"full speed; {waiting:3d} wait, driver {memory():,.0f} MB",
+                    flush=True,
+                )
+            i = min(range(len(places)), key=lambda i: ready[i][0])
+            if ready[i][0] > now:
+                time.sleep(ready[i][0] - now)
+            start = time.monotonic()
+            answer, place = ray().get(shared), places[i]
+            taken.busy += time.monotonic() - start
+            first = i * GAMES_OF_WORKER + place.answers * games
+            numbers = first + np.arange(games)
+            renumbered = replace(answer, message={**answer.message, "number": numbers}, number=place.answers)
+            taken.take(place, renumbered)
+            _, other = ready[i]
+            ready[i] = [other, max(other, time.monotonic()) + 1.0]
+        seconds = time.monotonic() - begin
+    print(f"the driver was busy for {taken.busy / seconds:.0%}; at most {most} messages waited")
+    received = taken.bytes / seconds / 1e6
+    print(f"received {received:,.0f} of {offered:,.0f} MB/s: {received / offered:.1%}")
+
+
+def memory():
+    """Return the MB of this process that are not shared."""
+    fields = dict(line.split(":") for line in Path("/proc/self/status").read_text().splitlines())
+    return int(fields["RssAnon"].split()[0]) / 1024
 
 
 def learner_speed(config, game, replay):
@@ -280,7 +379,8 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("part", choices=("overhead", "replacement", "intake"))
+    parser.add_argument("part", choices=("overhead", "replacement", "intake", "replay"))
+    parser.add_argument("--workers", type=int, default=WORKERS, help="of `replay`")
     parser.add_argument("--game", default="ewn")
     parser.add_argument("--preset", default="laptop")
     parser.add_argument("--rounds", type=int, default=6)
@@ -289,4 +389,5 @@ if __name__ == "__main__":
         "--rate", type=float, default=9.22e6, help="evaluations/s of a worker: an H200's self-play"
     )
     arguments = parser.parse_args()
-    {"overhead": overhead, "replacement": replacement, "intake": intake}[arguments.part](arguments)
+    parts = {"overhead": overhead, "replacement": replacement, "intake": intake, "replay": replay}
+    parts[arguments.part](arguments)

@@ -1,7 +1,9 @@
 """Ray clusters of several machines on this one, and games as their workers send them, for tests."""
 
 import contextlib
+import os
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -79,6 +81,7 @@ def poisoned(poison: Path) -> type[ClusterWorker]:
                     answer.message["values"][:] = float("nan")
             return answer
 
+    Poisoned.__name__ = Poisoned.__qualname__ = ClusterWorker.__name__  # the command of its process
     return Poisoned
 
 
@@ -123,3 +126,33 @@ def finished_game(number: int, result: int | None = 1) -> FinishedGame:
 def node(cores: int, gpus: int = 0, is_ours: bool = False, name: str = "a") -> Node:
     """Return a machine of a cluster."""
     return Node(name, f"10.0.0.{ord(name)}", cores, gpus, 2**30, is_ours)
+
+
+LOCAL = """
+import sys
+import dicent
+
+if __name__ == "__main__":
+    dicent.train(dicent.config("laptop", game="dice-nim", games=10**9, measurements=0), "run", cluster="auto")
+"""
+
+
+@contextlib.contextmanager
+def local_run(folder: Path) -> Iterator["subprocess.Popen[bytes]"]:
+    """Start a run on a cluster of its own, and wait until a worker plays."""
+    (folder / "driver.py").write_text(LOCAL)
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    driver = subprocess.Popen(
+        [sys.executable, "driver.py"],
+        cwd=folder,
+        env=variables,
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    wait_until(
+        lambda: any(command(one).startswith("ray::ClusterWorker.play") for one in descendants(driver.pid)),
+        driver,
+    )
+    yield driver
+    driver.kill()
+    driver.wait()

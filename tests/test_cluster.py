@@ -1,6 +1,7 @@
 """Training and tournaments on a Ray cluster: several machines in one, and what happens when they fail."""
 
 import contextlib
+import importlib
 import json
 import os
 import signal
@@ -12,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 import dicent
+from dicent.cli import main
 from dicent.cluster import tasks
 from dicent.cluster.connection import Connection
 from dicent.cluster.tasks import Tasks
@@ -21,9 +24,20 @@ from dicent.errors import DicentError
 from dicent.learn import cluster_workers
 from dicent.learn.run_reader import RunReader
 from dicent.learn.status import Status
+from dicent.nets.dense import DenseNetwork
 from dicent.reproduction.cluster_learning import learn_on_cluster
 
-from .clusters import PATIENCE, cluster_of, poisoned, processes, wait_until, without_times
+from .clusters import (
+    PATIENCE,
+    cluster_of,
+    command,
+    descendants,
+    local_run,
+    poisoned,
+    processes,
+    wait_until,
+    without_times,
+)
 from .conftest import GAMES
 
 ray = pytest.importorskip("ray")
@@ -62,31 +76,40 @@ def numbers(folder: Path) -> list[int]:
 def test_run_survives_the_loss_of_workers_and_machines(
     machines: Any, my_game: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Poison a worker, kill another, remove a machine, add one; the user's game reaches all of them."""
+    """Poison a worker, kill the others, remove all machines, add two; a file that is gone reaches them."""
     config = dicent.config("laptop", game=f"{my_game}:stones=9", record_every=1, **SETTINGS)
     poison = tmp_path / "poison"
     monkeypatch.setattr(cluster_workers, "ClusterWorker", poisoned(poison))
     warnings: list[str] = []
-    done: set[str] = set()
+    done: dict[str, Any] = {}
 
     def disturb(status: Status) -> None:
-        playing = [worker for worker in status.workers if worker.state == "playing"]
-        if "poison" not in done and status.games >= 20 and len(playing) == 2:
-            poison.touch()
-            done.add("poison")
-        elif "kill" not in done and any(w.rejected for w in status.workers) and len(playing) == 1:
-            for process in processes(machines):
-                with contextlib.suppress(ProcessLookupError):
+        live = [worker for worker in status.workers if worker.state != "left"]
+        playing = [worker for worker in live if worker.state == "playing"]
+        restarts = sum(worker.restarts for worker in status.workers)
+        if "poison" not in done:
+            if status.games >= 20 and len(playing) == 2:
+                poison.touch()
+                done["poison"] = restarts
+        elif "kill" not in done:
+            if any(worker.rejected for worker in live) and playing:
+                killed = processes(machines)
+                for process in killed:
                     os.kill(process, signal.SIGKILL)
-            done.add("kill")
-        elif "kill" in done and "remove" not in done and len(playing) == 2:
-            machines.remove_node(machines.list_all_nodes()[-1], allow_graceful=False)
-            done.add("remove")
-        elif "remove" in done and "add" not in done and len(status.workers) == 1:
-            machines.add_node(num_cpus=1)
-            done.add("add")
-        elif "add" in done and len(playing) == 2:
-            done.add("joined")
+                if killed:
+                    done["kill"] = restarts
+        elif "remove" not in done:
+            if restarts > done["kill"] and playing:
+                for machine in machines.list_all_nodes()[1:]:
+                    machines.remove_node(machine, allow_graceful=False)
+                done["remove"] = status.games
+        elif "add" not in done:
+            if not live and any("no machine of the cluster can play" in warning for warning in warnings):
+                machines.add_node(num_cpus=1)
+                machines.add_node(num_cpus=1)
+                done["add"] = status.games
+        elif len(playing) == 2 and status.games > done["add"]:
+            done["joined"] = status.workers
 
     deadline = time.monotonic() + PATIENCE
     config = config.replace(minutes=PATIENCE / 60)
@@ -95,18 +118,27 @@ def test_run_survives_the_loss_of_workers_and_machines(
             config,
             tmp_path / "run",
             cluster=machines.address,
+            announce=lambda preflight: my_game.unlink(),  # workers are started later
             watch=disturb,
             warn=lambda text: warnings.append(str(text)),
             stop=lambda: "joined" in done or time.monotonic() > deadline,
         )
-    assert done == {"poison", "kill", "remove", "add", "joined"}
+    assert done.keys() == {"poison", "kill", "remove", "add", "joined"}
     assert any("a value is no finite number" in warning for warning in warnings)
     assert any("is lost and will be replaced" in warning for warning in warnings)
+    assert any("has left the cluster" in warning for warning in warnings)
     found = numbers(tmp_path / "run")
     assert len(set(found)) == len(found) > 20
     state = RunReader(tmp_path / "run").state()
     assert state is not None
     assert state.games == len(found)
+    left = done["joined"][-1]
+    assert (left.state, left.rejected) == ("left", 1)
+    assert left.restarts >= 2
+    report = (tmp_path / "run" / "report.html").read_text()
+    table = report.partition("<h2>Workers</h2>")[2].partition("</table>")[0]
+    assert "rejected" in table
+    assert f">{left.restarts}</td><td class=number>1</td>" in table
     wait_until(lambda: not processes(machines))
 
 
@@ -154,6 +186,65 @@ def test_tournament_equals_that_of_one_machine(machines: Any, my_game: Path, tmp
     for file in (tmp_path / "here").glob("games/*.jsonl"):
         assert records(tmp_path / "there" / "games" / file.name) == records(file)
         assert [record["number"] for record in records(file)] == list(range(12))
+
+
+def test_tournament_of_networks_equals_that_of_one_machine(machines: Any, tmp_path: Path) -> None:
+    """One player is limited by depth, the other by evaluations."""
+    torch.manual_seed(1)
+    shape = dicent.make("ewn").input_shape
+    networks = [dicent.Network(DenseNetwork(shape, hidden=8, layers=1)) for _ in range(2)]
+    players = [
+        dicent.Player(dicent.Expectiminimax(networks[0]), dicent.Limit(depth=1), "depth"),
+        dicent.Player(dicent.Descent(networks[1]), dicent.Limit(evaluations=20), "evaluations"),
+    ]
+    here = dicent.play_tournament(tmp_path / "here", players, "ewn", games=6, seed=3)
+    there = dicent.play_tournament(
+        tmp_path / "there", players, "ewn", games=6, seed=3, cluster=machines.address
+    )
+    assert without_times(there.encounters[0].summary) == without_times(here.encounters[0].summary)
+    [file] = (tmp_path / "here").glob("games/*.jsonl")
+    assert records(tmp_path / "there" / "games" / file.name) == records(file)
+
+
+COMMANDS = {
+    "train": ["run", "--games", "30", *(f"--{key.replace('_', '-')}={n}" for key, n in SETTINGS.items())],
+    "match": ["random", "uct:5", "--games", "4"],
+    "tournament": ["results", "random", "uct:5", "--games", "4"],
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_use_the_cluster(
+    command: str, machines: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    called: list[object] = []
+    run, ask = Tasks.run, cluster_workers.ClusterWorkers._ask
+    monkeypatch.setattr(Tasks, "run", lambda *given: called.append("task") or run(*given))
+    monkeypatch.setattr(
+        cluster_workers.ClusterWorkers, "_ask", lambda *given: called.append("request") or ask(*given)
+    )
+    given = [command, *COMMANDS[command], "--game", "dice-nim", "--cluster", machines.address]
+    assert main(given) == 0
+    assert set(called) == {"request" if command == "train" else "task"}
+    found = capfd.readouterr()
+    assert (found.out + found.err).count("1 cores") == 2  # both machines are listed
+
+
+def test_reproduce_learns_on_the_cluster(
+    machines: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`make cluster` runs a whole reproduction."""
+    learned: list[int] = []
+
+    def learn(connection: Connection, runs: list[object], *given: object) -> None:
+        learned.append(len(connection.nodes()))
+        raise DicentError("enough")
+
+    module = importlib.import_module("dicent.reproduction.reproduce")
+    monkeypatch.setattr(module, "learn_on_cluster", learn)
+    assert main(["reproduce", str(tmp_path), "--scale", "smoke", "--cluster", machines.address]) == 1
+    assert learned == [3]
 
 
 def records(file: Path) -> list[dict[str, Any]]:
@@ -207,3 +298,58 @@ def test_call_of_a_killed_process_runs_again(
         assert dict(caller.run(half, [(2 * i,) for i in range(4)])) == {0: 0, 1: 1, 2: 2, 3: 3}
         with pytest.raises(DicentError, match="7 is odd"):
             list(caller.run(half, [(7,)]))
+
+
+# A cluster on this machine
+
+
+def listening(process: int) -> list[tuple[str, int]]:
+    """Return the addresses, as Linux writes them, and ports on which a process listens."""
+    sockets = set()
+    with contextlib.suppress(OSError):
+        for file in Path(f"/proc/{process}/fd").iterdir():
+            with contextlib.suppress(OSError):
+                sockets.add(str(file.readlink()))
+    found = []
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            address, _, port = fields[1].rpartition(":")
+            if fields[3] == "0A" and f"socket:[{fields[9]}]" in sockets:
+                found.append((address, int(port, 16)))
+    return found
+
+
+LOOPBACK = ("0100007F", "0" * 24 + "01000000", "0" * 16 + "FFFF00000100007F")  # also in IPv6
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_local_cluster_is_private_and_ends_with_its_driver(tmp_path: Path) -> None:
+    with local_run(tmp_path) as driver:
+        ours = descendants(driver.pid)
+        addresses = {address for process in ours for address, _ in listening(process)}
+        assert addresses
+        assert addresses <= set(LOOPBACK)
+    wait_until(lambda: not any(command(process) for process in ours))  # one that has ended has none
+
+
+STRANGER = """
+import os, subprocess, sys
+from dicent.cluster.connection import TOKEN, Connection, ray
+
+with Connection():
+    address = ray().get_runtime_context().gcs_address
+    client = f"import ray; ray.init({address!r}); print(len(ray.nodes()), 'machine')"
+    for token in (os.environ[TOKEN], "0" * 64):
+        variables = {**os.environ, TOKEN: token}
+        found = subprocess.run([sys.executable, "-c", client], env=variables, capture_output=True, text=True)
+        print(found.returncode, found.stdout.strip())
+"""
+
+
+def test_local_cluster_asks_for_a_token() -> None:
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    found = subprocess.run(
+        [sys.executable, "-c", STRANGER], env=variables, capture_output=True, text=True, timeout=PATIENCE
+    )
+    assert found.stdout.splitlines() == ["0 1 machine", "1 "]

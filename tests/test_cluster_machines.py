@@ -1,10 +1,14 @@
 """Machines of a cluster: addresses, places for workers, and games that travel."""
 
+import contextlib
+import os
 import pickle
+import pickletools
 import shutil
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,14 +16,22 @@ from typing import Any
 import pytest
 
 import dicent
+from dicent import Descent, Limit, Network, RandomEvaluator, nets
 from dicent.cluster import connection, tasks
-from dicent.cluster.connection import PRIVATE, Connection, Node
-from dicent.errors import DicentError, MissingRayError
+from dicent.cluster.connection import PRIVATE, TOKEN, Connection, Node
+from dicent.errors import DicentError, GameError, MissingRayError
+from dicent.exact.tablebase import build_tablebase
+from dicent.exact.with_tablebase import WithTablebase
+from dicent.game import registry
 from dicent.game.package import package_of
 from dicent.learn.worker_slots import planned, slots_of
+from dicent.nets.dense import DenseNetwork
+from dicent.play.cluster_games import ClusterGames
+from dicent.reproduction import cluster_learning
 from dicent.reproduction.cluster_learning import _tasks
 
 from .clusters import NIM, node
+from .endgames import random_endgames
 
 
 @pytest.mark.parametrize(
@@ -64,6 +76,67 @@ def test_game_of_a_package_opens_where_it_is_not_installed(
     assert found.stdout.decode().strip() == str(actions), found.stderr.decode()
 
 
+def test_older_version_of_a_package_on_another_machine_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The driver's files cannot be used beside an installed package of the same name."""
+    package = tmp_path / "takeaway"
+    shutil.copytree(Path(__file__).with_name("data") / "takeaway", package)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(registry, "_paths", lambda: {"takeaway": package / "rules.py"})
+    monkeypatch.setattr(registry, "_presets", dict)
+    registry._paths.cache_clear = lambda: None
+    pickled = pickle.dumps(dicent.make("takeaway"))
+    assert pickle.loads(pickled) == dicent.make("takeaway")
+    rules = package / "rules.py"
+    rules.write_text(rules.read_text() + "\n# an older version\n")
+    with pytest.raises(GameError, match="another version of the game takeaway installed"):
+        pickle.loads(pickled)
+
+
+def test_player_with_a_tablebase_travels_without_its_values(tmp_path: Path) -> None:
+    game = dicent.make("ewn:size=3,pieces=1")
+    known = build_tablebase(game, 2, tmp_path)
+    evaluator = WithTablebase(RandomEvaluator(1), known)
+    state = next(iter(random_endgames(game, 1, 1, 1, seed=1)))
+    value = evaluator.exact_values(game, state.cells[None])
+    pickled = pickle.dumps(evaluator)
+    assert len(pickled) < 20_000 + len(pickle.dumps(game))
+    assert not {"numpy.core.memmap", "memmap"} & strings_in(pickled)
+    again = pickle.loads(pickled)
+    assert again.exact_values(game, state.cells[None]) == value
+    known.path.unlink()
+    with pytest.raises(DicentError, match=r"2\.table does not exist: build it with"):
+        pickle.loads(pickled)
+
+
+def strings_in(pickled: bytes) -> set[str]:
+    """Return all texts in a pickle, among them the names of its modules and classes."""
+    return {value for _, value, _ in pickletools.genops(pickled) if isinstance(value, str)}
+
+
+def test_player_with_a_network_travels_as_arrays() -> None:
+    player = dicent.Player(Descent(Network(DenseNetwork(NIM.input_shape, hidden=4))), limit=Limit(depth=1))
+    found = strings_in(pickle.dumps(player))
+    assert "dicent.evaluate.network_file" in found
+    assert not [text for text in found if text.split(".")[0] == "torch" or text.startswith("dicent.nets")]
+    assert not [text for text in found if text in ("DenseNetwork", "Linear", "_rebuild_tensor_v2")]
+
+
+class Custom(DenseNetwork):
+    """A network of the user's."""
+
+
+def test_match_with_a_registered_network_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nets, "NETWORKS", dict(nets.NETWORKS))
+    dicent.register_network("custom", Custom)
+    monkeypatch.setattr(tasks, "ray", SimpleNamespace)
+    player = dicent.Player(Descent(Network(Custom(NIM.input_shape, hidden=4))), limit=Limit(depth=1))
+    joined: Any = SimpleNamespace(nodes=list)
+    with pytest.raises(DicentError, match="the network custom is registered in this process only"):
+        ClusterGames(joined, (player, player), NIM, 0, 100, None)
+
+
 @pytest.mark.parametrize("address", ["nonsense", "host:", ":", "a:b", "", "ray://10.0.0.7:10001"])
 def test_odd_addresses_are_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "ray", SimpleNamespace)
@@ -77,6 +150,13 @@ def test_silent_address_is_named_before_ray_waits_for_it(monkeypatch: pytest.Mon
         unused.bind(("127.0.0.1", 0))  # nobody listens
         with pytest.raises(DicentError, match="no Ray cluster answers at 127"):
             Connection(f"127.0.0.1:{unused.getsockname()[1]}")
+
+
+def test_failed_connection_leaves_no_run_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "ray", SimpleNamespace)
+    with pytest.raises(DicentError, match="cluster must be auto or"):
+        dicent.train(dicent.config("laptop", game="dice-nim", games=1), tmp_path / "run", cluster="nonsense")
+    assert not (tmp_path / "run").exists()
 
 
 def test_missing_ray_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,6 +202,9 @@ class PretendedRay:
     def init(self, **given: Any) -> None:
         self.asked.append(given)
 
+    def shutdown(self) -> None:
+        pass
+
 
 @pytest.fixture
 def pretended(monkeypatch: pytest.MonkeyPatch) -> PretendedRay:
@@ -152,6 +235,37 @@ def test_address_of_the_variable_may_be_a_word_of_ray(
     Connection("auto")
     assert pretended.asked[0]["address"] == joined
     assert (pretended.asked[0].get("_node_ip_address") == "127.0.0.1") == is_private
+
+
+def test_settings_of_a_local_cluster_end_with_it(
+    pretended: PretendedRay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A later local cluster is as private; a later cluster of others is asked for no token of ours."""
+    monkeypatch.delitem(sys.modules, "ray", raising=False)
+    monkeypatch.setattr(connection, "_private", {})
+    for name in (*PRIVATE, TOKEN, "RAY_ADDRESS"):
+        monkeypatch.delenv(name, raising=False)
+    tokens = []
+    for _ in range(2):
+        with Connection("auto"):
+            tokens.append(os.environ[TOKEN])
+            assert PRIVATE.items() <= os.environ.items()
+            monkeypatch.setitem(sys.modules, "ray", SimpleNamespace())  # the first cluster imports it
+        assert not {*PRIVATE, TOKEN} & os.environ.keys()
+    assert len(set(tokens)) == 1
+
+
+def test_settings_of_a_local_cluster_end_with_its_failure(
+    pretended: PretendedRay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "ray", raising=False)
+    monkeypatch.setattr(connection, "_private", {})
+    for name in (*PRIVATE, TOKEN, "RAY_ADDRESS"):
+        monkeypatch.delenv(name, raising=False)
+    pretended.is_connected = True
+    with pytest.raises(DicentError, match="connected to a Ray cluster already"):
+        Connection("auto")
+    assert not {*PRIVATE, TOKEN} & os.environ.keys()
 
 
 def test_a_process_joins_one_cluster(pretended: PretendedRay) -> None:
@@ -187,3 +301,40 @@ def test_one_process_learns_per_gpu_or_machine(
     made = _tasks(joined, dicent.config("laptop", games=1, device=device), found.append)
     assert (made.cores, made.gpus) == (cores, gpus)
     assert len(found) == warnings
+
+
+def test_calls_on_one_machine_have_cores_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A larger machine runs several calls of the size of the smallest one."""
+    monkeypatch.setenv("DICENT_CACHE", str(tmp_path))
+    monkeypatch.setattr(cluster_learning, "ray", lambda: SimpleNamespace(get_gpu_ids=list))
+    pinned: list[list[int]] = []
+
+    @contextlib.contextmanager
+    def pin(cores: list[int]) -> Iterator[None]:
+        pinned.append(cores)
+        yield
+
+    monkeypatch.setattr(cluster_learning.machine, "numbered_cores", lambda: list(range(8)))
+    monkeypatch.setattr(cluster_learning.machine, "pinned_to_cores", pin)
+    with cluster_learning._own_cores(3):
+        with cluster_learning._own_cores(3), cluster_learning._own_cores(3):  # more calls than Ray starts
+            pass
+        with cluster_learning._own_cores(3):
+            pass
+    assert pinned == [[0, 1, 2], [3, 4, 5], [6, 7], [3, 4, 5]]
+
+
+def test_calls_have_the_cores_beside_their_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster_learning, "ray", lambda: SimpleNamespace(get_gpu_ids=lambda: ["1"]))
+    monkeypatch.setattr(cluster_learning.machine, "numbered_cores", lambda: list(range(8)))
+    pinned: list[list[int]] = []
+    monkeypatch.setattr(
+        cluster_learning.machine,
+        "pinned_to_cores",
+        lambda cores: pinned.append(cores) or contextlib.nullcontext(),
+    )
+    with cluster_learning._own_cores(4):
+        pass
+    assert pinned == [[4, 5, 6, 7]]

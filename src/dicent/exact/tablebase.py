@@ -36,6 +36,9 @@ class Tablebase(ABC):
         self.error = error
         self.path = path  # of the file
 
+    def __reduce__(self) -> tuple[Callable[..., Tablebase], tuple[object, ...]]:
+        return open_again, (self.game, self.pieces, self.path)
+
     @abstractmethod
     def values(self, states: Cells) -> Values:
         """Return the values [B] for MAX of states [B, S]; NaN for states that are not covered."""
@@ -123,6 +126,11 @@ def open_tablebase(game: Game, pieces: int | None = None, folder: Path | None = 
             f"no tablebase of {game.name} is built: build one with `dicent tablebase build {game.name}`"
         )
     return provider.open(largest, tablebase_folder(folder))
+
+
+def open_again(game: Game, pieces: int, path: Path) -> Tablebase:
+    """Open a tablebase that another process has opened: the same file, or that of this machine."""
+    return open_tablebase(game, pieces, path.parent if path.exists() else None)
 
 
 def built_pieces(game: Game, folder: Path | None = None) -> list[int]:

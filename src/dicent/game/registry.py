@@ -131,7 +131,13 @@ def reload(name: str, path: Path, source: str, options: Mapping[str, object], fi
     install(files)
     if not _holds(path, source):
         if is_known(name):
-            return make(name)
+            game = make(name)
+            if game.rules.source != source:
+                raise GameError(
+                    f"this machine has another version of the game {name} installed, in {game.rules.path}: "
+                    "install the same version on all machines"
+                )
+            return game
         folder = cache_folder() / "games" / hashlib.sha256(source.encode()).hexdigest()
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / path.name

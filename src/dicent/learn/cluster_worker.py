@@ -20,6 +20,7 @@ from dicent.game import Game
 from dicent.learn import factories
 from dicent.learn.allowed_values import search_kind
 from dicent.learn.config import Config, config_from
+from dicent.learn.config_sections import settled
 from dicent.learn.factories import Overrides, Threads
 from dicent.learn.local_workers import make_local_workers
 from dicent.learn.packed_games import Message, pack
@@ -132,7 +133,7 @@ def check_cluster(config: Config, custom: Overrides) -> None:
         "network": nets.NETWORKS[config.network.network],
         "search": search_kind(config.search.search).make,
         "selection": type(SELECTIONS[config.self_play.selection]),
-        "terminal": TERMINAL_VALUES[config.search.terminal].formula or TerminalValue,
+        "terminal": TERMINAL_VALUES[settled(config.search.terminal)].formula or TerminalValue,
     }
     for setting, maker in made_by.items():
         if not str(getattr(maker, "__module__", "")).startswith("dicent."):

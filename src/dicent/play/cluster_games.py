@@ -32,6 +32,8 @@ class ClusterGames:
         max_plies: int,
         clock: Clock | None,
     ) -> None:
+        for network in _networks(players):
+            _check(network)
         gpus = int(any(network.device != "cpu" for network in _networks(players)))
         self._tasks = Tasks(connection, gpus=gpus)
         self._most = MOST_ON_GPU if gpus else MOST
@@ -50,6 +52,18 @@ class ClusterGames:
         calls = [(self._shared, numbers[first : first + size]) for first in range(0, len(numbers), size)]
         for _, ended in self._tasks.run(play_piece, calls, lambda: tick(0)):
             take(ended)
+
+
+def _check(network: Network) -> None:
+    """Raise an error for a network whose kind other machines do not know."""
+    from dicent.nets import BUILT_IN, kind_of
+
+    kind = kind_of(network.module)
+    if kind not in BUILT_IN:
+        raise DicentError(
+            f"the network {kind} is registered in this process only, and not on the machines of a cluster: "
+            "play without a cluster"
+        )
 
 
 def play_piece(shared: Shared, numbers: Numbers) -> list[Ended]:

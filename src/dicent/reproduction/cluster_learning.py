@@ -121,6 +121,7 @@ def _own_cores(count: int) -> Iterator[None]:
     Without that, the threads of each call would use all cores of a machine that runs several calls.
     """
     cores, found = machine.numbered_cores(), ray().get_gpu_ids()
+    parts: contextlib.AbstractContextManager[int]
     if found and str(found[0]).isdecimal():
         parts = contextlib.nullcontext(int(found[0]))
     else:
