@@ -1,8 +1,10 @@
 """Workers of a cluster: the driver's side, with a pretended Ray, and the worker's side."""
 
+import contextlib
 import dataclasses
 import itertools
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,11 +24,14 @@ from dicent.learn.dataset import FinishedGame
 from dicent.learn.factories import Overrides, Threads
 from dicent.learn.in_flight import COUNTED
 from dicent.learn.packed_games import pack
+from dicent.learn.run_folder import RunFolder
+from dicent.learn.train import Training
 from dicent.nets.dense import DenseNetwork
 from dicent.search.descent import Descent
 from dicent.search.registry import SEARCHES, SearchKind
 
 from .clusters import NIM, finished_game, node
+from .running import TINY
 
 FEW_RECORDS = 10**6  # one in so many games; the pretended ones are not legal
 CONFIG = dicent.config(
@@ -432,6 +437,19 @@ def test_clock_stops_while_no_worker_plays(monkeypatch: pytest.MonkeyPatch) -> N
     cluster.ray.now += 7.0
     cluster.play(1)
     assert (cluster.workers.waited, cluster.workers.seconds) == (17.0, 5.0)
+
+
+def test_budget_in_minutes_leaves_out_the_time_without_workers(tmp_path: Path) -> None:
+    config = TINY.replace(games=None, minutes=10.0)
+    with (
+        RunFolder(tmp_path / "run") as run,
+        contextlib.closing(Training(config, run, Overrides(), lambda status: None)) as training,
+    ):
+        training._start -= 300.0
+        assert training.progress() >= 0.5
+        training.workers.waited = 280.0
+        assert training.progress() < 0.5
+        assert training.state.seconds >= 20.0
 
 
 def test_speed_is_per_second_since_it_was_measured_last(monkeypatch: pytest.MonkeyPatch) -> None:
