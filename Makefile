@@ -48,7 +48,7 @@ test-pythons:  ## Run the quick tests with every supported Python at hand, witho
 	$(PYTHON) tests/pythons.py
 
 browser: $(READY) chromium  ## Run all tests of the browser pages in Chromium
-	DICENT_BROWSER=all $(BIN)/pytest tests/test_browser.py tests/test_browser_boards.py
+	DICENT_BROWSER=all $(BIN)/pytest tests/test_browser*.py tests/test_web_install.py
 
 chromium:  # installed where that is possible: on Debian, by root
 	@if command -v chromedriver >/dev/null && { command -v chromium || command -v google-chrome; } >/dev/null; then :; \

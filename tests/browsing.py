@@ -12,12 +12,20 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 AXE = Path(__file__).parent / "vendor" / "axe.min.js"
 # Seconds to wait; native code may have to be compiled first, on a slow machine.
 PATIENCE = float(os.environ.get("DICENT_PATIENCE", "600"))
+
+
+# A game: MAX misses the win, and MIN wins.
+BLUNDER = {
+    "format": 1, "game": "ewn", "players": ["hasty", "lucky"], "start": "1a3/5/5/3A1/5 1 -",
+    "steps": ["1", "d2e2", "1", "b5a5"], "result": -1, "seed": 0, "number": 0,
+}  # fmt: skip
 
 
 def missing() -> str | None:
@@ -91,6 +99,23 @@ def wait_for(found: Callable[[], Any], what: str, seconds: float = PATIENCE) -> 
         assert time.monotonic() < end, f"waited {seconds:g} s in vain for {what}"
         time.sleep(0.05)
     return value
+
+
+@dataclass(frozen=True)
+class Node:
+    """An element of the accessibility tree."""
+
+    role: str
+    name: str
+    enabled: bool
+    id: int  # in the document
+
+    @staticmethod
+    def of(found: dict[str, Any]) -> "Node":
+        """Read a node of the developer protocol."""
+        states = {each["name"]: each["value"].get("value") for each in found.get("properties", ())}
+        role, name = (str(found.get(key, {}).get("value", "")) for key in ("role", "name"))
+        return Node(role, name, not states.get("disabled"), int(found.get("backendDOMNodeId", 0)))
 
 
 class Browser:
@@ -189,15 +214,28 @@ class Browser:
         said = [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] == "SEVERE"]
         return [text for text in said if "status of 4" not in text]
 
+    def tree(self) -> list[Node]:
+        """Return what a screen reader finds on the page, in its order."""
+        self.driver.execute_cdp_cmd("Accessibility.enable", {})
+        found = self.driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+        return [Node.of(each) for each in found if not each.get("ignored")]
+
+    def focus(self, node: Node) -> bool:
+        """Give an element of the tree the focus; return whether it is still there."""
+        from selenium.common.exceptions import WebDriverException
+
+        try:
+            self.driver.execute_cdp_cmd("DOM.getDocument", {})
+            self.driver.execute_cdp_cmd("DOM.focus", {"backendNodeId": node.id})
+        except WebDriverException:
+            return False
+        return True
+
     def violations(self) -> list[str]:
-        """Return the serious accessibility violations that axe-core finds on this page."""
+        """Return the accessibility violations that axe-core finds on this page."""
         self.driver.execute_script(AXE.read_text(encoding="utf-8"))
         found = self.driver.execute_async_script(
             "const done = arguments[0]; axe.run({resultTypes: ['violations']}).then("
             "r => done(r.violations), e => done([{impact: 'critical', id: String(e), nodes: []}]))"
         )
-        return [
-            f"{each['id']}: {[node['html'][:160] for node in each['nodes'][:4]]}"
-            for each in found
-            if each["impact"] in ("serious", "critical")
-        ]
+        return [f"{each['id']}: {[node['html'][:160] for node in each['nodes'][:4]]}" for each in found]

@@ -1,5 +1,6 @@
 """Analysis and library in a real Chromium: variations, links, names and statistics."""
 
+import json
 from collections.abc import Iterator
 from urllib.parse import quote
 
@@ -12,6 +13,7 @@ from .browsing import Browser, Server, missing, wait_for
 pytestmark = pytest.mark.skipif(missing() is not None, reason=missing() or "")
 
 PLACE = "AB3/CD3/E1F2/3fe/2abd 1 4"
+CLIPBOARD = "{value: {writeText: async text => (window.copied = text)}}"
 REQUESTS = (
     "return performance.getEntriesByType('resource').filter(r => r.name.includes('/api/position')).length"
 )
@@ -51,8 +53,7 @@ def test_variations_branch_keep_notes_and_travel_in_a_link(browser: Browser, ser
     browser.driver.refresh()  # the browser keeps the tree
     browser.see(".node[aria-current]", "[2]")
     assert browser.see(".node-note").text == "brave <b>"
-    clipboard = "{value: {writeText: async text => (window.copied = text)}}"
-    browser.driver.execute_script(f"Object.defineProperty(navigator, 'clipboard', {clipboard})")
+    browser.driver.execute_script(f"Object.defineProperty(navigator, 'clipboard', {CLIPBOARD})")
     browser.click("button", "Copy link")
     browser.see(".message.note", "Link copied")
     link = browser.driver.execute_script("return window.copied")
@@ -150,3 +151,40 @@ def test_sound_is_off_until_the_user_turns_it_on(browser: Browser, server: Serve
     wait_for(lambda: browser.driver.execute_script("return knocks") == 1, "the sound of a move")
     browser.click(".to-roll")
     wait_for(lambda: browser.driver.execute_script("return knocks") > 2, "the sound of dice")
+
+
+def test_link_is_grafted_into_the_kept_tree(browser: Browser, server: Server) -> None:
+    browser.open(server.url)
+    browser.driver.execute_script("localStorage.clear()")
+    analyse(browser, server)
+    browser.click(".moves-table button", "b4c4")
+    browser.see(".node[aria-current]", "b4c4")
+    browser.write("#note", "mine")
+    tree = quote('["","from a friend",["b4b3","theirs"],["b4c4","also theirs"]]')
+    place = quote(PLACE)
+    browser.open(f"{server.url}#/analyse?game=ewn&position={place}&root={place}&tree={tree}")
+    browser.see(".node", "b4b3")
+    assert nodes(browser) == ["Start", "b4c4", "b4b3"]
+    notes = [note.text for note in browser.all(".node-note")]
+    assert notes == ["from a friend", "mine\nalso theirs", "theirs"]
+    browser.driver.refresh()
+    browser.see(".node", "b4b3")
+    assert nodes(browser) == ["Start", "b4c4", "b4b3"]
+
+
+def test_link_says_that_it_lacks_long_variations(browser: Browser, server: Server) -> None:
+    browser.open(server.url)
+    children = [
+        {"step": f"s{i}", "player": "MAX", "position": f"p{i}", "note": "x" * 500, "children": []}
+        for i in range(20)
+    ]
+    tree = {"step": "", "player": "", "position": PLACE, "note": "", "children": children}
+    kept = json.dumps([{"game": "ewn", "tree": tree}])
+    browser.driver.execute_script("localStorage.setItem('dicent.variations', arguments[0])", kept)
+    analyse(browser, server)
+    browser.see(".node", "s19")
+    browser.driver.execute_script(f"Object.defineProperty(navigator, 'clipboard', {CLIPBOARD})")
+    browser.click("button", "Copy link")
+    browser.see(".message.note", "It has the position only")
+    assert "tree=" not in browser.driver.execute_script("return window.copied")
+    browser.driver.execute_script("localStorage.clear()")

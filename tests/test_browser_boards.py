@@ -54,6 +54,18 @@ def test_one_piece_makes_several_hops_in_either_order(browser: Browser, server: 
         browser.see(".move-text", "21/16")
 
 
+def test_a_turn_of_several_hops_by_dragging(browser: Browser, server: Server) -> None:
+    id = server.begin("hypergammon", position="-aaa-----------------A-AA- 1 32", rival="human")
+    browser.open(f"{server.url}#/play/{id}")
+    browser.see(".cell.movable")
+    browser.drag("[data-name='point 24']", "[data-name='point 21']")
+    browser.see("[data-name='point 21'][aria-label*='2 red']")
+    browser.drag("[data-name='point 23']", "[data-name='point 20']")  # no move: the three is played
+    assert server.get(f"api/games/{id}")["steps"] == []
+    browser.drag("[data-name='point 23']", "[data-name='point 21']")
+    browser.see(".move-text", "24/21 23/21")
+
+
 def test_a_turn_of_several_hops_by_keyboard(browser: Browser, server: Server) -> None:
     from selenium.webdriver.common.keys import Keys
 

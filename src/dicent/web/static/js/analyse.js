@@ -111,8 +111,11 @@ function AnalysePosition({ game, query, info }) {
   const view = turn.view ?? here?.view ?? null;
   async function copyLink() {
     const { tree } = variations;
-    const link = treeLink(game, text, tree?.position ?? text, tree ? written(tree) : "");
-    setNote((await copy(`${location.origin}${location.pathname}${link}`)) ? t("Link copied.") : t("The link cannot be copied here."));
+    const moves = tree ? written(tree) : "";
+    const link = treeLink(game, text, tree?.position ?? text, moves ?? "");
+    const copied = await copy(`${location.origin}${location.pathname}${link}`);
+    const done = moves === null ? t("Link copied. It has the position only: the variations are too long for a link.") : t("Link copied.");
+    setNote(copied ? done : t("The link cannot be copied here."));
   }
   return html`<div class="page two analyse">
     <div class="board-side">

@@ -71,6 +71,7 @@ export function Stepper({ at, most, onGo }) {
     const onKey = (/** @type {KeyboardEvent} */ event) => {
       const target = /** @type {HTMLElement} */ (event.target);
       if (event.ctrlKey || event.metaKey || event.altKey || target.closest("input, textarea, select, [role=grid]")) return;
+      if (document.querySelector("dialog[open]")) return;
       const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: most }[event.key];
       if (to === undefined) return;
       event.preventDefault();

@@ -2,7 +2,7 @@
 import { html, useEffect, useRef, useState } from "./ui.js";
 import { Board } from "./board.js";
 import { Die, Faces } from "./die.js";
-import { post } from "./api.js";
+import { getInfo, post } from "./api.js";
 import { analyseLink, rulesLink } from "./links.js";
 import { t } from "./language.js";
 import { firstEquity, firstWin, useAnalysis } from "./engine.js";
@@ -10,6 +10,7 @@ import { useGame, useLastAction } from "./game.js";
 import { GuideCard, useGuide } from "./guide.js";
 import { usePending, waitText } from "./pending.js";
 import { usePreference } from "./preferences.js";
+import { rememberChosen, wasChosen } from "./play_from.js";
 import { MoveList } from "./moves.js";
 import { nameOf } from "./names.js";
 import { Confirm, Dot, EquityLine, Message, NotHere, PlainPosition, Stepper, Toggle, useLoaded, WinBar } from "./components.js";
@@ -17,6 +18,7 @@ import { Sound } from "./sound.js";
 import { arrowsOf, findAction, getPosition } from "./positions.js";
 import { announce, announceStep } from "./announce.js";
 import { Choices } from "./choices.js";
+import { titleFor } from "./titles.js";
 import { useTray } from "./tray.js";
 import { useTurn } from "./turn.js";
 import { Warning } from "./tutor.js";
@@ -34,6 +36,7 @@ export function Play({ id }) {
   const [tutored, setTutored] = usePreference("tutor", false);
   const { game, roller, busy, problem, setProblem, act, tutor } = useGame(id, { rollForMe, tutored });
   const pending = usePending(id);
+  const { value: info } = useLoaded(getInfo, []);
   const guide = useGuide(game, rollForMe);
   const [seen, setSeen] = useState(/** @type {number|null} */ (null)); // the earlier step on the board, or null for the current one
   const [hint, setHint] = useState(/** @type {{at: number, arrows: Arrow[], text: string}|null} */ (null));
@@ -59,7 +62,7 @@ export function Play({ id }) {
   const position = seen !== null && past ? past : game.position;
   const live = at === steps && !isOver(game);
   const toPlay = game.position.to_play;
-  const mine = live && toPlay !== "CHANCE" && isHuman(game, /** @type {Side} */ (toPlay));
+  const mine = live && !tutor.waits && toPlay !== "CHANCE" && isHuman(game, /** @type {Side} */ (toPlay));
   const humans = /** @type {Side[]} */ (["MAX", "MIN"]).filter((side) => isHuman(game, side));
   const rival = game.players[/** @type {Side} */ (toPlay)] ?? ""; // who is to move
   const arrows = hint && hint.at === steps && live && !turn.undo ? hint.arrows : [];
@@ -76,7 +79,9 @@ export function Play({ id }) {
   async function rematch() {
     if (!game) return;
     try {
-      location.hash = `#/play/${(await post("/api/games", again(game), { patient: false })).id}`;
+      const { id } = await post("/api/games", again(game), { patient: false });
+      if (wasChosen(game.id)) rememberChosen(id);
+      location.hash = `#/play/${id}`;
     } catch (/** @type {any} */ error) {
       setProblem(error.message);
     }
@@ -85,7 +90,7 @@ export function Play({ id }) {
   const over = isOver(game);
   const undo = mine && !busy ? turn.undo : null; // the last hop of an unfinished turn
   const [above, below] = sidesOf(position.view);
-  const toRoll = live && toPlay === "CHANCE" && game.dice === "rolled" && isHuman(game, roller) && !busy;
+  const toRoll = live && !tutor.waits && toPlay === "CHANCE" && game.dice === "rolled" && isHuman(game, roller) && !busy;
   function press() {
     byDie.current = true;
     act("roll");
@@ -94,6 +99,7 @@ export function Play({ id }) {
   const worth = over ? null : firstEquity(analysis.analysis);
   return html`<div class="page two">
     <div class="board-side">
+      <h1 class="hidden">${titleFor(game)}</h1>
       <${PlayerLine} game=${game} side=${above} busy=${busy} roller=${roller} />
       ${position.view
         ? html`<${Board} view=${(live && turn.view) || position.view} moves=${turn.moves} last=${lastSeen} arrows=${arrows}
@@ -124,7 +130,7 @@ export function Play({ id }) {
       <div class="buttons">
         ${over
           ? html`<a class="button primary" href=${`#/review/${game.id}`}>${t("Review")}</a>
-              ${canRepeat(game) && html`<button type="button" class="quiet" disabled=${Boolean(busy)} onClick=${rematch}>${t("Rematch")}</button>`}
+              ${canRepeat(game, info) && html`<button type="button" class="quiet" disabled=${Boolean(busy)} onClick=${rematch}>${t("Rematch")}</button>`}
               <a class="button quiet" href="#/play">${t("New game")}</a>
               ${humans.length > 0 && html`<button type="button" class="quiet" disabled=${Boolean(busy)} onClick=${() => act("take-back")}>${t("Take back")}</button>`}`
           : html`
@@ -169,11 +175,18 @@ function resigner(game, roller, humans) {
   return humans.includes(/** @type {Side} */ (turn)) ? turn : humans[0];
 }
 
-/** Return whether both players can play again: people, or strengths of the computer. @param {Game} game */
-const canRepeat = (game) => game.ended !== null && Object.values(game.players).every((name) => name === "human" || /^[a-z]+$/.test(name));
+/**
+ * Return whether both players can play again: people, or strengths of the computer. Imported games have others.
+ * @param {Game} game @param {import("./types.js").Info|null} info
+ */
+const canRepeat = (game, info) =>
+  game.ended !== null && Object.values(game.players).every((name) => name === "human" || info?.strengths.some((one) => one.name === name));
 
-/** Return the request for a rematch, with the sides swapped. @param {Game} game */
-const again = (game) => ({ game: game.game, players: { MAX: game.players.MIN, MIN: game.players.MAX }, names: { MAX: game.names.MIN, MIN: game.names.MAX }, dice: game.dice });
+/** Return the request for a rematch, with the sides swapped; from the same position if that was chosen. @param {Game} game */
+const again = (game) => ({
+  game: game.game, position: wasChosen(game.id) ? game.start : "", players: { MAX: game.players.MIN, MIN: game.players.MAX },
+  names: { MAX: game.names.MIN, MIN: game.names.MAX }, dice: game.dice,
+});
 
 /** @param {{action: string, win: number|null, equity: number|null, quick: boolean}} answer */
 function hintText({ action, win, equity: worth, quick }) {

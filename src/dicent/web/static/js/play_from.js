@@ -4,8 +4,16 @@ import { post } from "./api.js";
 import { t } from "./language.js";
 import { namesFor } from "./names.js";
 import { Choice, Dot, Message } from "./components.js";
-import { readPreference } from "./preferences.js";
+import { readPreference, savePreference } from "./preferences.js";
 import { capital, COLOUR, fromServer } from "./format.js";
+
+const GAMES = 100; // whose chosen positions are remembered, for rematches
+
+/** Return whether a game began at a position that the player chose. @param {string} id @returns {boolean} */
+export const wasChosen = (id) => readPreference("chosen-positions", []).includes(id);
+
+/** @param {string} id of a game that began at a chosen position */
+export const rememberChosen = (id) => savePreference("chosen-positions", [id, ...readPreference("chosen-positions", [])].slice(0, GAMES));
 
 /** @param {{game: string, position: string, side: string, info: import("./types.js").Info, onClose: () => void}} props `side` is to play */
 export function PlayFrom({ game, position, side, info, onClose }) {
@@ -21,6 +29,7 @@ export function PlayFrom({ game, position, side, info, onClose }) {
     const players = { MAX: sides === "MIN" ? rival : "human", MIN: sides === "MAX" ? rival : "human" };
     try {
       const made = await post("/api/games", { game, position, players, names: namesFor(players) }, { patient: false });
+      rememberChosen(made.id);
       location.hash = `#/play/${made.id}`;
     } catch (/** @type {any} */ e) {
       setProblem(e.message);

@@ -1,18 +1,18 @@
-// The tutor grades a person's move before the computer goes on, and warns of a large loss.
+// The tutor grades a person's move before the game goes on, and warns of a large loss.
 import { html, useEffect, useState } from "./ui.js";
 import { post } from "./api.js";
-import { isHuman, isOver, turnOf } from "./game_state.js";
+import { isHuman, isOver } from "./game_state.js";
 import { t } from "./language.js";
 import { amount, capital, fromServer, percent } from "./format.js";
 
 /** @typedef {import("./types.js").Game} Game */
 /** @typedef {import("./types.js").GradedMove} GradedMove */
 
-/** Return whether a person has just moved and the computer is next. @param {Game} game */
+/** Return whether a person who plays against the computer has just moved, also if the same person is next. @param {Game} game */
 function isDue(game) {
   const last = game.history.at(-1)?.player ?? "CHANCE";
-  const turn = turnOf(game);
-  return !isOver(game) && last !== "CHANCE" && isHuman(game, last) && turn !== null && !isHuman(game, turn);
+  const people = Object.values(game.players).filter((player) => player === "human").length;
+  return !isOver(game) && last !== "CHANCE" && isHuman(game, last) && people === 1;
 }
 
 /**

@@ -1,7 +1,7 @@
 // The tree of variations on the analysis page: where the reader is, what was tried, and what is kept.
 import { useEffect, useRef, useState } from "./ui.js";
 import { analyseLink } from "./links.js";
-import { annotate, find, grow, keepTree, nodeAt, plant, prune, readTree, recallTree, toEnd } from "./variations.js";
+import { annotate, find, graft, grow, keepTree, nodeAt, plant, prune, readTree, recallTree, toEnd } from "./variations.js";
 
 /** @typedef {import("./variations.js").Node} Node */
 /** @typedef {import("./variations.js").Path} Path */
@@ -18,8 +18,10 @@ export function useVariations({ game, position, root, link }) {
     if (!position) return;
     if (link) {
       let alive = true;
-      readTree(game, root || position, link).then((tree) => {
+      readTree(game, root || position, link).then((linked) => {
         if (!alive) return;
+        const [own, place] = recallTree(game, linked.position) ?? [linked, []];
+        const tree = graft(own, place, linked);
         keepTree(game, tree);
         setBook({ game, tree, path: find(tree, position) ?? [] });
         history.replaceState(null, "", analyseLink(game, position)); // a reload brings back the kept tree, with later changes

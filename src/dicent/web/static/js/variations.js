@@ -49,6 +49,17 @@ export function grow(tree, path, steps) {
   return [tree, path];
 }
 
+/** Add a tree with its notes at the node of the same position; nothing there is lost. @param {Node} tree @param {Path} path @param {Node} branch @returns {Node} */
+export function graft(tree, path, branch) {
+  const own = nodeAt(tree, path)?.note ?? "";
+  if (!own.includes(branch.note)) tree = annotate(tree, path, own ? `${own}\n${branch.note}` : branch.note);
+  for (const child of branch.children) {
+    const [grown, to] = grow(tree, path, [child]);
+    tree = graft(grown, to, child);
+  }
+  return tree;
+}
+
 /** @param {Node} tree @param {Path} path @param {string} note */
 export const annotate = (tree, path, note) => changed(tree, path, (node) => ({ ...node, note }));
 
@@ -105,10 +116,10 @@ const isNode = (node) =>
 /** @param {Node} node @returns {any[]} */
 const packed = (node) => [node.step, node.note, ...node.children.map(packed)];
 
-/** Return a tree as text for a link, or nothing if it has no moves and notes, or too many. @param {Node} tree */
+/** Return a tree as text for a link: nothing if it has no moves and notes, null if it has too many. @param {Node} tree */
 export function written(tree) {
   const text = isBare(tree) ? "" : JSON.stringify(packed(tree));
-  return encodeURIComponent(text).length > LONGEST_LINK ? "" : text;
+  return encodeURIComponent(text).length > LONGEST_LINK ? null : text;
 }
 
 /**
