@@ -12,6 +12,7 @@ import numpy as np
 from dicent.game import CHANCE, MAX, MIN, ONGOING, option
 from dicent.games.backgammon import how_to_play, text
 from dicent.games.backgammon import view as picture
+from dicent.games.backgammon.dice import CHANCES, OPENING, ROLLS, format_roll
 from dicent.games.backgammon.planes import SHOWN, SPREAD, layout
 
 NAME = "backgammon"
@@ -45,6 +46,7 @@ STATE_SIZE = 31
 BASE = 26
 SMALL_FIRST = BASE * BASE
 NUM_ACTIONS = BASE**4
+LAID_OUT = np.array([LAYOUT.get(point, 0) for point in range(BASE)])  # checkers on each own point at first
 # The most turns of doubles: ways to share four moves among the checkers. Other rolls: two checkers in turn,
 # or one with either die first.
 MAX_LEGAL = max(math.comb(CHECKERS + 3, 4), CHECKERS * (CHECKERS + 1))
@@ -54,11 +56,6 @@ SEEN_BY_MOVER = True
 MAX_PLIES = 70 if HYPER else 300  # of 1,000 random games one is longer
 MAX_SCORE = 3.0
 CYCLIC = True
-
-# Outcomes: the 21 rolls, the larger die first. An opening roll has no doubles: 15 rolls for each player.
-ROLLS = np.array([(high, low) for high in range(1, 7) for low in range(1, high + 1)])
-OPENING = np.array([roll for roll in ROLLS.tolist() if roll[0] != roll[1]])
-CHANCES = np.array([(1.0 if high == low else 2.0) / 36.0 for high, low in ROLLS.tolist()])
 
 # Turns are found with sets of places, the bits of a number. A place counts steps from the mover's bar:
 # bit 0 is the bar, bit 25 - p is the own point p. A move shifts a checker's bit by the die.
@@ -90,9 +87,6 @@ def initial(s, rng):
         s[point - 1] += LAID_OUT[point]
         s[POINTS - point] -= LAID_OUT[point]
     s[MOVER] = CHANCE if START == "opening" else MAX
-
-
-LAID_OUT = np.array([LAYOUT.get(point, 0) for point in range(BASE)])
 
 
 def to_play(s):
@@ -378,8 +372,6 @@ def parse_state(written, s):
     counts, bars, off, mover, dice = text.parse_position(written, CHECKERS, START == "opening")
     s[:POINTS], s[ON_BAR:BORNE_OFF], s[BORNE_OFF:MOVER] = counts, bars, off
     s[MOVER], s[HIGH], s[LOW] = mover, *dice
-    if CHECKERS in off and mover == CHANCE:
-        raise ValueError("the game is over, so there is no opening roll")
 
 
 def moves_of(s, a):
@@ -402,10 +394,7 @@ def format_action(s, a):
 
 
 def format_outcome(s, o):
-    if s[MOVER] == CHANCE:
-        high, low = OPENING[o % 15]
-        return f"{'MAX' if o < 15 else 'MIN'}:{high}{low}"
-    return f"{ROLLS[o, 0]}{ROLLS[o, 1]}"
+    return format_roll(o, s[MOVER])
 
 
 def view(s):

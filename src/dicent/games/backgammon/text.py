@@ -55,6 +55,8 @@ def parse_position(text, checkers, opening):
         raise ValueError(
             "the dice must be -: " + ("nobody moves yet" if mover == "-" else "the game is over")
         )
+    if mover == "-" and 0 in on_board:
+        raise ValueError("the game is over, so there is no opening roll")
     off = checkers - on_board[0], checkers - on_board[1]
     return counts, bars, off, MOVERS[mover], DICE.get(dice, (0, 0))
 

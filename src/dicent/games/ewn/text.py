@@ -5,6 +5,7 @@ top. Capital letters are MAX's pieces, small letters MIN's, digits count empty c
 a roll and `@` while pieces are placed.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -74,6 +75,28 @@ class Board:
         """Return the cell mirrored through the anti-diagonal."""
         row, column = divmod(cell, self.size)
         return (self.size - 1 - column) * self.size + self.size - 1 - row
+
+
+def functions(board: Board) -> tuple[Callable[..., str], Callable[..., None], Callable[..., str]]:
+    """Return the rules' `format_state`, `parse_state` and `format_action` for a board."""
+    return (
+        lambda s: format_state(board, s),
+        lambda text, s: parse_state(board, text, s),
+        lambda s, action: format_action(board, s, action),
+    )
+
+
+def parse_setup(board: Board, s: Cells) -> None:
+    """Write the position that the option `setup` names into `s`; raise ValueError if there is none."""
+    setup = board.setup
+    try:
+        parse_state(board, setup, s)
+    except ValueError as error:
+        raise ValueError(
+            f"setup={setup} is neither random, mirrored, alternate or sequential, nor a position: {error}"
+        ) from error
+    if s[board.winner]:
+        raise ValueError(f"setup={setup}: the game is over before it begins")
 
 
 def format_state(board: Board, s: Cells) -> str:
