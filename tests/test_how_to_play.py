@@ -212,7 +212,7 @@ def test_impossible_roll_is_answered_in_words() -> None:
     game = dicent.make("ewn")
     with pytest.raises(IllegalOutcomeError) as found:
         game.parse_outcome(game.parse("A4/5/5/5/3b1 1 -"), "7")
-    assert str(found.value) == "7 is no possible roll. Possible are 1, 2, 3, 4, 5 or 6."
+    assert str(found.value) == "7 is not a possible roll. Possible are 1, 2, 3, 4, 5 or 6."
 
 
 def test_board_without_colours_distinguishes_sides(monkeypatch: pytest.MonkeyPatch) -> None:

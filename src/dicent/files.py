@@ -167,7 +167,7 @@ def parse_json(text: str | bytes, most: int = MOST_JSON, constants: bool = True)
     except UnicodeDecodeError:
         raise JsonError("the text is not UTF-8") from None
     except UnicodeEncodeError:
-        raise JsonError("the text has half a surrogate pair, which is no letter") from None
+        raise JsonError("the text has half a surrogate pair, which is not a letter") from None
     except ValueError as error:
         raise JsonError(f"the text is not JSON: {error}") from None
     return value

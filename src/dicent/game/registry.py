@@ -88,7 +88,7 @@ def offer(names: Iterable[str]) -> None:
     """
     for name in names:
         if ".py" not in name:
-            raise GameError(f"{name!r} is no game file; built-in and installed games are offered always")
+            raise GameError(f"{name!r} is not a game file; built-in and installed games are offered always")
         _offered[_split(name)[0]] = make(name).name
 
 

@@ -258,7 +258,7 @@ class Library:
         """Return what SQLite finds wrong with the file, or None."""
         try:
             (found,) = self._file.execute("PRAGMA quick_check(1)").fetchone()
-        except sqlite3.OperationalError:  # full disks and locks are no damage
+        except sqlite3.OperationalError:  # full disks and locks do not mean damage
             return None
         except sqlite3.DatabaseError as error:
             return str(error)

@@ -69,7 +69,7 @@ def build_like(kind: str, settings: JsonObject, weights: dict[str, torch.Tensor]
 
 
 def _check_settings(settings: JsonObject) -> None:
-    """Raise an error for settings of a built-in network that are no numbers, or absurdly large."""
+    """Raise an error for settings of a built-in network that are not numbers, or absurdly large."""
     for name, value in settings.items():
         if isinstance(value, bool) or value is None:
             continue

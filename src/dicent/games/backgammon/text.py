@@ -68,7 +68,7 @@ def _count(letter):
         return ord(letter) - ord("A") + 1
     if "a" <= letter <= "o":
         return ord("a") - ord(letter) - 1
-    raise ValueError(f"{letter!r} is no number of checkers: A to O are MAX's, a to o MIN's, - is none")
+    raise ValueError(f"{letter!r} is not a number of checkers: A to O are MAX's, a to o MIN's, - is none")
 
 
 def format_turn(moves):

@@ -162,7 +162,7 @@ def _put_piece(board: Board, letter: str, cell: int, s: Cells) -> None:
     side = 0 if letter in letters[0] else 1
     piece = letters[side].find(letter)
     if piece < 0:
-        raise ValueError(f"{letter!r} is no piece: {letters[0]} and {letters[1]} are")
+        raise ValueError(f"{letter!r} is not a piece: {letters[0]} and {letters[1]} are")
     if s[board.pieces * side + piece] != OFF:
         raise ValueError(f"piece {letter} stands on the board twice")
     if cell == board.hole:
