@@ -142,7 +142,7 @@ def allocate(path: Path, size: int) -> None:
             file.truncate(size)
 
 
-# Reading what nobody should trust
+# Reading untrusted files
 
 
 def parse_json(text: str | bytes, most: int = MOST_JSON, constants: bool = True) -> Any:
@@ -186,7 +186,7 @@ def _refuse_constant(constant: str) -> None:
 
 
 def visible(text: str) -> str:
-    """Return a text with its control characters as escapes, so that a terminal shows and never obeys them."""
+    """Return a text with its control characters as escapes, so that a terminal does not interpret them."""
     return HIDDEN.sub(lambda found: ascii(found[0])[1:-1], text)
 
 

@@ -66,7 +66,7 @@ def endgame_sample(
 ) -> list[Decision]:
     """Return random endgames, `positions` of every group with up to `pieces` pieces, with gains as values.
 
-    The sample is deterministic. ValueKind come from the tablebase if there is one, else from a solver.
+    The sample is deterministic. Values come from the tablebase if one is built, else from a solver.
     """
     endgames = endgames_of(game)
     if endgames is None:

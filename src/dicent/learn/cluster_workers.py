@@ -9,8 +9,8 @@ Each learning phase makes a version of the weights. The next phase waits while a
 would then be more than `max_lag` versions behind; its games join those of the phase. A worker that has been
 silent for half a minute delays no phase. If its answer is too old when it arrives, it is rejected.
 
-A worker that fails is replaced. A place whose workers fail one after the other rests for a minute. If all
-places rest, the run waits; but if no worker has ever answered, it ends.
+A worker that fails is replaced. A slot whose workers fail one after the other backs off for a minute. If all
+slots back off, the run waits. If no worker has ever answered, the run ends.
 """
 
 from __future__ import annotations
