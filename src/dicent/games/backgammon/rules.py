@@ -14,6 +14,7 @@ from dicent.games.backgammon import how_to_play, text
 from dicent.games.backgammon import view as picture
 from dicent.games.backgammon.dice import CHANCES, OPENING, ROLLS, format_roll
 from dicent.games.backgammon.planes import SHOWN, SPREAD, layout
+from dicent.games.backgammon.replay import replay_turn
 
 NAME = "backgammon"
 VARIANT = option("variant", "standard", ("standard", "hyper"), "fifteen checkers (standard) or three (hyper)")
@@ -47,8 +48,7 @@ BASE = 26
 SMALL_FIRST = BASE * BASE
 NUM_ACTIONS = BASE**4
 LAID_OUT = np.array([LAYOUT.get(point, 0) for point in range(BASE)])  # checkers on each own point at first
-# The most turns of doubles: ways to share four moves among the checkers. Other rolls: two checkers in turn,
-# or one with either die first.
+# The most turns: of doubles, ways to share four moves among the checkers; else of two checkers, or of one.
 MAX_LEGAL = max(math.comb(CHECKERS + 3, 4), CHECKERS * (CHECKERS + 1))
 NUM_OUTCOMES = 30 if START == "opening" else 21
 NUM_SYMMETRIES = 2  # the identity, and the players swapped
@@ -73,10 +73,8 @@ COUNTS = MAX_LEGAL
 PLAYED, UNTRIED, OCCUPIED, TURN = (COUNTS + BASE + 4 * i for i in range(4))
 SCRATCH_SIZE = BASE + 16
 WEIGHTS = BASE ** np.arange(4)
-
 LEVELS, INPUT_SHAPE, BARS_AT, OFF_AT, DICE_AT, PARTS = layout(HYPER)
 WHOLE_PLANES = True
-
 HOW_TO_PLAY = how_to_play.how_to_play(HYPER, CHECKERS, START == "opening")
 GUIDE = how_to_play.GUIDE
 
@@ -362,8 +360,6 @@ def symmetry_action(s, k, a):
 
 
 # Text and view, in plain Python.
-
-
 def format_state(s):
     return text.format_position(s[:POINTS], s[ON_BAR:BORNE_OFF], int(s[MOVER]), (int(s[HIGH]), int(s[LOW])))
 
@@ -376,17 +372,7 @@ def parse_state(written, s):
 
 def moves_of(s, a):
     """Return the moves of a turn as (from, to, hits) by the mover's own points, and the dice they use."""
-    first, second = int(s[HIGH]), int(s[LOW])
-    if first != second and a >= SMALL_FIRST:
-        a, first, second = a - SMALL_FIRST, second, first
-    board, moves, die = np.array(s), [], first
-    while a > 0:
-        source, before = int(a % BASE), int(board[ON_BAR : ON_BAR + 2].sum())
-        play(board, int(s[MOVER]), source, die)
-        on_bar = before - (1 if source == BAR else 0)
-        moves.append((source, max(OFF, source - die), int(board[ON_BAR : ON_BAR + 2].sum()) > on_bar))
-        a, die = a // BASE, second
-    return moves, (first, second)
+    return replay_turn(play, s, a, (int(s[HIGH]), int(s[LOW])), int(s[MOVER]))
 
 
 def format_action(s, a):

@@ -28,12 +28,7 @@ SETUP = option(
     "setup",
     "random",
     help="random, mirrored, alternate, sequential, or a position",
-    labels={
-        "random": "random",
-        "mirrored": "first places, second mirrors",
-        "alternate": "piece by piece, in turn",
-        "sequential": "one side after the other",
-    },
+    labels=text.SETUPS,
     example=text.EXAMPLE,
 )
 PLANES = option(
@@ -61,10 +56,7 @@ GUIDE = how_to_play.guide(BOARD, PAPER)
 SEEN_BY_MOVER, SHOW_MOVES = PLANES == "mover", PLANES != "pieces"
 PLACED = MIRRORED or ALTERNATE or SEQUENTIAL  # do players place their pieces?
 
-if BOARD.depth >= SIZE:
-    raise ValueError(f"on size={SIZE} the corners of pieces={PIECES} overlap; use fewer pieces")
-if HOLE and SIZE % 2 == 0:
-    raise ValueError(f"size={SIZE} has no centre cell, so hole=true needs an odd size")
+text.check_size(BOARD, HOLE)
 
 # Actions: a step is 3 * piece + direction, a placement STEPS + PIECES * piece + place in HOME.
 STEPS = 3 * PIECES
@@ -395,8 +387,6 @@ def symmetry_action(s, k, a):
 
 
 # Text and view: plain Python, in files of their own.
-
-
 format_state, parse_state, format_action = text.functions(BOARD)
 view = picture.function(BOARD)
 note, ending = how_to_play.functions(BOARD, MOVED)
@@ -406,6 +396,4 @@ def format_outcome(s, o):
     return str(o + 1)
 
 
-START = np.zeros(STATE_SIZE, np.int64)
-if not DEALT and not PLACED:
-    text.parse_setup(BOARD, START)
+START = np.zeros(STATE_SIZE, np.int64) if DEALT or PLACED else text.parse_setup(BOARD)

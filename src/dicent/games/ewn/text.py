@@ -9,12 +9,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from dicent.game import MAX, MIN, Cells
 
 OFF = -1  # the cell of a piece that is not on the board
 TO_ROLL, PLACING = 0, -1  # what the die says when it shows no number
 COLUMNS = "abcdef"
 EXAMPLE = "ABC2/DE3/F3f/3de/2abc 1 2"
+SETUPS = {  # in words, by their names
+    "random": "random",
+    "mirrored": "first places, second mirrors",
+    "alternate": "piece by piece, in turn",
+    "sequential": "one side after the other",
+}
 
 
 @dataclass(frozen=True)
@@ -86,9 +94,19 @@ def functions(board: Board) -> tuple[Callable[..., str], Callable[..., None], Ca
     )
 
 
-def parse_setup(board: Board, s: Cells) -> None:
-    """Write the position that the option `setup` names into `s`; raise ValueError if there is none."""
-    setup = board.setup
+def check_size(board: Board, hole: bool) -> None:
+    """Raise a ValueError unless the pieces and the hole fit on the board."""
+    if board.depth >= board.size:
+        raise ValueError(
+            f"on size={board.size} the corners of pieces={board.pieces} overlap; use fewer pieces"
+        )
+    if hole and board.size % 2 == 0:
+        raise ValueError(f"size={board.size} has no centre cell, so hole=true needs an odd size")
+
+
+def parse_setup(board: Board) -> Cells:
+    """Return the position that the option `setup` names; raise ValueError if there is none."""
+    setup, s = board.setup, np.zeros(2 * board.pieces + 3, np.int64)
     try:
         parse_state(board, setup, s)
     except ValueError as error:
@@ -97,6 +115,7 @@ def parse_setup(board: Board, s: Cells) -> None:
         ) from error
     if s[board.winner]:
         raise ValueError(f"setup={setup}: the game is over before it begins")
+    return s
 
 
 def format_state(board: Board, s: Cells) -> str:
