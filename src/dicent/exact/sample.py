@@ -62,18 +62,24 @@ def worth(value: float, player: int, values: ValueKind) -> float:
 
 
 def endgame_sample(
-    game: Game, positions: int = 200, pieces: int = 4, seed: int = 0, tablebase: Tablebase | None = None
+    game: Game,
+    positions: int = 200,
+    pieces: int = 4,
+    seed: int = 0,
+    tablebase: Tablebase | None = None,
+    values: ValueKind = "gain",
 ) -> list[Decision]:
-    """Return random endgames, `positions` of every group with up to `pieces` pieces, with gains as values.
+    """Return random endgames, `positions` of every group with up to `pieces` pieces.
 
-    The sample is deterministic. Values come from the tablebase if one is built, else from a solver.
+    The sample is deterministic. Values come from a solver; gains come from the tablebase if there is one.
     """
     endgames = endgames_of(game)
     if endgames is None:
         raise DicentError(f"{game.name} offers no endgames; use whole_game_sample")
     sample: list[Decision] = []
     for group, states in endgames.groups(pieces, seed):
-        sample += _decisions(states, positions, _truth(game, tablebase), group)
+        truth = _truth(game, tablebase if values == "gain" else None, values)
+        sample += _decisions(states, positions, truth, group, values)
     return sample
 
 
@@ -133,26 +139,26 @@ def exact_sample(
 ) -> list[Decision]:
     """Return a sample that suits a game: endgames if it is large, else of the whole game.
 
-    `values` is "gain", or "score" for points; endgames have gains only. A stored `solution` of the whole game
+    `values` is "gain", or "score" for points. A stored `solution` of the whole game
     is used if there is one.
     """
     if positions < 1:
         raise DicentError(f"positions must be 1 or more (got {positions})")
     endgames = endgames_of(game)
-    if solution is None and endgames is not None and endgames.large and values == "gain":
-        return endgame_sample(game, positions, pieces, seed, tablebase)
+    if solution is None and endgames is not None and endgames.large:
+        return endgame_sample(game, positions, pieces, seed, tablebase, values)
     return whole_game_sample(game, positions, seed, progress=progress, values=values, solution=solution)
 
 
-def _truth(game: Game, tablebase: Tablebase | None) -> Callable[[State], float]:
+def _truth(game: Game, tablebase: Tablebase | None, values: ValueKind) -> Callable[[State], float]:
     if tablebase is not None:
         return tablebase.value_of
-    solver = Solver(game, values="gain")
+    solver = Solver(game, values=values)
 
     def value_of(state: State) -> float:
         nonlocal solver
         if solver.states > MAX_STATES // 10:  # other positions have little in common with these
-            solver = Solver(game, values="gain")
+            solver = Solver(game, values=values)
         return solver.value_of(state)
 
     return value_of

@@ -84,8 +84,8 @@ def exact_positions(game: Game, values: ValueKind = "gain") -> list[Decision]:
     """
     try:
         endgames = endgames_of(game)
-        if endgames is not None and endgames.quick and values == "gain":
-            return endgame_sample(game, positions=40)
+        if endgames is not None and endgames.quick:
+            return endgame_sample(game, positions=40, values=values)
         return whole_game_sample(game, positions=200, max_states=SOLVABLE, values=values)
     except DicentError:
         return []

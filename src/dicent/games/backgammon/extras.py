@@ -9,6 +9,7 @@ from dicent.games.backgammon.variant import is_backgammon, is_standard
 
 if TYPE_CHECKING:
     from dicent.bench.benchmark import RolloutBenchmark
+    from dicent.exact.sample import Endgames
     from dicent.play.notation import Notation
     from dicent.play.opponent import Opponent
     from dicent.play.protocol import Protocol
@@ -33,6 +34,13 @@ def opponents(game: Game) -> tuple[Opponent, ...]:
     from dicent.games.backgammon.programs import OPPONENTS
 
     return OPPONENTS if is_backgammon(game) else ()
+
+
+def endgames(game: Game) -> Endgames | None:
+    """Return bear-offs with few checkers; hypergammon is small enough to be solved whole."""
+    from dicent.games.backgammon.endgames import endgames_of
+
+    return endgames_of(game) if is_standard(game) else None
 
 
 def rollout_benchmark(game: Game) -> RolloutBenchmark | None:
