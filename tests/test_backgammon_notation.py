@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import dicent
 from dicent import MAX
+from dicent.cli import main
 from dicent.errors import IllegalActionError, PlayerError, PositionError, RecordError
 from dicent.exact.decision_file import read_decisions, write_decisions
 from dicent.games.backgammon.notation import format_gnubg_id, format_xgid
@@ -74,7 +75,7 @@ def test_positions_return_from_both_notations(seed: int, steps: int) -> None:
     ("text", "says"),
     [
         (XGID.replace(":31:", ":D:"), "without the cube"),
-        (XGID.replace("-b--", "-p--"), "not a position"),
+        (XGID.replace("-b--", "-p--"), "no position"),
         (XGID.replace(":31:", ":71:"), "dice are '71'"),
         ("4HPwATDgc/ABMA:cBkAAAAAAAAE", "a double or a resignation"),
         ("//////////////:cAkGAAAAAAAE", "ID of GNU Backgammon"),
@@ -161,8 +162,8 @@ def test_a_match_file_without_columns_does_not_say_who_gave_up() -> None:
     ("old", "new", "says"),
     [
         ("8/5", "8/4", "row 2: '8/4 6/5' is not possible: the dice show 3 and 1"),
-        ("8/5", "8-5-", "'8-5-' is not a move"),
-        ("31:", "31: 9/x", "'9/x' is not a move"),
+        ("8/5", "8-5-", "'8-5-' is no move"),
+        ("31:", "31: 9/x", "'9/x' is no move"),
         (" 5 point", '; [Variation "NackGammon"]\n 5 point', "games of NackGammon"),
     ],
 )
@@ -263,3 +264,12 @@ def test_decision_files_return_values_and_name_faults(tmp_path: Path) -> None:
         path.write_text(f"{json.dumps(header)}\n{json.dumps(line).replace(texts[0], wrong)}")
         with pytest.raises(dicent.DicentError, match=says):
             read_decisions(path)
+
+
+def test_show_prints_a_position_in_a_notation(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", "backgammon", f"{START} 1 31", "--format", "xgid"]) == 0
+    written = capsys.readouterr().out.strip()
+    assert main(["show", "backgammon", written, "--format", "gnubg-id"]) == 0
+    assert parse_position(GAME, capsys.readouterr().out.strip()) == GAME.parse(f"{START} 1 31")
+    assert main(["show", "backgammon", f"{START} 1 31", "--format", "fen"]) == 1
+    assert "give one of xgid, gnubg-id" in " ".join(capsys.readouterr().err.split())

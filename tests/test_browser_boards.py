@@ -1,4 +1,4 @@
-"""Boards that are not grids, in a real Chromium: turns of several hops, moves as text, where pieces lie."""
+"""Boards that are no grid, in a real Chromium: turns of several hops, moves as text, where pieces lie."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -207,3 +207,25 @@ def test_hops_narrow_the_turns_in_any_order(browser: Browser, server: Server) ->
     assert hit["moves"] == ["5>3:1", "9>7:1"]
     assert hit["stacks"] == ["5 MAX 1", "9 MAX 2"]
     assert (done["texts"], done["complete"]) == (["8/5* 9/7"], [True])
+
+
+def test_a_forced_turn_is_played_by_itself_once(browser: Browser, server: Server) -> None:
+    id = server.begin("hypergammon", position="-aaa--------------------A- 1 32", rival="human")
+    browser.open(f"{server.url}#/play/{id}")
+    browser.see(".cell.movable")
+    assert server.get(f"api/games/{id}")["steps"] == []  # off by default
+    browser.click("label", "Play forced moves")
+    browser.see(".move-text", "24/19")
+    browser.click("button", "Take back")
+    wait_for(lambda: server.get(f"api/games/{id}")["steps"] == [], "the move is taken back")
+    browser.driver.execute_async_script("setTimeout(arguments[0], 1500)")
+    assert server.get(f"api/games/{id}")["steps"] == []
+
+
+def test_analyse_copies_positions_in_the_notations_of_the_game(browser: Browser, server: Server) -> None:
+    browser.open(f"{server.url}#/analyse?game=backgammon&position=-b----E-C---eE---c-e----B-%201%2031")
+    assert (
+        browser.see("button", "Copy XGID").get_attribute("title")
+        == "XGID=-b----E-C---eE---c-e----B-:0:0:1:31:0:0:0:0:10"
+    )
+    assert browser.see("button", "Copy GNUBG-ID")

@@ -44,6 +44,16 @@ def test_move_with_a_seed_equals_the_players_move(talk: Talk) -> None:
     assert talk.get(**NIM, seed=5, player="uct:40")["action"] == move
 
 
+def test_positions_are_written_in_the_notations_of_the_game(talk: Talk) -> None:
+    xgid = "XGID=-b----E-C---eE---c-e----B-:0:0:1:31:0:0:0:0:10"
+    found = talk.get(query="formats", game="backgammon", position=xgid)
+    assert found["position"] == "-b----E-C---eE---c-e----B- 1 31"
+    assert found["formats"] == {"xgid": xgid, "gnubg-id": "4HPwATDgc/ABMA:cIkFAAAAAAAE"}
+    start = talk.get(query="formats", game="backgammon", position="-b----E-C---eE---c-e----B- - -")
+    assert "xgid" not in start["formats"]  # there is no player to move
+    assert talk.get(query="formats", **{**NIM, "position": "x"})["field"] == "position"
+
+
 def test_version_and_games(talk: Talk) -> None:
     assert talk.get(query="version")["version"] == dicent.__version__
     games = talk.get(query="games")["games"]
@@ -148,21 +158,21 @@ def test_search_uses_the_tablebase(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         ({"id": "x" * 300}, "id", "at most 200 characters"),
         ({"query": "play"}, "query", "one of move, analyse"),
         ({"query": ["move"]}, "query", "one of move, analyse"),
-        ({"game": 5}, "game", "must be a text (got 5)"),
+        ({"game": 5}, "game", "is a text, not 5"),
         ({"game": "chess"}, "game", "there is no game 'chess'"),
         ({"game": "dice-nim:stones=x"}, "game", "stones"),
         ({"game": None}, "game", "is missing"),
-        ({"position": ""}, "position", "is not a position"),
-        ({"position": "9 1"}, "position", "is not a position"),
+        ({"position": ""}, "position", "is no position"),
+        ({"position": "9 1"}, "position", "is no position"),
         ({"position": "9 1 -"}, "position", "chance's turn"),
         ({"position": "0 1 -"}, "position", "over"),
         ({"position": "9" * 5000}, "position", "too long: at most 4,000"),
         ({"position": "9 1\x00"}, "position", "cannot be printed"),
         ({"player": "stockfish"}, "player", "there is no player"),
         ({"player": "uct:x"}, "player", "whole number"),
-        ({"limit": 5}, "limit", "must be an object"),
+        ({"limit": 5}, "limit", "is an object"),
         ({"limit": {}}, "limit", "at least one of"),
-        ({"limit": {"time": "5"}}, "limit.time", "must be a number"),
+        ({"limit": {"time": "5"}}, "limit.time", "is a number"),
         ({"limit": {"time": -1}}, "limit.time", "from 0 to"),
         ({"limit": {"nodes": 1.5}}, "limit.nodes", "whole number"),
         ({"limit": {"depth": True}}, "limit.depth", "whole number"),
@@ -171,10 +181,10 @@ def test_search_uses_the_tablebase(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         ({"priority": 10**6}, "priority", "from -1000 to 1000"),
         ({"ply": -1}, "ply", "from 0"),
         ({"seed": 2**63}, "seed", "from 0"),
-        ({"clock": 60}, "clock", "must be an object"),
+        ({"clock": 60}, "clock", "is an object"),
         ({"clock": {}}, "clock.left", "seconds that are left"),
         ({"clock": {"left": -1}}, "clock.left", "from 0 to 86400"),
-        ({"clock": {"left": 60, "increment": "3"}}, "clock.increment", "must be a number"),
+        ({"clock": {"left": 60, "increment": "3"}}, "clock.increment", "is a number"),
         ({"actions": "1"}, "actions", "list of texts"),
         ({"actions": ["4"]}, "actions", "not among the given actions"),
     ],

@@ -171,3 +171,18 @@ def test_every_way_of_a_turn_leads_to_its_position(name: str) -> None:
             assert bool(paths) == (state.game.format_action(state, action) != "pass")
         state = state.apply(actions[0])
     assert several > 20
+
+
+@pytest.mark.parametrize(
+    ("position", "pips"),
+    [
+        ("-b----E-C---eE---c-e----B- 1 31", "Pips: MAX 167, MIN 167"),
+        ("-b----F-B---eE---c-eA----A 1 52", "Pips: MAX 162, MIN 167"),
+        ("bB---------------------aa- 1 -", "Pips: MAX 2, MIN 53"),
+    ],
+)
+def test_backgammon_shows_pip_counts(position: str, pips: str) -> None:
+    state = dicent.make("backgammon").parse(position)
+    view = state.game.view(state)
+    assert view is not None
+    assert view.caption == pips

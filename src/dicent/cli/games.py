@@ -160,20 +160,25 @@ def show(
     seed: int | None = None,
     play: bool = False,
     delay: float = 0.4,
+    format: str | None = None,
     json: Json = False,
 ) -> None:
     """Draw a position: the board, the player to move and the possible moves.
 
     Args:
+        format: Print the position in this notation of the game instead, such as xgid.
         seed: Seed of a dealt start position and of the random game.
         play: Play a random game from the position, with the score of rollouts at each decision.
         delay: Seconds between the moves of the random game.
     """
     from dicent.draw.terminal import board
+    from dicent.play.notation import format_position
 
     state = position_of(dicent.make(game), position, seed)
     if json:
         print_json(_state_details(state))
+    elif format is not None:
+        print(format_position(state, format))
     elif play:
         _exhibition(state, seed, delay)
     else:
@@ -181,6 +186,8 @@ def show(
 
 
 def _state_details(state: dicent.State) -> dict[str, object]:
+    from dicent.play.notation import position_texts
+
     game = state.game
     player = (
         "over"
@@ -190,6 +197,7 @@ def _state_details(state: dicent.State) -> dict[str, object]:
     return {
         "game": game.name,
         "position": str(state),
+        "formats": position_texts(state),
         "to_play": player,
         "result": state.result,
         "actions": [{"action": a, "text": game.format_action(state, a)} for a in state.legal_actions],

@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     from dicent.review import Review
 
 File = Annotated[
-    str,
-    tyro.conf.Positional,
-    tyro.conf.arg(metavar="FILE", help="A file of records, or of games in a notation that a game offers."),
+    str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE", help="A file of records, CCGC or PGN.")
 ]
 
 

@@ -68,5 +68,7 @@ def progress_line() -> Progress:
 
 
 def position_of(game: dicent.Game, position: str, seed: int | None) -> dicent.State:
-    """Return the position that a text describes, or a start position."""
-    return game.parse(position) if position else game.initial_state(seed)
+    """Return the position that a text describes, in any notation of the game, or a start position."""
+    from dicent.play.notation import parse_position
+
+    return parse_position(game, position) if position else game.initial_state(seed)

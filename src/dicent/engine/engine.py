@@ -17,6 +17,7 @@ from dicent.engine.workers import Job, Workers
 from dicent.errors import DicentError
 from dicent.game import State
 from dicent.play.clock import Pace
+from dicent.play.notation import parse_position, position_texts
 from dicent.play.player import Player
 from dicent.search.limit import Limit
 from dicent.search.tree_search import inner_search
@@ -74,6 +75,13 @@ class Engine:
             self.send({"id": query.id, **version_json()})
         elif query.query == "games":
             self.send({"id": query.id, "games": games_json()})
+        elif query.query == "formats":
+            try:
+                state = self.position(query)
+            except QueryError as error:
+                error.id = query.id
+                raise
+            self.send({"id": query.id, "position": str(state), "formats": position_texts(state)})
         elif query.query == "terminate":
             self.send({"id": query.id, "terminated": self._terminate(query.of)})
         else:
@@ -89,6 +97,13 @@ class Engine:
                 self._jobs[query.id] = job
             self.workers.add(job)
 
+    def position(self, query: Query) -> State:
+        """Return the position of a query; each error names its field."""
+        with _errors_about("game"):
+            game = find_game(query.game, self.terms.game_files)
+        with _errors_about("position"):
+            return parse_position(game, query.position)
+
     def _terminate(self, of: Id | None) -> list[Id]:
         """Ask queries to end early, and return their ids."""
         with self._lock:
@@ -101,7 +116,7 @@ class Engine:
         """Wait until every query is answered; return whether that happened in time."""
         with self._lock:
             answered = self._lock.wait_for(lambda: not self._jobs, seconds)
-        with self._sending:  # wait until the last answer is sent
+        with self._sending:  # the last answer may still be being sent
             return answered
 
     def close(self) -> None:
@@ -189,10 +204,8 @@ class _Search(Job):
     def _begin(self) -> tuple[Player, Limit]:
         """Make the state, the player and the limit of the query; each error names its field."""
         query, terms = self.query, self.engine.terms
-        with _errors_about("game"):
-            game = find_game(query.game, terms.game_files)
-        with _errors_about("position"):
-            self.state = game.parse(query.position)
+        self.state = self.engine.position(query)
+        game = self.state.game
         with _errors_about("player"):
             text = query.player or self.engine.player or default_player()
             player = find_player(text, game, terms.players or text == self.engine.player)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from dicent.errors import DicentError, RecordError
+from dicent.errors import DicentError, PositionError, RecordError
 from dicent.game import Game, State
 from dicent.game.extras import all_extras, extras
 from dicent.game.registry import make_installed, names_game
@@ -29,7 +30,6 @@ class Notation:
     parse_position: Callable[[Game, str], State | None] | None = None  # None: not in this notation
     format_position: Callable[[State], str] | None = None
     keeps_columns: bool = False  # `read` gets lines with their spaces; else with single ones
-    encodings: tuple[str, ...] = ()  # of files, beside UTF-8
 
 
 def notations(game: Game) -> tuple[Notation, ...]:
@@ -51,6 +51,25 @@ def parse_position(game: Game, text: str) -> State:
             if state is not None:
                 return state
     return game.parse(text)
+
+
+def position_texts(state: State) -> dict[str, str]:
+    """Return a position as text in each of its game's notations that can write it, by their names."""
+    texts = {}
+    for notation in notations(state.game):
+        if notation.format_position is not None:
+            with contextlib.suppress(PositionError):  # some notations cannot write every position
+                texts[notation.name] = notation.format_position(state)
+    return texts
+
+
+def format_position(state: State, format: str) -> str:
+    """Return a position as text in one of its game's notations, such as "xgid"."""
+    offered = {n.name: n.format_position for n in notations(state.game) if n.format_position is not None}
+    if format not in offered:
+        known = f": give one of {', '.join(offered)}" if offered else ", which has no format for positions"
+        raise DicentError(f"there is no format {format!r} for positions of {state.game.name}{known}")
+    return offered[format](state)
 
 
 def read_games(text: str, game: Game | None = None) -> list[Record]:
@@ -105,14 +124,13 @@ def write_game(record: Record, format: str = RECORD, game: Game | None = None) -
 
 
 def decode(data: bytes) -> str:
-    """Return the text of a file, in UTF-8 or in an encoding of a notation that a game offers."""
-    others = [encoding for notation in all_extras("notations", Notation) for encoding in notation.encodings]
-    for encoding in dict.fromkeys(("utf-8-sig", *others)):
+    """Return the text of a file in UTF-8 or GB 18030, which Chinese programs write."""
+    for encoding in ("utf-8-sig", "gb18030"):
         try:
             return data.decode(encoding)
         except UnicodeDecodeError:
             continue
-    raise RecordError(f"the file is not text: its encoding must be {' or '.join(('utf-8', *others))}")
+    raise RecordError("this is no text: neither UTF-8 nor GB 18030")
 
 
 def _tidy(text: str) -> str:

@@ -18,9 +18,7 @@ from dicent.web.schemas import Conflict, Problem
 log = logging.getLogger("dicent.web")
 
 # Descriptions of error answers in /api/openapi.json.
-Responses = dict[int | str, dict[str, Any]]  # of a route, as FastAPI takes them
-
-DECLARED: Responses = {
+DECLARED: dict[int | str, dict[str, Any]] = {
     401: {"model": Problem, "description": "The token is missing."},
     403: {"model": Problem, "description": "The request comes from another site or names another host."},
     404: {"model": Problem, "description": "Not found."},
@@ -31,7 +29,7 @@ DECLARED: Responses = {
 }
 
 
-def answers_as(kind: str) -> Responses:
+def answers_as(kind: str) -> dict[int | str, dict[str, Any]]:
     """Describe a successful answer that is not JSON."""
     return {200: {"description": "Success", "content": {kind: {"schema": {"type": "string"}}}}}
 

@@ -19,7 +19,7 @@ from dicent.game.view import Board as GameBoard
 from dicent.game.view import View, as_board
 from dicent.kernels.constants import CHANCE, MAX, MIN
 from dicent.library.library import Result
-from dicent.play.notation import formats, parse_position
+from dicent.play.notation import formats, parse_position, position_texts
 from dicent.play.strengths import STRENGTHS
 from dicent.search.analysis import point_of_view
 from dicent.web.error_answers import DECLARED, about
@@ -95,6 +95,7 @@ def describe_position(state: State, ply: int = 0) -> Position:
         ],
         note=game.note(state),
         ending=game.ending(state),
+        formats=position_texts(state),
     )
 
 

@@ -110,6 +110,7 @@ class Position(BaseModel):
     outcomes: list[Outcome]
     note: str  # a remark for the player, such as why other pieces may move; empty without one
     ending: str  # how the game ended, or nothing
+    formats: dict[str, str]  # the position in the game's own notations, such as xgid
 
 
 class RulesBlock(BaseModel):

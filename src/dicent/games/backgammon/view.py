@@ -26,7 +26,18 @@ def board_of(counts: Cells, bars: Cells, off: Cells, mover: int, dice: tuple[int
         stacks.append(Stack(BARS[player], player, int(bar)))
         stacks.append(Stack(TRAYS[player], player, int(borne_off)))
     shown = tuple(str(die) for die in dice) if dice[0] else ()
-    return Board(_places(mover), tuple(stack for stack in stacks if stack.count), shown, bottom=MAX)
+    pips = pip_counts(counts, bars)
+    caption = f"Pips: MAX {pips[MAX]}, MIN {pips[MIN]}"
+    return Board(_places(mover), tuple(stack for stack in stacks if stack.count), shown, caption, MAX)
+
+
+def pip_counts(counts: Cells, bars: Cells) -> dict[int, int]:
+    """Return the pips that each player's checkers have to go; one on the bar has 25."""
+    each = [(point, int(count)) for point, count in enumerate(counts, start=1)]
+    return {
+        MAX: 25 * int(bars[0]) + sum(point * max(0, count) for point, count in each),
+        MIN: 25 * int(bars[1]) + sum((25 - point) * max(0, -count) for point, count in each),
+    }
 
 
 @lru_cache(maxsize=2)

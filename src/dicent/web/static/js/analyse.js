@@ -134,6 +134,8 @@ function AnalysePosition({ game, query, info }) {
       <div class="buttons board-buttons">
         <button type="button" class="quiet" disabled=${!here || here.result !== null || !info} onClick=${() => setStarting(true)}>${t("Play from here")}</button>
         <button type="button" class="quiet" disabled=${!here} onClick=${copyLink}>${t("Copy link")}</button>
+        ${here && Object.entries(here.formats).map(([name, written]) => html`<button type="button" class="quiet" title=${written}
+          onClick=${async () => setNote((await copy(written)) ? t("Position copied.") : written)}>${t("Copy {format}", { format: name.toUpperCase() })}</button>`)}
         ${here?.view && html`<button type="button" class="quiet" aria-pressed=${flip} onClick=${() => setFlip(!flip)}>${t("Flip board")}</button>`}
       </div>
       <${Message} text=${note} kind="note" onClose=${() => setNote(null)} />

@@ -34,6 +34,7 @@ export function Play({ id }) {
   const [rollForMe, setRollForMe] = usePreference("roll-for-me", false);
   const [showWin, setShowWin] = usePreference("win-bar", false);
   const [tutored, setTutored] = usePreference("tutor", false);
+  const [playForced, setPlayForced] = usePreference("forced-moves", false);
   const { game, roller, busy, problem, setProblem, act, tutor } = useGame(id, { rollForMe, tutored });
   const pending = usePending(id);
   const { value: info } = useLoaded(getInfo, []);
@@ -48,6 +49,7 @@ export function Play({ id }) {
   useEffect(() => {
     if (byDie.current && catchFocus()) byDie.current = false;
   }, [game, busy]);
+  useForced(game, playForced && seen === null && !busy, act);
   const at = seen ?? steps;
   const past = useLoaded(() => pastPosition(game, seen), [game, seen]).value;
   const lastSeen = useLastAction(game, at);
@@ -148,12 +150,34 @@ export function Play({ id }) {
       <div class="toggles">
         <${Toggle} label=${t("Evaluation")} checked=${showWin} onChange=${setShowWin} /><${Sound} game=${game} />
         ${game.dice === "rolled" && humans.length > 0 && usesDice(game) && html`<${Toggle} label=${t("Roll for me")} checked=${rollForMe} onChange=${setRollForMe} />`}
+        ${!over && humans.length > 0 && html`<${Toggle} label=${t("Play forced moves")} checked=${playForced} onChange=${setPlayForced} />`}
         ${!over && humans.length === 1 && html`<${Toggle} label=${t("Warn me about mistakes")} checked=${tutored} onChange=${setTutored} />`}
       </div>
     </div>
     ${asking && html`<${Confirm} question=${t("Resign this game?")} yes=${t("Resign")} onNo=${() => setAsking(false)}
       onYes=${() => { setAsking(false); act("resign", { side: resigner(game, roller, humans) }); }} />`}
   </div>`;
+}
+
+const FORCED_WAIT = 700; // milliseconds in which the user sees the roll of a forced move
+
+/**
+ * Play the only legal action of a person. A move that was taken back is not played again.
+ * @param {Game|null} game @param {boolean} enabled @param {(what: string, body: object) => unknown} act
+ */
+function useForced(game, enabled, act) {
+  const last = useRef({ id: "", step: -1 });
+  const [step, turn] = [game?.steps.length ?? 0, game?.position.to_play];
+  const forced = game && enabled && !isOver(game) && turn && turn !== "CHANCE" && isHuman(game, turn) && game.position.actions.length === 1
+    ? game.position.actions[0].text : null;
+  useEffect(() => {
+    if (!game || forced === null || (last.current.id === game.id && step <= last.current.step)) return;
+    const timer = setTimeout(() => {
+      last.current = { id: game.id, step };
+      act("steps", { step: forced });
+    }, FORCED_WAIT);
+    return () => clearTimeout(timer);
+  }, [game?.id, step, forced]);
 }
 
 /** Focus a movable piece or a target if nothing has the focus; return whether there is one. */

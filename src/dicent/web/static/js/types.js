@@ -17,7 +17,8 @@ export {};
 /** @typedef {{text: string, p: number, dice: string[]}} Outcome */
 /**
  * @typedef {{game: string, position: string, to_play: Side|"CHANCE"|null, result: number|null, score: number|null, ply: number,
- *   roller: Side|null, view: View|null, actions: Action[], outcomes: Outcome[], note: string, ending: string}} Position
+ *   roller: Side|null, view: View|null, actions: Action[], outcomes: Outcome[], note: string, ending: string,
+ *   formats: {[name: string]: string}}} Position
  */
 /** @typedef {{kind: "heading"|"text"|"list"|"picture", lines: string[], view: View|null, position: string, paths: Hop[][]}} RulesBlock */
 /** @typedef {{game: string, title: string, blocks: RulesBlock[]}} RulesText */
