@@ -326,3 +326,25 @@ def test_completion_finds_a_hidden_win_of_the_second_player(tmp_path: Path) -> N
     game, evaluator = written_out(tmp_path, HIDDEN_LOSS)
     analysis = searched(Descent(evaluator), game, 200).analysis()
     assert (analysis.value, analysis.proved, analysis.win) == (-1, True, 1)
+
+
+SAFE = """
+r    max     0.0   ca cb
+ca   chance  0.9   a1:0.5 a2:0.5
+a1   max     0.9   a1x=1 a1y=0
+a2   max     0.9   a2x=-1 a2y=-1
+cb   chance  0.1   w=1:0.6 l=-1:0.4
+"""
+
+
+@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.parametrize("decision", ["best", "safe"])
+def test_the_best_move_of_a_proved_root_is_played_however_often_others_were_visited(
+    tmp_path: Path, decision: str
+) -> None:
+    game, evaluator = written_out(tmp_path, SAFE)
+    analysis = Unbounded(evaluator, decision=decision).analyse(game.initial_state(), Limit(nodes=100))
+    assert analysis.proved
+    assert analysis.value == pytest.approx(0.2)
+    assert [move.text for move in analysis.moves] == ["cb", "ca"]
+    assert analysis.moves[1].visits > analysis.moves[0].visits

@@ -12,9 +12,11 @@ from dicent.evaluate.native import RandomEvaluator
 from dicent.evaluate.terminal_value import terminal_value
 from dicent.exact.graph_solver import GraphSolver
 from dicent.game import Cells
+from dicent.kernels.searches import DONE, SEARCHING
 from dicent.search.descent import Descent
 from dicent.search.determinized import Determinized
 from dicent.search.expectiminimax import Expectiminimax
+from dicent.search.group import Group
 from dicent.search.tree_search import TreeSearch
 from dicent.search.unbounded import Unbounded
 
@@ -44,6 +46,33 @@ def result(s):
 
 def score(s):
     return 1.0 if s[0] == 2 else 3.0
+
+def encode(s, planes):
+    planes[0, 0, 0] = s[0]
+'''
+# MAX walks to the end, or back by a step.
+CORRIDOR = '''
+"""Corridor: sixty steps."""
+from dicent.game import MAX, ONGOING
+
+NAME, STATE_SIZE, NUM_ACTIONS, NUM_OUTCOMES, INPUT_SHAPE = "corridor", 1, 2, 0, (1, 1, 1)
+CYCLIC = True
+
+def initial(s, rng):
+    s[0] = 0
+
+def to_play(s):
+    return MAX
+
+def legal_actions(s, out):
+    out[0], out[1] = 0, 1
+    return 2
+
+def apply_action(s, a):
+    s[0] = s[0] + 1 if a == 0 else max(0, s[0] - 1)
+
+def result(s):
+    return MAX if s[0] == 60 else ONGOING
 
 def encode(s, planes):
     planes[0, 0, 0] = s[0]
@@ -80,17 +109,44 @@ def test_action_with_the_largest_score_resolves_at_once(tmp_path: Path) -> None:
     assert (analysis.value, analysis.proved) == (1.0, True)
 
 
+def steps_of(search: TreeSearch, game: dicent.Game, limit: dicent.Limit) -> int:
+    """Search step by step, check the path after each one, and return how many there were."""
+    group, steps = Group(search, game, nodes=1 << 15), 0
+    group.begin(0, game.initial_state(0), limit)
+    searches = group.searches
+    while searches.status[0] == SEARCHING:
+        group.advance(1)
+        steps += 1
+        path = searches.path[0, : searches.length[0]].tolist()
+        assert len(set(path)) == len(path)
+    assert searches.status[0] == DONE
+    assert searches.evaluations[0] <= limit.evaluations
+    return steps
+
+
 @pytest.mark.parametrize("search", [Descent, Unbounded])
-def test_budget_holds_on_cycles(search: type[TreeSearch]) -> None:
-    game = dicent.make("pig", target=20)
-    analysis = search(RandomEvaluator(seed=3)).analyse(
-        game.initial_state(0), dicent.Limit(evaluations=20_000)
-    )
-    assert analysis.evaluations < 20_000
-    tree = analysis.tree
-    assert tree is not None
-    # Steps of the walk, not only evaluations, must be few: an iteration never meets a state twice.
-    assert analysis.depth <= tree.tree.nodes[0]
+@pytest.mark.parametrize("name", ["pig:target=20", f"{MAZES}", f"{MAZES}:rooms=100"])
+def test_a_limit_of_evaluations_limits_steps_on_cycles(search: type[TreeSearch], name: str) -> None:
+    """No state occurs twice on a path, and an evaluation of the limit pays for few steps."""
+    steps = steps_of(search(RandomEvaluator(seed=3)), dicent.make(name), dicent.Limit(evaluations=4000))
+    assert steps < 8 * 4000
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_walks_that_expand_nothing_are_charged_by_their_steps(tmp_path: Path) -> None:
+    """Without completion each descent walks the best line, which the first descent has expanded."""
+    (tmp_path / "corridor.py").write_text(CORRIDOR, encoding="utf-8")
+    game = dicent.load(tmp_path / "corridor.py")
+    search = Descent(dicent.Function(lambda planes: planes[:, 0, 0, 0] / 100), completion=False)
+    group, steps = Group(search, game), 0
+    group.begin(0, game.initial_state(0), dicent.Limit(evaluations=1000))
+    while group.searches.status[0] != DONE:
+        group.advance(1)
+        group.value_waiting()
+        steps += 1
+    assert group.searches.evaluations[0] < 100
+    assert group.searches.depth[0] == 60
+    assert steps < 3 * 1000
 
 
 class Counting(Evaluator):

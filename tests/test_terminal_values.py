@@ -38,7 +38,7 @@ from dicent.evaluate.wrappers import Cached, Symmetric
 from dicent.nets.dense import DenseNetwork
 from dicent.search.tree_search import Search
 
-from .exact import Exact, written_out
+from .exact import written_out
 from .golden_trees import BytePolicy
 
 pytestmark = pytest.mark.usefixtures("uncompiled")
@@ -194,22 +194,24 @@ def test_full_width_finds_best_play_by_brute_force(terminal: TerminalValue, text
         assert move.value == pytest.approx(value(state.apply(move.action), ply + 1))
 
 
-@pytest.mark.parametrize("terminal", EVERY, ids=lambda t: t.name)
-@pytest.mark.parametrize("kind", [Descent, Unbounded])
+@pytest.mark.parametrize("terminal", [GAIN, *EVERY], ids=lambda t: t.name)
+@pytest.mark.parametrize("decision", ["descent", "best", "safe"])
 @pytest.mark.parametrize("text", POSITIONS)
-def test_proved_values_are_results(terminal: TerminalValue, kind: type[Descent], text: str) -> None:
-    """With completion a proved win ends the search, perhaps before the earliest win is found."""
-    state, gains = NIM.parse(text), Exact()
-    analysis = kind(evaluator_with(terminal)).analyse(state, Limit(nodes=4000))
+@pytest.mark.parametrize("ply", [0, 3])
+def test_proved_values_are_those_of_best_play(
+    terminal: TerminalValue, decision: str, text: str, ply: int
+) -> None:
+    state, value = NIM.parse(text), best_play(terminal)
+    evaluator = evaluator_with(terminal)
+    search = Descent(evaluator) if decision == "descent" else Unbounded(evaluator, decision=decision)
+    analysis = search.analyse(state, Limit(nodes=10_000), ply=ply)
     assert analysis.proved
-    sure = gains.value(state)
-    if abs(sure) == 1:
-        assert np.sign(analysis.value) == sure
-        assert abs(analysis.value) <= abs(best_play(terminal)(state, 0)) + 1e-9
+    assert analysis.value == pytest.approx(value(state, ply))
     for move in analysis.moves:
-        result = gains.value(state.apply(move.action))
-        if move.proved and abs(result) == 1:
-            assert np.sign(move.value) == result
+        if move.proved:
+            assert move.value == pytest.approx(value(state.apply(move.action), ply + 1))
+    if analysis.moves:
+        assert value(state.apply(analysis.best), ply + 1) == pytest.approx(analysis.value)
 
 
 def test_a_proved_value_without_certain_wins_is_exact(tmp_path: Path) -> None:
@@ -283,6 +285,24 @@ def test_greedy_uses_terminal_values() -> None:
     assert analysis.moves[0].text == "3"
     assert analysis.value == 6 - 3 + 1
     assert Greedy(evaluator_with(DEPTH)).analyse(state, Limit(nodes=1)).value == 6
+
+
+@pytest.mark.parametrize("terminal", [GAIN, TerminalValue("depth", 5), TerminalValue("mix", 5, 0.5)])
+@pytest.mark.parametrize("deep", [-9.0, 0.4, 9.0])
+@pytest.mark.parametrize("player", ["max", "min"])
+def test_greedy_plays_the_moves_of_its_batched_search(
+    tmp_path: Path, terminal: TerminalValue, deep: float, player: str
+) -> None:
+    """A win that is not surely the largest value does not rank before a higher estimate."""
+    table = f"r {player} 0.0 win=1 loss=-1 draw=0 deep\ndeep min {deep} dx=0 dy=1"
+    game, evaluator = written_out(tmp_path, table)
+    evaluator.terminal = terminal
+    greedy, limit, state = Greedy(evaluator), Limit(depth=1), game.initial_state()
+    assert greedy.batched is not None
+    ours, theirs = greedy.analyse(state, limit), greedy.batched.analyse(state, limit)
+    assert (ours.best, ours.value, ours.proved) == (theirs.best, theirs.value, theirs.proved)
+    sure = terminal == GAIN
+    assert ours.proved == sure
 
 
 def test_simulations_use_terminal_values() -> None:

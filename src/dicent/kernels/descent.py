@@ -17,6 +17,7 @@ has expanded.
 Legend: s is a state (a node on the path), S the expanded states, and v, c, r and n are as in `tree.py`.
 """
 
+from . import rules
 from .backup import any_edge, backup, explore_edge, sample_edge
 from .constants import CHANCE, NONE
 from .jit import inline, jit
@@ -173,13 +174,15 @@ def end_on_cycle(tree, searches, row, completion):
     end_iteration(tree, searches, row, completion)
     if stalled:
         searches.detour[row] = 1 - detour
-        searches.charged[row] += steps
+        if not rules.CYCLIC:  # the rules do not state their cycles; otherwise the steps are charged already
+            searches.charged[row] += steps
 
 
 @inline
 def end_iteration(tree, searches, row, completion):
     """Back up the states on the path, and count the nodes that the iteration added."""
     back_up_path(tree, searches, row, completion)
+    steps = searches.length[row] - 1
     for i in range(searches.length[row]):
         tree.on_path[searches.path[row, i]] = 0
     searches.length[row] = 0
@@ -191,3 +194,5 @@ def end_iteration(tree, searches, row, completion):
         searches.charged[row] += 1
     if not searches.grew[row]:
         searches.patience[row] -= 1
+        if rules.CYCLIC:  # a walk can be long and expand nothing
+            searches.charged[row] += steps

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 
@@ -42,6 +43,12 @@ class Greedy(Search):
         """Expectiminimax, which finds the same moves at depth 1."""
         return Expectiminimax(self.evaluator, completion=not self.evaluator.in_points)
 
+    @property
+    def _largest(self) -> float:
+        """The largest value of a finished game: who has it for sure needs to compare nothing else."""
+        terminal = self.evaluator.terminal
+        return math.inf if terminal.uses_score else float(abs(terminal.table()).max())
+
     def stream(
         self,
         state: State,
@@ -58,7 +65,6 @@ class Greedy(Search):
         plies = ply if state.is_chance else ply + 1
         values = [self.evaluator.terminal.value(s, plies) if s.result is not None else 0.0 for s in ahead]
         proved = [s.result is not None for s in ahead]
-        sure = [s.result or 0 for s in ahead]  # c: 1 or -1 where MAX or MIN is proved to win
         going = [i for i, s in enumerate(ahead) if s.result is None]
         if going:
             asked, exact = self.evaluator.evaluate_marked(
@@ -67,10 +73,12 @@ class Greedy(Search):
             for k, i in enumerate(going):
                 values[i] = float(asked[k])
                 proved[i] = exact is not None and bool(exact[k])
-                sure[i] = int(values[i]) if proved[i] and abs(values[i]) == 1 else 0
         seconds = time.perf_counter() - begin
-        if self.evaluator.in_points:  # a sure win may be worth less than other moves
-            sure = [0] * len(sure)
+        largest = self._largest
+        sure = [
+            int(math.copysign(1, v)) if known and abs(v) >= largest else 0
+            for v, known in zip(values, proved, strict=True)
+        ]
         yield _one_ply(state, self.evaluator, ahead, values, proved, sure, len(going), seconds)
 
 
@@ -148,7 +156,7 @@ def _one_ply(
             )
             for action, after, exact, v in zip(state.legal_actions, ahead, proved, values, strict=True)
         ]
-        # A proved win comes first and a proved loss last, as in the other searches.
+        # An action that surely has the largest value comes first, as in the other searches.
         order = [(player * c, player * move.value) for c, move in zip(sure, listed, strict=True)]
         ranked = sorted(range(len(listed)), key=order.__getitem__, reverse=True)
         moves = tuple(listed[i] for i in ranked)

@@ -15,16 +15,16 @@ class SafeKernels(DescentKernels):
     """The kernels of `Unbounded` with the safe decision."""
 
     def order(self, tree: Tree, row: int, node: int, edge: int) -> tuple[float, ...]:
-        """Return (c, n, v) in place of (c, v, n)."""
+        """Return (c, n, v) in place of (c, v, n), unless the values are exact."""
         c, v, n = super().order(tree, row, node, edge)
-        return (c, n, v)
+        return (c, v, n) if tree.resolved[row, node] else (c, n, v)
 
 
 class Unbounded(TreeSearch):
     """Best-first search that expands one state in each iteration.
 
     `decision` is "best" (by value) or "safe": a proved win, else the most visited action without a proved
-    loss.
+    loss. Both play the best action of a proved state.
     """
 
     keeps_tree = True
