@@ -1,5 +1,7 @@
 """Pig and the Royal Game of Ur: games with cycles whose values are known from independent programs."""
 
+from collections.abc import Generator, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,7 +10,7 @@ import pytest
 import dicent
 from dicent import CHANCE, MAX
 from dicent.exact import stages
-from dicent.exact.component import TOLERANCE
+from dicent.exact.component import TOLERANCE, Component
 from dicent.exact.graph_solver import GraphSolver
 from dicent.exact.progress import SolveProgress
 from dicent.exact.stages import Stage
@@ -89,6 +91,58 @@ def test_blocks_of_a_large_component_give_the_same_value(monkeypatch: pytest.Mon
     solver = GraphSolver(game, 10_000)
     assert solver.bounds_of(game.initial_state()) == pytest.approx(alone, abs=TOLERANCE)
     assert solver.report.sweeps > 0
+
+
+def test_gaps_of_proofs_do_not_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pig has a chain of about 40 components, one for each sum of the scores."""
+    game = dicent.make("pig:target=20")
+    monkeypatch.setattr("dicent.exact.stages.SMALL", 2)
+    monkeypatch.setattr("dicent.exact.component.WIDTH", 1e-11)
+    solver = GraphSolver(game, 10_000)
+    solver.bounds_of(game.initial_state())
+    assert solver.report.bound < 1e-11
+
+
+def test_a_wide_exit_widens_what_lies_behind_and_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small and large components behind it are solved as far as they can be, and not refused."""
+    solve = Component.solve
+
+    def widely(self: Component, largest: float, stays: bool) -> Iterator[None]:
+        yield from solve(self, largest, stays)
+        self.graph.bounds[self.first : self.last] += (-1e-8, 1e-8)
+
+    def nothing(self: Component) -> Generator[None, None, None]:
+        yield
+
+    game = dicent.make("pig:target=12")
+    exact = GraphSolver(game, 10_000).value_of(game.initial_state())
+    monkeypatch.setattr("dicent.exact.stages.SMALL", 12)
+    monkeypatch.setattr(Component, "solve", widely)
+    monkeypatch.setattr(Component, "_guess", nothing)  # as where play can stay for ever
+    solver = GraphSolver(game, 10_000)
+    low, high = solver.bounds_of(game.initial_state())
+    assert low <= exact <= high
+    assert 1e-8 < solver.report.bound < 1e-6
+
+
+def test_tolerances_grow_with_the_largest_score(tmp_path: Path) -> None:
+    text = (Path(__file__).parent / "data" / "mazes.py").read_text(encoding="utf-8")
+    text = text.replace("float(s[PLACE] - 3)", "1e6 * float(s[PLACE] - 3)").replace("= 3.0", "= 3e6")
+    (tmp_path / "rich.py").write_text(text, encoding="utf-8")
+    plain, rich = dicent.load(Path(__file__).parent / "data" / "mazes.py"), dicent.load(tmp_path / "rich.py")
+    points, million = (GraphSolver(game, 100_000, scores=True) for game in (plain, rich))
+    for maze in range(40):
+        value = points.value_of(plain.state([maze, 0, 0]))
+        assert million.value_of(rich.state([maze, 0, 0])) == pytest.approx(1e6 * value, abs=1e-3)
+    assert 0 < million.report.bound < 3e-4
+
+
+def test_sweeps_of_small_components_are_counted() -> None:
+    game = dicent.make("pig:target=8")
+    solver = GraphSolver(game, 10_000)
+    solver.bounds_of(game.initial_state())
+    assert solver.report.largest < 1000
+    assert solver.report.sweeps > solver.report.components
 
 
 def test_large_components_of_a_stage_do_not_lead_to_each_other(monkeypatch: pytest.MonkeyPatch) -> None:

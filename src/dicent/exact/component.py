@@ -23,6 +23,7 @@ from dicent.kernels.policy_iteration import System
 Values = npt.NDArray[np.float64]
 Span = tuple[int, int]
 
+# All tolerances are for values up to 1, and grow with the largest score.
 TOLERANCE = 1e-10  # how close the two bounds of every state come
 FINE = 1e-13  # how close they come in a component by itself, so that gaps do not add up
 SWEPT = 1 << 16  # nodes updated in a call of a kernel, which sees neither the clock nor Ctrl-C
@@ -36,6 +37,7 @@ WIDTH = 1e-13  # by which bounds are farther out than a guess, to be proved
 MOST_GUESSES = 1000  # sweeps over all links that may settle a guess
 MOST_PROOFS = 200  # sweeps that may prove it
 STALLED = 1e-16  # a sweep that changes no bound by more will never end
+NARROWED = FINE / 4  # by which a proof may add to the widest gap outside the component
 SLOW = 1e-3  # a sweep that narrows the widest gap by a smaller share suggests endless play
 EQUAL = 1e-13  # bounds that differ by less count as equal where endless play is looked for
 
@@ -49,9 +51,16 @@ class Component:
         self.game, self.bound, self.threads, self.graph = game, bound, threads, graph
         self.first, self.last = first, last
         self.sweeps = 0
+        self.scale, self.exit_gap = 1.0, 0.0
 
     def solve(self, largest: float, stays: bool) -> Iterator[None]:
-        """Sweep until the bounds meet. `stays` says if play can stay here; no value is above `largest`."""
+        """Sweep until the bounds meet. `stays` says if play can stay here; no value is above `largest`.
+
+        They come no closer than those of the states that the component leads to, by `exit_gap` at most.
+        """
+        self.scale = max(1.0, largest)
+        exits = self.bound.kernel(policy_iteration.widest_exit)
+        self.exit_gap = max(self.threads.map(exits, [(self.graph, self.first, *span) for span in self.spans]))
         proved = False
         if not stays:
             values = yield from self._guess()
@@ -98,12 +107,12 @@ class Component:
             change = self._update(improve, system, old, new)
             old, new = new, old
             yield
-            if change <= SETTLED:
+            if change <= SETTLED * self.scale:
                 return old
             if change >= least:  # best links that change in circles: without `follows` values must settle
                 follows //= 2
             least = min(least, change)
-            enough = max(SETTLED, FOLLOWED * change)
+            enough = max(SETTLED * self.scale, FOLLOWED * change)
             for _ in range(follows):
                 change = self._update(follow, system, old, new)
                 old, new = new, old
@@ -131,12 +140,13 @@ class Component:
         return System(head, np.zeros(head[-1], np.int32), vector, np.zeros(n))
 
     def _prove(self, values: Values) -> Generator[None, None, bool]:
-        """Sweep bounds that are slightly farther out than the values; return whether all move inwards."""
-        exits = self.bound.kernel(policy_iteration.widest_exit)
+        """Sweep bounds that are slightly farther out than the values; return whether all move inwards.
+
+        Proved bounds then move inwards further, so that gaps do not add up from component to component.
+        """
         spread = self.bound.kernel(policy_iteration.spread_block)
         take = self.bound.kernel(policy_iteration.take_proof)
-        arguments = self.graph, self.first
-        width = max(self.threads.map(exits, [(*arguments, *span) for span in self.spans])) / 2 + WIDTH
+        width = self.exit_gap / 2 + WIDTH * self.scale
         spread_arguments = self.graph, values, width, self.first
         self.threads.map(spread, [(*spread_arguments, *span) for span in self.spans])
         fresh = self._fresh()
@@ -144,8 +154,19 @@ class Component:
             excess, _ = self._sweep(fresh, False, take, values, width)
             yield
             if excess <= 0.0:
-                return True
+                return (yield from self._tighten(fresh))
         return False
+
+    def _tighten(self, fresh: Values) -> Generator[None, None, bool]:
+        """Sweep proved bounds until they are narrow or stop changing; return whether they are narrow."""
+        take = self.bound.kernel(intervals_kernels.take_block)
+        gap = math.inf
+        for _ in range(MOST_PROOFS):
+            gap, change = self._sweep(fresh, True, take)
+            yield
+            if gap <= self.exit_gap + NARROWED * self.scale or change <= STALLED * self.scale:
+                break
+        return gap <= self.exit_gap + TOLERANCE * self.scale
 
     # Bounds from both sides
 
@@ -154,14 +175,16 @@ class Component:
         take = self.bound.kernel(intervals_kernels.take_block)
         fresh = self._fresh()
         gap, change, number = math.inf, math.inf, 0
-        while gap > FINE and (gap > TOLERANCE or change > FINE):
+        fine, tolerance = (self.exit_gap + each * self.scale for each in (FINE, TOLERANCE))
+        stall = STALLED * self.scale
+        while gap > fine and (gap > tolerance or change > FINE * self.scale):
             gap, change = self._sweep(fresh, True, take)
             number += 1
-            stalled = change <= STALLED or number == MOST_SWEEPS
-            if gap > TOLERANCE and (stalled or (change < SLOW * gap and number & (number - 1) == 0)):
-                progress = self._look_for_endless_play(max(EQUAL, 16 * change))
+            stalled = change <= stall or number == MOST_SWEEPS
+            if gap > tolerance and (stalled or (change < SLOW * gap and number & (number - 1) == 0)):
+                progress = self._look_for_endless_play(max(EQUAL * self.scale, 16 * change))
                 fresh = self._fresh()
-                if stalled and progress <= STALLED:
+                if stalled and progress <= stall:
                     self._refuse()
             yield
 

@@ -11,7 +11,7 @@ class GraphReport:
     links: int
     components: int  # strongly connected ones
     largest: int  # nodes of the largest of them
-    sweeps: int  # over large components, and over small ones with endless play
+    sweeps: int  # over components
     bound: float  # the widest gap between the bounds of a state
     forced: int  # states from which a player can force play without end, whatever the other does
     repeated: int  # states in which players can repeat moves forever, solved with that as a draw

@@ -143,13 +143,15 @@ class GraphSolver:
 
     def _iterate(self, stages: list[Stage], stays: bool) -> Iterator[int]:
         """Solve all components, stage by stage, and yield places; `stays` says if play need not end."""
+        scale = max(1.0, self.largest)
         solve_small = self.bound.kernel(intervals_kernels.solve_small)
         for stage in stages:
             place = stage.first if stage.small else stage.last
             while place < stage.last:
-                place, end, _ = solve_small(
-                    self._graph, place, stage.last, FINE, TOLERANCE, SMALL_SWEEPS, SWEPT
+                place, end, sweeps = solve_small(
+                    self._graph, place, stage.last, FINE * scale, TOLERANCE * scale, SMALL_SWEEPS, SWEPT
                 )
+                self._sweeps += sweeps
                 if end > place:  # its bounds do not meet by themselves
                     for _ in self._solve_components([(place, end)], stays):
                         yield place

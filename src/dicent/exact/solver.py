@@ -72,7 +72,10 @@ class Solver:
         return self._stored.state[there], self._stored.value[there]
 
     def value_of(self, state: State, progress: Report | None = None) -> float:
-        """Return the value of a state for MAX: exact, or within 1e-10 if the game has cycles."""
+        """Return the value of a state for MAX: exact, or within `report.bound` if the game has cycles.
+
+        The bound is usually far below 1e-10, or 1e-10 of the largest score.
+        """
         if not state.game.is_like(self.game):
             raise DicentError(f"this solver is for {self.game.name}, not for {state.game.name}")
         if self._graph is None:

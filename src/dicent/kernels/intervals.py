@@ -16,6 +16,7 @@ thread is faster.
 
 from .graph import END, HEADER, groups_of
 from .jit import i64, jit
+from .policy_iteration import widest_exit
 
 # Each operation is exact to a share of 2 ** -53. So a mean of g differences d by probabilities p is off by
 # less than this times |mean| + g * (the sum of p |d|).
@@ -117,11 +118,12 @@ def bounds(graph, place, fresh, start, first, last):
 def solve_small(graph, position, most_places, fine, tolerance, most, steps):
     """Solve small components from a place on, to a gap of `fine` if possible.
 
-    A component inherits the gaps of those that it leads to. Returns the place reached; the end of the
-    component there if its bounds do not meet in `most` sweeps (else the place again); and how many nodes were
-    updated.
+    A component inherits the gaps of those that it leads to. Returns the place reached, after updating about
+    `steps` nodes; the end of the component there if its bounds do not meet in `most` sweeps (else the place
+    again); and the number of sweeps.
     """
     made = 0
+    sweeps = 0
     while position < most_places and made < steps:
         end = position
         while graph.order[end] >= 0:
@@ -132,7 +134,8 @@ def solve_small(graph, position, most_places, fine, tolerance, most, steps):
             gap, change = sweep(graph, position, end)
             tries += 1
             made += end - position
-        if gap > tolerance:
-            return position, end, made
+        sweeps += tries
+        if gap > tolerance and gap > tolerance + widest_exit(graph, position, position, end):
+            return position, end, sweeps
         position = end
-    return position, position, made
+    return position, position, sweeps
