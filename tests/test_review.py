@@ -14,6 +14,7 @@ from dicent.exact.tablebase import build_tablebase
 from dicent.play.record import Record, append_records, make_record
 from dicent.review import Review, Reviewer, review_game, review_page, reviewer_for
 from dicent.review.grades import grade_of
+from dicent.review.review import ErrorRate, Moment
 
 EWN = dicent.make("ewn")
 # MAX could enter the far corner but moves beside it; with any roll MIN's only piece then wins.
@@ -228,3 +229,33 @@ def test_stronger_strengths_win() -> None:
     weak, strong = strength_player("beginner", EWN), strength_player("advanced", EWN)
     result = dicent.play_match(strong, weak, EWN, games=60, seed=1)
     assert result.score > 0.75
+
+
+def test_error_rate_counts_decisions_with_a_choice() -> None:
+    def move(player: str, loss: float, forced: bool | None) -> Moment:
+        return Moment("x", player, "", "", None, False, loss=loss, equity=0.0, forced=forced)
+
+    record = Record("backgammon", ("a", "b"), "", (), None)
+    moves = (
+        move("MAX", 0.1, False),
+        move("MAX", 0.0, True),
+        move("MAX", 0.02, False),
+        move("MIN", 0.0, True),
+    )
+    found = Review(record, "by hand", None, moves, start_equity=0.0)
+    assert found.error_rate == {"MAX": ErrorRate(2, pytest.approx(60.0))}
+    assert found.error_rate["MAX"].pr == pytest.approx(30.0)
+    assert Review.from_dict(found.to_dict()).error_rate == found.error_rate
+    assert Review(record, "wins", 0.5, moves).error_rate == {}  # losses are win probabilities
+    old = Review(record, "old", None, (*moves, move("MIN", 0.0, None)), start_equity=0.0)
+    assert old.error_rate == {}
+
+
+def test_reviews_in_points_print_the_error_rate() -> None:
+    game = dicent.make("backgammon")
+    record = Record("backgammon", ("a", "b"), str(game.initial_state()), ("MAX:31", "8/5 6/5"), None)
+    reviewer = reviewer_for(game, terminal="score")
+    found = review_game(record, reviewer, game)
+    assert found.error_rate["MAX"].decisions == 1
+    assert "PR" in review_page(found, game)
+    assert found.to_dict()["error_rate"]["MAX"]["pr"] == found.error_rate["MAX"].pr

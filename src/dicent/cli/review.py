@@ -100,6 +100,8 @@ def _print(found: Review, game: dicent.Game, console: Console) -> None:
             in_colours(side), found.format_luck(found.luck[side]), found.format_loss(found.loss[side])
         )
     console.print(sums)
+    for side, rate in found.error_rate.items():
+        console.print(f"{in_colours(side)} lost {rate}")
     if found.mistakes:
         console.print(_mistakes(found))
     console.print(f"[dim]Evaluated by {escape(found.reviewer)}. {found.unit_note}[/]")

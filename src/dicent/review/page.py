@@ -130,10 +130,15 @@ def _sums(review: Review) -> str:
         own = [moment for moment in review.moments if moment.player == side]
         mistakes = sum(review.moments[i].player == side for i in review.mistakes)
         luck, loss = review.format_luck(review.luck[side]), review.format_loss(review.loss[side])
-        cells = luck, loss, str(len(own)), str(mistakes)
+        cells = [luck, loss, str(len(own)), str(mistakes)]
+        if review.error_rate:
+            rate = review.error_rate.get(side)
+            cells += ["", ""] if rate is None else [f"{rate.millipoints:.1f}", f"{rate.pr:.1f}"]
         numbers = "".join(f'<td class="number">{cell}</td>' for cell in cells)
         rows.append(f'<tr><td class="{ink}">{in_colours(side)}</td>{numbers}</tr>')
-    names = ("luck", "lost by mistakes", "moves", "mistakes")
+    names = ["luck", "lost by mistakes", "moves", "mistakes"]
+    if review.error_rate:
+        names += ["millipoints per decision", "PR"]
     head = "".join(f'<th class="number">{name}</th>' for name in names)
     return f"<table><tr><th></th>{head}</tr>{''.join(rows)}</table>"
 

@@ -47,6 +47,23 @@ class Moment:
     best_win: float | None = None  # of MAX, after the best move
     equity: float | None = None  # points of MAX after the step, in a review in points
     best_equity: float | None = None  # points of MAX after the best move
+    forced: bool | None = None  # the move was the only legal one; None for a roll, and in old reviews
+
+
+@dataclass(frozen=True)
+class ErrorRate:
+    """The points that a side lost in decisions with a choice, as players of backgammon state them."""
+
+    decisions: int  # with two or more legal actions
+    millipoints: float  # lost per decision, in thousandths of a point
+
+    @property
+    def pr(self) -> float:
+        """The performance rating: points lost per decision, times 500."""
+        return self.millipoints / 2
+
+    def __str__(self) -> str:
+        return f"{self.millipoints:.1f} millipoints, PR {self.pr:.1f}, of {self.decisions} decisions"
 
 
 @dataclass(frozen=True)
@@ -103,6 +120,18 @@ class Review:
         return sums
 
     @property
+    def error_rate(self) -> dict[str, ErrorRate]:
+        """Return the error rate of each side that had a choice; nothing unless the review is in points."""
+        rates = {}
+        moves = [moment for moment in self.moments if moment.loss is not None]
+        is_known = self.in_points and all(moment.forced is not None for moment in moves)
+        for side in ("MAX", "MIN") if is_known else ():
+            lost = [move.loss or 0.0 for move in moves if move.player == side and not move.forced]
+            if lost:
+                rates[side] = ErrorRate(len(lost), 1000 * sum(lost) / len(lost))
+        return rates
+
+    @property
     def mistakes(self) -> list[int]:
         """Return the numbers of the steps that are inaccuracies or worse, largest loss first."""
         least = smallest_loss("inaccuracy", self.in_points)
@@ -150,6 +179,7 @@ class Review:
             ],
             "luck": self.luck,
             "loss": self.loss,
+            "error_rate": {side: {**asdict(rate), "pr": rate.pr} for side, rate in self.error_rate.items()},
             "mistakes": self.mistakes,
             "verdict": self.verdict,
             "adjusted": self.adjusted,
@@ -258,6 +288,7 @@ def review_decision(
         best_win=reviewer.win(best_value),
         equity=value if in_points else None,
         best_equity=best_value if in_points else None,
+        forced=len(evaluation.moves) == 1,
     )
 
 

@@ -62,6 +62,7 @@ export {};
  */
 /**
  * @typedef {{judge: string, unit?: "win"|"points", start_win?: {MAX: number}, start_equity?: number|null, moments: Moment[], luck: Record<Side, number>, loss: Record<Side, number>,
- *   mistakes: number[], verdict: string, adjusted: number}} Review
+ *   mistakes: number[], verdict: string, adjusted: number,
+ *   error_rate?: Partial<Record<Side, {decisions: number, millipoints: number, pr: number}>>}} Review
  */
 /** @typedef {{from: number|null, to: number, kind: string, label?: string}} Arrow */
