@@ -4,6 +4,7 @@ import pytest
 
 import dicent
 from dicent.bench.benchmark import RolloutBenchmark
+from dicent.bench.networks import NETWORKS, network_rows
 from dicent.bench.suite import random_game_rows, signature
 from dicent.game.extras import extra
 
@@ -11,6 +12,18 @@ from dicent.game.extras import extra
 def test_signature_is_unchanged() -> None:
     """If the code computes something else on purpose, update the signature and say why in the commit."""
     assert signature() == "0e6f1c2207d9c447ac217213"
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_networks_are_measured_in_both_searches() -> None:
+    rows = list(network_rows(rounds=1, scale=1e-4))
+    names = [row.name for row in rows]
+    assert len(rows) == 2 * len(NETWORKS)
+    assert "Descent, the paper's network" in names
+    assert "Expectiminimax, pruned, sparse, the game's shipped network" in names
+    assert not any("pruned, dense" in name for name in names)
+    assert all(row.value > 0 and row.unit == "evaluations/s" for row in rows)
+    assert [not row.note for row in rows].count(True) == 2  # those that others are compared with
 
 
 def test_random_games_of_backgammon_are_measured() -> None:

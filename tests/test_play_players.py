@@ -12,6 +12,7 @@ from dicent import Limit, Network, Player, parse_player
 from dicent.errors import PlayerError
 from dicent.evaluate.network_file import Description, save_network
 from dicent.nets.residual import ResidualNetwork
+from dicent.play.strengths import strength_player
 
 EWN = dicent.make("ewn")
 
@@ -186,3 +187,32 @@ def test_a_match_resumes_with_another_encoding(tmp_path: Path) -> None:
     again = dicent.play_match("random", "random", "ewn", 8, record=file)
     assert again.results[:4].tolist() == first.results.tolist()
     assert len(list(dicent.read_records(file))) == 8
+
+
+def test_a_native_network_alone_prunes() -> None:
+    player = parse_player("net-official-sparse")
+    assert isinstance(player.search, dicent.Expectiminimax)
+    assert player.search.prune
+    assert player.limit == Limit(evaluations=3000)
+    assert player.limit_is_default
+    for text in ("net-official-sparse,depth=3", "expectiminimax:net-official-sparse"):
+        player = parse_player(text)
+        assert player.limit == Limit(depth=3)
+        assert not getattr(player.search, "prune", True)
+    assert parse_player("net-official").limit == Limit(depth=3)
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_strengths_play_matches(tmp_path: Path) -> None:
+    result = dicent.play_match("beginner", "random", "dice-nim:stones=6", games=4)
+    assert result.games == 4
+    with pytest.raises(dicent.DicentError, match="the strength 'full' depends on the game; add --game"):
+        dicent.play_match("full", "random", games=2)
+    table = dicent.play_tournament(tmp_path / "all", ["casual", "random"], "dice-nim:stones=6", games=2)
+    assert table.players == ("casual", "random")
+
+
+def test_the_full_strength_gives_way_to_a_clock() -> None:
+    full, advanced = (strength_player(name, dicent.make("dice-nim")) for name in ("full", "advanced"))
+    assert full.limit_within(7.0) == Limit(time=7.0)
+    assert advanced.limit_within(7.0) == advanced.budget.within(7.0)

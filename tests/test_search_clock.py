@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -9,6 +10,7 @@ import dicent
 from dicent import Descent, Expectiminimax, Limit, RandomEvaluator, Rollout
 from dicent.evaluate.base import Evaluator, Values
 from dicent.game import Cells, Game
+from dicent.kernels.star import Star
 from dicent.search.analysis import Analysis
 from dicent.search.group import Group
 from dicent.search.star import StarRun
@@ -92,6 +94,37 @@ def test_time_is_kept_on_a_busy_machine(
         check_usable(analysis)
         assert clock.now <= seconds + max(0.02, 0.05 * seconds)
         assert analysis.proved or clock.now >= 0.7 * seconds
+
+
+class Working(StarRun):
+    """A pruned search whose kernel takes time for each node."""
+
+    def __init__(self, clock: FakeClock, seconds: float, a_node: float) -> None:
+        super().__init__(RandomEvaluator(3), MIDDLE, Limit(time=seconds), clock)
+        begin, search = self.kernels
+
+        def timed(memory: Star, *others: Any) -> bool:
+            before = int(memory.counts[0])
+            ended = search(memory, *others)
+            clock.work(a_node * max(1, int(memory.counts[0]) - before))
+            return ended
+
+        self.kernels = begin, timed
+
+
+@pytest.mark.parametrize("plays", [False, True])
+@pytest.mark.parametrize("seconds", [0.002, 0.1, 1.0])
+def test_time_is_kept_by_pruned_search_on_a_busy_machine(seconds: float, plays: bool) -> None:
+    for seed in range(4):
+        clock = FakeClock(seed, busy=1.8)
+        run = Working(clock, seconds, a_node=5e-4 * seconds)
+        if plays:
+            assert run.best_action() in MIDDLE.legal_actions
+        else:
+            *_, analysis = run.analyses(float("inf"))
+            check_usable(analysis)
+        assert clock.now <= seconds + max(0.02, 0.05 * seconds)
+        assert clock.now >= 0.7 * seconds
 
 
 def by_depth(search: Search, state: dicent.State, depth: int) -> dict[str, float]:

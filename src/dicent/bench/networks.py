@@ -4,8 +4,11 @@ from collections.abc import Iterator, Mapping
 from statistics import median
 
 from dicent.bench.timing import Row, in_turn
+from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator
+from dicent.evaluate.native_network import NativeNetwork
 from dicent.evaluate.network import Network
+from dicent.evaluate.network_file import load_network, shipped
 from dicent.evaluate.sparse import SparseEvaluator
 from dicent.game import Game
 from dicent.game.registry import DEFAULT_GAME, make
@@ -20,6 +23,7 @@ NETWORKS = {
     "the paper's network": ("residual", {}, 400),
     "dense, 4 layers of 128": ("dense", {"hidden": 128, "layers": 4}, 4_000),
     "sparse, 64 and 32 units": ("sparse", {"units": 64, "second_units": 32}, 400_000),
+    "sparse, the game's shipped network": ("shipped", {}, 400_000),
 }
 
 
@@ -34,7 +38,7 @@ def network_rows(rounds: int, scale: float) -> Iterator[Row]:
         evaluators = {name: _evaluator(game, kind, sizes) for name, (kind, sizes, _) in NETWORKS.items()}
         yield from _rows("Descent", {name: Descent(e) for name, e in evaluators.items()}, rounds, scale)
         deepening = {
-            name: Expectiminimax(evaluator, prune=isinstance(evaluator, SparseEvaluator))
+            name: Expectiminimax(evaluator, prune=isinstance(evaluator, NativeNetwork))
             for name, evaluator in evaluators.items()
         }
         yield from _rows("Expectiminimax", deepening, rounds, scale)
@@ -45,6 +49,11 @@ def network_rows(rounds: int, scale: float) -> Iterator[Row]:
 def _evaluator(game: Game, kind: str, sizes: dict[str, int]) -> Evaluator:
     import torch
 
+    if kind == "shipped":
+        network = shipped(game)
+        if network is None:
+            raise DicentError(f"no network for {game.name} is shipped")
+        return load_network(network)
     torch.manual_seed(1)
     module = build(kind, {"input_shape": game.input_shape, "seen_by_mover": game.seen_by_mover, **sizes})
     if kind != "sparse":

@@ -23,9 +23,10 @@ from dicent.play.clock import Clock, as_clock
 from dicent.play.games import Ended, LocalGames
 from dicent.play.history import Played
 from dicent.play.luck import Judges, judges_of
-from dicent.play.player import Player, as_player
+from dicent.play.player import Player
 from dicent.play.record import Record, append_records, choices_of, hold_records, make_record, read_records
 from dicent.play.result import MatchInterrupted, MatchResult, Standing, Thinking, pair_counts
+from dicent.play.strengths import player_for
 from dicent.stats.sprt import Sprt
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def play_match(
     Ctrl-C raises `MatchInterrupted`, a KeyboardInterrupt that carries the result so far.
     """
     begin = time.perf_counter()
-    players, clock = (as_player(a), as_player(b)), as_clock(clock)
+    players, clock = (player_for(a, game), player_for(b, game)), as_clock(clock)
     game = game_of_match(players, game)
     if games < 2 or games % 2:
         raise DicentError(

@@ -8,7 +8,8 @@
     descent:NET,evaluations=2000
     unbounded:NET,time=1.5
     puct:NET,1600
-    NET                                   the same as expectiminimax:NET,depth=3
+    NET                                   the same as expectiminimax:NET,depth=3; a sparse or n-tuple network
+                                          searches as expectiminimax:NET,evaluations=3000,prune
     openspiel-mcts:1000                   OpenSpiel's search, if it is installed
     process:COMMAND                       another program; protocol=NAME for a protocol of the game
     NET,depth=5,tablebase                 with the largest endgame tablebase that is built for the game
@@ -31,6 +32,7 @@ from dicent.evaluate.native import RandomEvaluator, Rollout
 from dicent.evaluate.native_network import NativeNetwork
 from dicent.evaluate.network import Network
 from dicent.evaluate.network_file import NETWORKS, load_network, shipped_files
+from dicent.evaluate.terminal_value import GAIN
 from dicent.exact.solution_file import ExactEvaluator, load_solution
 from dicent.exact.with_tablebase import WithTablebase
 from dicent.game import Game
@@ -115,6 +117,7 @@ def _has_learned(network: Network | NativeNetwork, text: str, game: Game) -> boo
     return names_game(text, game, *aside)
 
 
+NATIVE_LIMIT = Limit(evaluations=3000)  # of a network alone that native code evaluates, with pruning
 LIMITS: dict[str, type[Setting]] = {
     "time": float,
     "nodes": int,
@@ -170,8 +173,11 @@ def parse_player(text: str) -> Player:
     for key in kind.required:
         if key not in fields:
             raise PlayerError(f"{text!r}: {name} needs a {key}, as in {name}:{key.upper()}")
+    usual = kind.limit
+    if rest is text and not limits and not fields and _can_prune(evaluator):
+        fields["prune"], usual = True, NATIVE_LIMIT
     search = kind.build(name, evaluator, **fields)
-    limit = Limit(**limits) if limits else kind.limit  # type: ignore[arg-type]  # converted by LIMITS
+    limit = Limit(**limits) if limits else usual  # type: ignore[arg-type]  # converted by LIMITS
     return Player(search, limit, text.strip(), limit_is_default=not limits)
 
 
@@ -268,6 +274,11 @@ def _network(text: str, name: str, fields: Fields) -> Evaluator:
     if "solution" in given:
         return ExactEvaluator(load_solution(str(given["solution"])))
     return load_network(str(given["network"]), device)
+
+
+def _can_prune(evaluator: Evaluator | None) -> bool:
+    """Return whether a search that prunes can take a network."""
+    return isinstance(evaluator, NativeNetwork) and evaluator.bounded and evaluator.terminal == GAIN
 
 
 def _takes(name: str, kind: SearchKind) -> str:

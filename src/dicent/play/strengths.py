@@ -16,10 +16,11 @@ import numpy as np
 from dicent.errors import PlayerError
 from dicent.evaluate.network_file import is_native, usable_shipped
 from dicent.game import Game, State
+from dicent.game.registry import make
 from dicent.kernels.constants import CHOICE
 from dicent.kernels.generator import open_stream, uniform
 from dicent.kernels.hashing import hash_state
-from dicent.play.player import Player, parse_player
+from dicent.play.player import Player, as_player, parse_player
 from dicent.search.analysis import Analysis
 from dicent.search.limit import Limit
 from dicent.search.simple import Random
@@ -32,6 +33,7 @@ class _Strength(NamedTuple):
     without: str
     careless: float = 0.0  # share of random moves
     with_native: str = ""  # with a network that native code evaluates, if it differs
+    yields_to_clock: bool = False  # its limit gives way to the time of a clock
 
 
 # Evaluations are limited too, for games in which players place their pieces and have many actions at first.
@@ -49,6 +51,7 @@ _STRENGTHS = {
         # A tenth of a second for 7 plies. Pruning would save half of it, and with it the principal
         # variations of all moves, the tablebase, and searches that pause.
         with_native="expectiminimax:{network},depth=7,evaluations=100000",
+        yields_to_clock=True,
     ),
 }
 STRENGTHS = {name: strength.title for name, strength in _STRENGTHS.items()}  # beginner to full
@@ -98,7 +101,16 @@ def strength_player(name: str, game: Game) -> Player:
     player = parse_player(_text(strength, game))
     if strength.careless:
         return Player(Careless(player.search, strength.careless), player.budget, name)
-    return Player(player.search, player.budget, name)
+    return Player(player.search, player.budget, name, limit_is_default=strength.yields_to_clock)
+
+
+def player_for(player: Player | str, game: Game | str | None) -> Player:
+    """Return a player as it is, or make it from its text or the name of a strength."""
+    if not isinstance(player, str) or player not in STRENGTHS:
+        return as_player(player)
+    if game is None:
+        raise PlayerError(f"the strength {player!r} depends on the game; add --game")
+    return strength_player(player, make(game) if isinstance(game, str) else game)
 
 
 def _text(strength: _Strength, game: Game) -> str:

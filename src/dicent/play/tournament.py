@@ -33,9 +33,10 @@ from dicent.game import Game
 from dicent.kernels.constants import MAX
 from dicent.play.clock import Clock, as_clock
 from dicent.play.match import game_of_match, play_match
-from dicent.play.player import Player, as_player
+from dicent.play.player import Player
 from dicent.play.points import PointsResult
 from dicent.play.result import Standing, in_order
+from dicent.play.strengths import player_for
 from dicent.play.tournament_report import write_results
 from dicent.stats.ratings import Pairing, Ratings, fit_ratings
 
@@ -160,8 +161,7 @@ def play_tournament(
     once to keep its machines busy.
     """
     folder, clock = Path(folder), as_clock(clock)
-    all_players = [as_player(p) for p in ([gauntlet] if gauntlet is not None else [])]
-    all_players += [as_player(p) for p in players]
+    all_players = [player_for(p, game) for p in (*([] if gauntlet is None else [gauntlet]), *players)]
     game = game_of_match(tuple(all_players), game)
     names = tuple(player.name for player in all_players)
     _check(names, games)
