@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from urllib.parse import quote
 
 from PIL import Image
 
@@ -21,6 +22,8 @@ LOOKS = [(form, theme) for form in ("desktop", "phone") for theme in ("light", "
 SIZES = {"desktop": (1440, 900, 1.5), "phone": (390, 844, 2.0)}
 COLOURS = 256
 PLACE = "AB3/CD3/E1F2/3fe/2abd 1 4"
+MISSED = "1a3/5/5/3A1/5 1 3"  # d2e2 misses the win
+TURN = "-b----E-C---eE---c-e----B- 1 31"  # a turn of backgammon
 
 
 def play(server: Server, rival: str, seed: int, most: int = 200, careless: float = 0.25) -> str:
@@ -57,45 +60,130 @@ def shoot(browser: Browser, name: str, look: tuple[str, str]) -> None:
     few.save(FOLDER / f"{name}-{look[0]}-{look[1]}.png", optimize=True)
 
 
+def open_fresh(server: Server, browser: Browser, address: str, **preferences: str) -> None:
+    """Open a page with these preferences and no others."""
+    browser.open(server.url)
+    kept = {f"dicent.{name.replace('_', '-')}": value for name, value in preferences.items()}
+    browser.driver.execute_script("localStorage.clear(); Object.assign(localStorage, arguments[0])", kept)
+    browser.open(server.url + address)
+
+
+def top(browser: Browser, selector: str = "body") -> None:
+    browser.driver.execute_script("document.querySelector(arguments[0]).scrollIntoView()", selector)
+
+
+def take_newcomer(server: Server, browser: Browser, look: tuple[str, str]) -> None:
+    """Take the start page, the rules, the guide, the tutor's warning, the end of a game and its rematch."""
+    open_fresh(server, browser, "#/play")
+    browser.see(".preview .piece")
+    shoot(browser, "new-game", look)
+    browser.open(f"{server.url}#/rules?game=ewn")
+    browser.see(".rules .arrow")
+    shoot(browser, "rules", look)
+    open_fresh(server, browser, f"#/play/{server.begin(rival='steady')}")
+    browser.see(".guide")
+    shoot(browser, "guide", look)
+    calm = {"guide": '{"on": false, "seen": {}}', "tutor": "true"}
+    open_fresh(server, browser, f"#/play/{server.begin(position=MISSED)}", **calm)
+    for cell in ("d2", "e2"):
+        browser.click(f".cell[data-name='{cell}']")
+    browser.see(".warning")
+    top(browser)
+    shoot(browser, "tutor", look)
+    browser.click(".warning button", "Take back")
+    browser.see(".cell.movable")
+    for cell in ("d2", "e1"):
+        browser.click(f".cell[data-name='{cell}']")
+    browser.see(".status", "You won")
+    top(browser)
+    shoot(browser, "end", look)
+    browser.click("button", "Rematch")
+    browser.see(".player-line", "Human")
+    time.sleep(3)
+    top(browser)
+    shoot(browser, "rematch", look)
+    open_fresh(server, browser, f"#/play/{server.begin('backgammon', position=TURN)}", **calm)
+    browser.see(".point-up.movable")
+    shoot(browser, "backgammon", look)
+    open_fresh(server, browser, f"#/play/{server.begin(rival='steady')}", language='"de"')
+    browser.see(".guide")
+    shoot(browser, "german", look)
+
+
+def take_offline(server: Server, browser: Browser, look: tuple[str, str]) -> None:
+    """Take the page that is shown while the server does not answer."""
+    open_fresh(server, browser, "#/play")
+    browser.see(".form")
+    ready = "navigator.serviceWorker.ready.then(r => arguments[0](r.active.state))"
+    wait_for(lambda: browser.driver.execute_async_script(ready) == "activated", "the worker")
+    server.kill()
+    browser.open(server.url)
+    browser.see("h1", "not running")
+    shoot(browser, "offline", look)
+    server.start()
+
+
 def take(server: Server, browser: Browser, running: str, finished: str, look: tuple[str, str]) -> None:
     """Take screenshots of every view in one size and theme."""
     width, height, scale = SIZES[look[0]]
     browser.look(width, height, look[1] == "dark", calm=False, scale=scale)
-    browser.open(server.url)
-    browser.driver.execute_script(
-        "localStorage.clear(); localStorage.setItem('dicent.win-bar', 'true');"
-        "localStorage.setItem('dicent.roll-for-me', 'true')"
-    )
-    browser.open(server.url + "#/play")
-    browser.see(".form")
-    shoot(browser, "new-game", look)
-    browser.open(f"{server.url}#/play/{running}")
+    take_newcomer(server, browser, look)
+    shown = {"win_bar": "true", "roll_for_me": "true", "guide": '{"on": false, "seen": {}}'}
+    open_fresh(server, browser, f"#/play/{running}", **shown)
     browser.see(".cell.movable")
     browser.see(".win-bar", "%")
     time.sleep(1.5)
     shoot(browser, "play", look)
+    take_analysis(server, browser, look)
+    browser.open(f"{server.url}#/review/{finished}")
+    browser.click(".mistakes button")
+    top(browser)
+    shoot(browser, "review", look)
+    if look[0] == "phone":
+        top(browser, ".verdict")
+        shoot(browser, "review-below", look)
+    take_library(server, browser, look)
+    take_watch(server, browser, look)
+    take_offline(server, browser, look)
+
+
+def take_analysis(server: Server, browser: Browser, look: tuple[str, str]) -> None:
+    """Take an analysis, the board to set up, and a tree of variations."""
     browser.open(f"{server.url}#/analyse?game=ewn&position={PLACE.replace(' ', '+')}")
     browser.see(".moves-table tbody tr", "best")
     time.sleep(3)
     browser.driver.execute_script("document.querySelector('.moves-table .link').focus({preventScroll: true})")
     time.sleep(1)
-    if look[0] == "phone":
-        browser.driver.execute_script("scrollTo(0, 0)")
+    top(browser)
     shoot(browser, "analyse", look)
     browser.click("button", "Set up board")
     browser.see(".palette")
-    browser.driver.execute_script("scrollTo(0, 0)")
+    top(browser)
     shoot(browser, "set-up", look)
-    browser.open(f"{server.url}#/review/{finished}")
-    browser.click(".mistakes button")
-    browser.driver.execute_script("scrollTo(0, 0)")
-    shoot(browser, "review", look)
-    if look[0] == "phone":
-        browser.driver.execute_script("document.querySelector('.verdict').scrollIntoView()")
-        shoot(browser, "review-below", look)
+    tree = quote('["","",["b4c4","too early"],["b4b3","safer",["6",""],["2",""]]]')
+    place = quote(PLACE)
+    browser.open(f"{server.url}#/analyse?game=ewn&position={place}&root={place}&tree={tree}")
+    browser.see(".node", "b4b3")
+    browser.see(".moves-table tbody tr", "best")
+    top(browser, ".variations")
+    shoot(browser, "variations", look)
+
+
+def take_library(server: Server, browser: Browser, look: tuple[str, str]) -> None:
+    """Take the library, its statistics, and the import."""
     browser.open(f"{server.url}#/library")
     browser.see(".game-row")
     shoot(browser, "library", look)
+    browser.click("summary", "Statistics")
+    browser.see(".statistics .lines")
+    shoot(browser, "statistics", look)
+    browser.click("button", "Import games")
+    browser.see("dialog")
+    shoot(browser, "import", look)
+
+
+def take_watch(server: Server, browser: Browser, look: tuple[str, str]) -> None:
+    """Take a run and a tournament, if there are any."""
     if server.get("api/runs"):
         browser.open(f"{server.url}#/watch")
         browser.see(".lines")
