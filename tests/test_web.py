@@ -280,8 +280,10 @@ def test_invalid_step_is_explained(client: httpx.Client) -> None:
 def test_games_are_exported_and_imported(client: httpx.Client) -> None:
     game = play(client, begin(client, position=START, **BY_HAND), "2", "b5c4", "6", "e3d4")
     offered = client.get("/api/info").json()["formats"]
+    names = [one["name"] for one in offered]
+    assert {"name": "wtn", "title": "WTN", "suffix": "txt"} in offered
     for form in formats(dicent.make("ewn")):
-        assert form in offered
+        assert form in names
         text = client.get(f"/api/games/{game['id']}/export", params={"format": form}).text
         [id] = post(client, "/api/import", text=text)["ids"]
         again = client.get(f"/api/games/{id}").json()
@@ -336,7 +338,7 @@ def test_games_with_a_score_are_reviewed_in_points(client: httpx.Client) -> None
     client.post(f"{path}/review")
     state = until(lambda: (s := client.get(f"{path}/review").json())["state"] == "done" and s)
     assert (state["review"]["unit"], state["review"]["start_equity"]) == ("points", 2)
-    assert state["review"]["verdict"].startswith("MAX won 2 points.")
+    assert state["review"]["verdict"].startswith("Red won 2 points.")
 
 
 def test_runs_and_tournaments_are_shown(client: httpx.Client, tmp_path: Path) -> None:

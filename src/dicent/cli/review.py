@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from dicent.review import Review
 
 File = Annotated[
-    str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE", help="A file of records, CCGC or PGN.")
+    str,
+    tyro.conf.Positional,
+    tyro.conf.arg(metavar="FILE", help="A file of records, WTN, PGN or .mat."),
 ]
 
 

@@ -211,8 +211,17 @@ def _build(base: str, path: Path, chosen: Mapping[str, object]) -> Game:
     except GameError as error:
         if base.endswith(".py"):
             raise
-        raise GameError(f"{base}: {_without_path(error, path)}") from error
+        raise GameError(f"{_title(path) or base}: {_without_path(error, path)}") from error
     return Game(_canonical(base, rules), rules)
+
+
+def _title(path: Path) -> str:
+    """Return the title of a game by its file: its description's first line up to the colon."""
+    try:
+        text = path.read_text(encoding="utf-8").lstrip()
+    except (OSError, UnicodeDecodeError):
+        return ""
+    return text.partition("\n")[0].strip('"').partition(":")[0].rstrip(".") if text.startswith('"""') else ""
 
 
 def _without_path(error: GameError, path: Path) -> str:

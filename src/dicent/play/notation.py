@@ -30,6 +30,22 @@ class Notation:
     parse_position: Callable[[Game, str], State | None] | None = None  # None: not in this notation
     format_position: Callable[[State], str] | None = None
     keeps_columns: bool = False  # `read` gets lines with their spaces; else with single ones
+    title: str = ""  # for people; empty: the name in capitals
+    suffix: str = ""  # of its files; empty: the name
+
+    @property
+    def described(self) -> Format:
+        """The name, title and suffix."""
+        return Format(self.name, self.title or self.name.upper(), self.suffix or self.name)
+
+
+@dataclass(frozen=True)
+class Format:
+    """How people and files name a format of games."""
+
+    name: str
+    title: str
+    suffix: str
 
 
 def notations(game: Game) -> tuple[Notation, ...]:
@@ -41,6 +57,12 @@ def formats(game: Game | None = None) -> tuple[str, ...]:
     """Return the formats in which games are written: those of one game, or of all."""
     offered = all_extras("notations", Notation) if game is None else notations(game)
     return (RECORD, *dict.fromkeys(notation.name for notation in offered if notation.write is not None))
+
+
+def described_formats() -> tuple[Format, ...]:
+    """Return the formats in which games of all kinds are written, our own first."""
+    offered = [one.described for one in all_extras("notations", Notation) if one.write is not None]
+    return (Format(RECORD, "record", "jsonl"), *{format.name: format for format in offered}.values())
 
 
 def parse_position(game: Game, text: str) -> State:

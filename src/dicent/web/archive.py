@@ -10,7 +10,7 @@ from fastapi.responses import PlainTextResponse
 
 from dicent.errors import DicentError, RecordError
 from dicent.library.library import GameSummary, Library
-from dicent.play.notation import each_game, write_game
+from dicent.play.notation import described_formats, each_game, write_game
 from dicent.play.record import Record, with_score
 from dicent.web.error_answers import DECLARED, ProblemError, about, answers_as
 from dicent.web.positions import game_named
@@ -99,7 +99,8 @@ def routes(library: Library) -> APIRouter:
             text = write_game(record, format)
         except DicentError as error:
             raise ProblemError(422, str(error), "format") from error
-        name = f'attachment; filename="{id}.{"jsonl" if format == "record" else format}"'
+        suffix = next(one.suffix for one in described_formats() if one.name == format)
+        name = f'attachment; filename="{id}.{suffix}"'
         return PlainTextResponse(text, headers={"Content-Disposition": name})
 
     return router

@@ -113,6 +113,7 @@ class OpenGame:
         return PlayedGame(
             id=saved.id,
             game=saved.game,
+            title=self.game.title,
             start=saved.start,
             steps=list(saved.steps),
             players=Players(MAX=saved.players[0], MIN=saved.players[1]),

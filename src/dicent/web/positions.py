@@ -19,7 +19,7 @@ from dicent.game.view import Board as GameBoard
 from dicent.game.view import View, as_board
 from dicent.kernels.constants import CHANCE, MAX, MIN
 from dicent.library.library import Result
-from dicent.play.notation import formats, parse_position, position_texts
+from dicent.play.notation import described_formats, parse_position, position_texts
 from dicent.play.strengths import STRENGTHS
 from dicent.search.analysis import point_of_view
 from dicent.web.error_answers import DECLARED, about
@@ -27,6 +27,7 @@ from dicent.web.language import languages
 from dicent.web.schemas import (
     Action,
     Board,
+    FormatInfo,
     GameInfo,
     GameOption,
     GameText,
@@ -158,7 +159,7 @@ def describe_server() -> Info:
         games=[_describe_game(game_named(name)) for name in game_names()],
         default_game=game_names()[0],
         strengths=[StrengthInfo(name=name, title=title) for name, title in STRENGTHS.items()],
-        formats=list(formats()),
+        formats=[FormatInfo(**asdict(one)) for one in described_formats()],
         languages=languages(),
     )
 

@@ -11,6 +11,7 @@ class RunSummary(BaseModel):
     name: str
     problem: str | None = None
     game: str = ""
+    title: str = ""  # of the game, for people
     search: str = ""
     minutes: float = 0.0
     games: int = 0
@@ -46,6 +47,7 @@ class TournamentSummary(BaseModel):
     name: str
     problem: str | None = None
     game: str = ""
+    title: str = ""  # of the game, for people
     players: list[str] = []
     matches: int = 0  # finished matches
     finished: bool = False

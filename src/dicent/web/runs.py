@@ -17,6 +17,7 @@ from dicent.files import inside, read_json
 from dicent.learn.run_reader import Row, RunReader
 from dicent.play.record import Record
 from dicent.web.error_answers import DECLARED
+from dicent.web.positions import game_named
 from dicent.web.run_schemas import RunDetails, RunSummary, TournamentDetails, TournamentSummary
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -134,7 +135,7 @@ def _run_summary(name: str, path: Path) -> Row:
     strength = [row for row in rows if row.get("kind") == "strength"]
     return {
         "name": name,
-        "game": str(settings.get("game", "")),
+        **_game(str(settings.get("game", ""))),
         "search": str(settings.get("search", "")),
         "minutes": last.get("seconds", 0) / 60,
         "games": last.get("games", 0),
@@ -144,6 +145,15 @@ def _run_summary(name: str, path: Path) -> Row:
         "evaluations_per_second": _finite(last.get("evaluations_per_second")),
         "scores": strength[-1]["scores"] if strength else {},
     }
+
+
+def _game(name: str) -> Row:
+    """Return the name and the title of a game, which need not be installed here; no game file is run."""
+    try:
+        title = game_named(name).title
+    except DicentError:
+        title = name
+    return {"game": name, "title": title}
 
 
 def _curves(rows: list[Row]) -> list[Row]:
@@ -194,7 +204,7 @@ def _tournament_summary(name: str, path: Path) -> Row:
     about, results = _json(path, "tournament.json"), _json(path, "results.json")
     return {
         "name": name,
-        "game": str(about.get("game", "")),
+        **_game(str(about.get("game", ""))),
         "players": [str(player) for player in about.get("players", [])],
         "matches": len(results.get("matches", [])),
         "finished": bool(results.get("finished", False)),

@@ -220,6 +220,7 @@ class PlayedGame(BaseModel):
 
     id: str
     game: str
+    title: str  # of the game, for people
     start: str
     steps: list[str]
     players: Players
@@ -367,6 +368,14 @@ class Catalogue(BaseModel):
     answers: dict[str, str | dict[str, str]]  # texts of the server and the games, also with placeholders
 
 
+class FormatInfo(BaseModel):
+    """A format in which games are exported."""
+
+    name: str
+    title: str
+    suffix: str  # of its files
+
+
 class Info(BaseModel):
     """The games, strengths, formats and languages of this server."""
 
@@ -374,5 +383,5 @@ class Info(BaseModel):
     games: list[GameInfo]
     default_game: str
     strengths: list[StrengthInfo]
-    formats: list[str]
+    formats: list[FormatInfo]
     languages: list[LanguageInfo]

@@ -6,7 +6,7 @@ from dicent.games.backgammon.notation.xgid import format_xgid, parse_xgid
 from dicent.play.notation import Notation
 
 NOTATIONS = (
-    Notation("mat", is_mat, read_mat, write_mat, keeps_columns=True),
+    Notation("mat", is_mat, read_mat, write_mat, keeps_columns=True, title="match file"),
     Notation("xgid", parse_position=parse_xgid, format_position=format_xgid),
     Notation("gnubg-id", parse_position=parse_gnubg_id, format_position=format_gnubg_id),
 )

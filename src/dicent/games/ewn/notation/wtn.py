@@ -1,4 +1,4 @@
-"""The record of the Chinese championships (CCGC), whose first letters are WTN.
+"""WTN, the record of the Chinese championships (CCGC).
 
     #[WTN][first R][second B][先手胜][2019.08.04 14:00 北京][2019 CCGC];
     R:A5-6;B5-2;C5-4;A4-1;B4-5;A3-3
@@ -33,7 +33,7 @@ PLY = re.compile(
 )
 HEADER = re.compile(r"#?\s*\[\s*WTN\s*\]((?:\s*\[[^\]]*\])*)", re.IGNORECASE)
 SIDE = re.compile(r"(.*?)\s*[-:(]?\s*\b([RB])\)?\s*$", re.IGNORECASE)
-WHAT = "the CCGC record"
+WHAT = "the WTN record"
 
 
 def is_wtn(text: str) -> bool:

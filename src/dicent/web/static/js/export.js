@@ -2,15 +2,20 @@
 import { get } from "./api.js";
 import { t } from "./language.js";
 
-/** Name a format on a page: notations of games are initials. @param {string} format */
-export const formatName = (format) => (format === "record" ? t("record") : format.toUpperCase());
+/** @typedef {import("./types.js").Format} Format */
 
-/** @param {string} id @param {string} format */
+/** Our own format. @type {Format} */
+export const RECORD = { name: "record", title: "record", suffix: "jsonl" };
+
+/** Name a format on a page. @param {Format} format */
+export const formatName = (format) => (format.name === "record" ? t("record") : format.title);
+
+/** @param {string} id @param {Format} format */
 export async function exportGame(id, format) {
-  const text = await get(`/api/games/${encodeURIComponent(id)}/export`, { format }, { text: true });
+  const text = await get(`/api/games/${encodeURIComponent(id)}/export`, { format: format.name }, { text: true });
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
-  link.download = `${id}.${format === "record" ? "jsonl" : format}`;
+  link.download = `${id}.${format.suffix}`;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }

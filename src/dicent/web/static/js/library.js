@@ -70,8 +70,8 @@ export function Library() {
     <${Message} text=${problem} /><${Message} text=${note} kind="note" onClose=${() => setNote(null)} />
     ${list && list.games.length === 0 && html`<div class="card empty"><p>${filtered ? t("No games found.") : t("You have no games yet.")}</p>
       ${!filtered && html`<div class="buttons centre"><a class="button primary" href="#/play">${t("Play a game")}</a></div>`}</div>`}
-    ${list && list.games.length > 0 && html`<ul class="games">${list.games.map((game) => html`<${Row} key=${game.id} game=${game} formats=${formatNames(info)} onDelete=${() => setDoomed(game)}
-      onExport=${(/** @type {string} */ format) => exportGame(game.id, format).then(() => setProblem(null), (e) => setProblem(e.message))} />`)}</ul>`}
+    ${list && list.games.length > 0 && html`<ul class="games">${list.games.map((game) => html`<${Row} key=${game.id} game=${game} formats=${info?.formats ?? []} onDelete=${() => setDoomed(game)}
+      onExport=${(/** @type {import("./types.js").Format} */ format) => exportGame(game.id, format).then(() => setProblem(null), (e) => setProblem(e.message))} />`)}</ul>`}
     ${list && list.pages > 1 && html`<nav class="pages" aria-label=${t("Pages")}>
       <button type="button" class="quiet" disabled=${list.page <= 1} onClick=${() => setFilters({ ...filters, page: list.page - 1 })}>${t("Newer")}</button>
       <span>${t("Page {n} of {all}", { n: list.page, all: list.pages })}</span>
@@ -86,10 +86,7 @@ export function Library() {
   </div>`;
 }
 
-/** @param {import("./types.js").Info|null} info @returns {string[]} */
-const formatNames = (info) => (info?.formats ?? ["record"]).map((one) => (typeof one === "string" ? one : one.name));
-
-/** @param {{game: Summary, formats: string[], onExport: (format: string) => void, onDelete: () => void}} props */
+/** @param {{game: Summary, formats: import("./types.js").Format[], onExport: (format: import("./types.js").Format) => void, onDelete: () => void}} props */
 function Row({ game, formats, onExport, onDelete }) {
   const id = encodeURIComponent(game.id);
   const open = game.result === null && game.ended === null;
@@ -110,7 +107,7 @@ function Row({ game, formats, onExport, onDelete }) {
         ${open && plays && html`<a href=${`#/play/${id}`}>${t("Continue")}</a>`}
         <a href=${`#/review/${id}`}>${t("View")}</a>
         <a href=${`#/review/${id}?go`}>${t("Review")}</a>
-        ${formats.map((format) => html`<button type="button" key=${format} onClick=${() => onExport(format)}>${t("Export as {format}", { format: formatName(format) })}</button>`)}
+        ${formats.map((format) => html`<button type="button" key=${format.name} onClick=${() => onExport(format)}>${t("Export as {format}", { format: formatName(format) })}</button>`)}
         <button type="button" class="delete" onClick=${onDelete}>${t("Delete…")}</button>
       </div>
     </details>

@@ -4,7 +4,7 @@ import { get, post } from "./api.js";
 import { WinCurve } from "./charts.js";
 import { Roll } from "./die.js";
 import { t } from "./language.js";
-import { exportGame } from "./export.js";
+import { RECORD, exportGame } from "./export.js";
 import { grade, inPoints, MoveList, lossOfChances, WORTH_SHOWING } from "./moves.js";
 import { nameOf } from "./names.js";
 import { Dot, Message, NotHere, useLoaded } from "./components.js";
@@ -77,7 +77,7 @@ export function ReviewPage({ id, query }) {
       <section class="card moves-card" aria-label=${t("Moves")}><h2>${t("Moves")}</h2>
         <${MoveList} game=${game} at=${at} onGo=${setAt} review=${review} /></section>
       <div class="buttons">
-        <button type="button" class="quiet" onClick=${() => exportGame(id, "record").catch((e) => setProblem(e.message))}>${t("Export")}</button>
+        <button type="button" class="quiet" onClick=${() => exportGame(id, RECORD).catch((e) => setProblem(e.message))}>${t("Export")}</button>
         ${!finished && html`<a class="button quiet" href=${`#/play/${id}`}>${t("Continue")}</a>`}
       </div>
     </div>

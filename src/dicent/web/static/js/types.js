@@ -43,8 +43,9 @@ export {};
  */
 /**
  * @typedef {{version: string, games: GameInfo[], default_game: string, strengths: {name: string, title: string}[],
- *   formats: any[], languages: {code: string, name: string}[]}} Info
+ *   formats: Format[], languages: {code: string, name: string}[]}} Info
  */
+/** @typedef {{name: string, title: string, suffix: string}} Format of exported games */
 /** @typedef {{outcome: string, p: number, value: number, win: number|null, equity?: number|null}} ByOutcome */
 /**
  * @typedef {{action: string, value: number, win: number|null, loss: number|null, equity?: number|null, equity_loss?: number|null, visits: number, proved: boolean,
