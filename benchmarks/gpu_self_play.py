@@ -3,6 +3,12 @@
 The first figures are the throughput of the CPU without a network: all states get the same value.
 
     python benchmarks/gpu_self_play.py OUT --seconds 40 --sizes 16384 more:games_at_once=32768,groups=8
+    python benchmarks/gpu_self_play.py OUT --game backgammon --seconds 40
+    python benchmarks/gpu_self_play.py OUT --share
+
+`--game` is the game of the search without a network, of the bare network and of all cases that name no other.
+`--share` compares the searches of the scale `gpu`: its last line is the evaluations per second of PUCT as a
+share of those of Descent Expectiminimax, in one run on one device.
 
 A case is a name, a colon and settings that differ from the preset `gpu`, or from `preset=NAME`; `seconds` may
 be among them. A duplication near zero disables learning.
@@ -28,12 +34,14 @@ from dicent.learn.local_workers import ThreadedWorkers
 from dicent.learn.selection import Ordinal
 from dicent.learn.self_play import SelfPlay
 from dicent.learn.train import Training
+from dicent.reproduction.scale import ALPHAZERO, SCALES, Arm, Run
 
 CASES = (
     "alone:games_at_once=43008,groups=14,duplication=1e-9,evaluations_per_move=150",
     "learning:seconds=60,games_at_once=43008,groups=14,batch=16384,games_per_update=2048,evaluations_per_move=150",
     "one-match:seconds=50,preset=paper,game=ewn,evaluations_per_move=150,device=cuda,width=96,hidden_width=432",
 )
+SHARE = ("descent", "puct")
 WARM_UP = 0.4  # share of the time that is not counted: the first games all begin at once
 
 
@@ -104,11 +112,19 @@ def counted(spent):
     Training._store = stored
 
 
-def self_play(folder, seconds, spent, **settings):
-    """Return evaluations, games and states learned per second, after the warm-up."""
-    base = dicent.preset(str(settings.pop("preset", "gpu")))
+def config_of(seconds, game, settings):
+    """Return the settings of a case: a preset, or a search of the scale `gpu`, with changes."""
+    settings = dict(settings)
+    name = settings.pop("preset", "gpu")
     alone = {"minutes": seconds / 60, "measurements": 0, "save_games_in_flight": False}
-    config = base.replace(**alone | settings)
+    if (scale := settings.pop("scale", None)) is not None:
+        arm = ALPHAZERO if settings.pop("search") == "puct" else Arm("descent")
+        return SCALES[scale].config(Run(arm, 1, 0)).replace(**{"game": game} | alone | settings)
+    return dicent.preset(str(name)).replace(**{"game": game} | alone | settings)
+
+
+def self_play(folder, config, seconds, spent):
+    """Return evaluations, games and states learned per second, after the warm-up."""
     seen = []
 
     def watch(status):
@@ -139,13 +155,18 @@ def arguments(words=None):
     parser.add_argument("out", type=Path)
     parser.add_argument("--seconds", type=float, default=12.0)
     parser.add_argument("--sizes", type=sizes, default=SIZES, help="batch sizes, like 4096,16384")
+    parser.add_argument("--game", default="ewn")
+    parser.add_argument("--share", action="store_true", help="compare PUCT with Descent Expectiminimax")
     parser.add_argument("cases", nargs="*", default=CASES)
-    return parser.parse_intermixed_args(words)
+    given = parser.parse_intermixed_args(words)
+    if given.share:
+        given.cases = [f"{search}:scale=gpu,search={search}" for search in SHARE]
+    return given
 
 
 def main():
     given = arguments()
-    game = dicent.make("ewn")
+    game = dicent.make(given.game)
     for threads in (1, max(1, machine.cores() - 2)):
         rate = searching(game, threads)
         print(f"searches without a network, {threads} threads: {rate / 1e6:.2f} M evaluations/s", flush=True)
@@ -161,7 +182,8 @@ def main():
         name, settings = parse(case)
         spent.clear()
         seconds = float(settings.pop("seconds", given.seconds))
-        row = found[name] = self_play(given.out / name, seconds, spent, **settings)
+        config = config_of(seconds, given.game, settings)
+        row = found[name] = self_play(given.out / name, config, seconds, spent)
         print(
             f"{name}: {row['evaluations'] / 1e6:.3f} M evaluations/s, {row['evaluations'] / ceiling:.0%} of "
             f"the bare network; {row['games']:.0f} games/s, {row['learned'] / 1e6:.2f} M states "
@@ -172,6 +194,9 @@ def main():
         )
         print("   seconds:", {key: round(value, 1) for key, value in spent.items()}, flush=True)
         (given.out / "gpu.json").write_text(json.dumps(found))
+    if all(search in found for search in SHARE):
+        descent, puct = (found[search]["evaluations"] for search in SHARE)
+        print(f"PUCT makes {puct / descent:.0%} of the evaluations per second of Descent Expectiminimax")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,8 @@ two versions of a file the newer one stays.
 `--only-learn` stops before the matches. `--most MIB` packs the tables, the results of matches, and as many
 finished runs as that size allows, those of Descent Expectiminimax and Expectiminimax first. A run comes with
 snapshots that all runs have in common, for the comparison after equal evaluations. A run that does not fit is
-left out as a whole, and learned again elsewhere. Records of games are left out.
+left out as a whole, and learned again elsewhere, and all matches are left out with it. Records of games are
+left out.
 """
 
 import argparse
@@ -132,10 +133,14 @@ def chosen(folder: Path, names: list[str], most: float) -> list[str]:
     count = len(common)
     while count > 1 and sum(size(files(run, count)) for run in runs) > left:
         count -= 1
+    packed = 0
     for run in runs:
         if (needed := size(files(run, count))) <= left:
             found += files(run, count)
             left -= needed
+            packed += 1
+    if packed < len(runs):  # networks that are learned again are others: their matches do not count
+        found = [name for name in found if Path(name).parts[0] not in ("round-robin", "alphazero", "equal")]
     return found
 
 

@@ -273,6 +273,12 @@ def play(folder, study, end, say):
     return rows
 
 
+def matches_of(study):
+    """Return the number of matches at one point."""
+    names = list(runs_of(study))
+    return sum(math.comb(sum(name.startswith(league) for name in names), 2) for league in study.leagues)
+
+
 def costs_of(folder, names):
     """Yield what the finished runs of a study have cost."""
     for name in names:
@@ -320,7 +326,8 @@ def main(arguments=None):
     if rows:
         write_rows(folder / PAIRS, Pair, rows)
     write_rows(folder / RUNS, Cost, costs_of(folder, runs_of(study)))
-    say(f"the tables have {len(rows)} matches")
+    over = bool(rows) and len(rows) == len(points_of(folder, study)) * matches_of(study)
+    say(f"the tables have {len(rows)} matches; {'all matches are over' if over else 'not finished'}")
 
 
 if __name__ == "__main__":

@@ -296,10 +296,11 @@ def test_small_pack_holds_whole_runs_with_common_snapshots(
 ) -> None:
     folder, there = tmp_path / "here", tmp_path / "there"
     shutil.copytree(whole[0], folder)
-    for name in ("round-robin", "alphazero", "equal"):
+    for name in ("alphazero", "equal"):
         shutil.rmtree(folder / name)
     parts = piece.pack(folder, tmp_path / "enough.tar", most=2**24)
     piece.unpack(parts, there)
+    assert list(there.glob("round-robin/matches/*.json"))  # finished matches are not repeated
     result = reproduce(there, TINY)  # on another machine
     assert result.finished
     assert result.equal is not None
@@ -312,6 +313,7 @@ def test_small_pack_holds_whole_runs_with_common_snapshots(
     packed = {Path(name).parts[1] for name in few if name.startswith("runs/")}
     assert 0 < len(packed) < 7
     assert {"descent-gain-1", "descent-depth-1"} <= packed
+    assert not any("matches" in Path(name).parts for name in few)  # of networks that will be others
     for run in packed:  # each with all that it needs: state, network, a snapshot
         mine = [Path(name) for name in few if f"/{run}/" in name]
         assert {"state.json", "network.safetensors"} <= {path.name for path in mine}

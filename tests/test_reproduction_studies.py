@@ -1,6 +1,8 @@
 """The studies beside the scales: their cases, their slots, and what enters their tables."""
 
 import importlib
+import itertools
+import math
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -37,6 +39,12 @@ def small(studies: ModuleType, name: str, cases: list[str], **changes: Any) -> A
 
 def test_every_study_has_a_table(studies: ModuleType) -> None:
     assert set(studies.studies("smoke")) == set(STUDIES)
+
+
+def test_matches_of_a_study_are_within_its_leagues(studies: ModuleType) -> None:
+    known = studies.studies()
+    assert studies.matches_of(known["ablation"]) == 2 * math.comb(24, 2)
+    assert studies.matches_of(known["longer"]) == math.comb(6, 2)
 
 
 def test_seeds_of_studies_do_not_overlap(studies: ModuleType) -> None:
@@ -89,6 +97,7 @@ def test_play_refuses_unfinished_runs(
     assert not (folder / PAIRS).exists()
     assert [row.run for row in read_rows(folder / RUNS, Cost)] == ["descent-60-1"]
     studies.main([str(tmp_path), "sweep"])
+    assert "all matches are over" in capsys.readouterr().out
     assert next(row.point for row in read_rows(folder / PAIRS, Pair)) == END
 
 
@@ -127,3 +136,94 @@ def test_resumed_slot_has_the_cores_that_it_had(
     studies.learn(tmp_path, study, 1, np.inf, lambda text: None)
     assert counts == [6, 2]
     assert learned[1:] == [[f"{case}-{n}" for case in ("descent", "determinized")] for n in (1, 2, 3, 4)]
+
+
+# Figures of invented results
+
+
+def invented(study: str, cases: list[str], points: list[str], score: float) -> list[Pair]:
+    """Return matches of two networks per case; a case has `score` against every later one."""
+    names = [f"{case}-{n}" for case in cases for n in (1, 2)]
+    return [
+        Pair(study, point, first, second, 10, score, score + 0.01 * (first[-1] == "1"), 1e-4)
+        for point in points
+        for first, second in itertools.combinations(names, 2)
+    ]
+
+
+def spent(study: str, cases: list[str]) -> list[Cost]:
+    return [
+        Cost(study, f"{case}-{n}", n, 60.0, 10, 1000, 100, 200, 300, 6.0, 400)
+        for case in cases
+        for n in (1, 2)
+    ]
+
+
+def rows_of(table: str) -> list[list[str]]:
+    return [line.strip("| ").split(" | ") for line in table.splitlines()[2:]]
+
+
+def test_table_of_staleness_has_every_point() -> None:
+    cases = ["descent-4", "descent-128", "expectiminimax-4", "expectiminimax-128"]
+    points = ["evaluations-2000000", "evaluations-4000000", END]
+    pairs = invented("staleness", cases, points, 0.6)
+    table = STUDIES["staleness"](pairs, spent("staleness", cases))["staleness"]
+    assert table.splitlines()[0].split(" | ")[1:] == [
+        "2,000,000 evaluations",
+        "4,000,000 evaluations",
+        "at the end |",
+    ]
+    assert len(rows_of(table)) == 4
+    assert all(cell.startswith("60.5 % (") for row in rows_of(table) for cell in row[1:])
+
+
+@pytest.mark.parametrize("points", [["evaluations-500000", "evaluations-1000000", END], [END]])
+def test_table_of_determinization_has_equal_time_and_evaluations(points: list[str]) -> None:
+    cases = ["descent", "determinized"]
+    pairs = invented("determinization", cases, points, 0.45)
+    table = STUDIES["determinization"](pairs, spent("determinization", cases))["determinization"]
+    time, evaluations = rows_of(table)
+    assert time[0] == "equal time"
+    assert time[1].startswith("45.5 % (")
+    expected = "not played" if points == [END] else "45.5 % ("
+    assert evaluations[1].startswith(expected)
+    assert evaluations[0] == ("equal evaluations" if points == [END] else "1,000,000 evaluations")
+
+
+def test_table_of_longer_learning_has_a_trend() -> None:
+    cases = ["descent-depth", "expectiminimax-depth"]
+    pairs = [
+        pair
+        for point, score in (
+            ("seconds-15", 0.5),
+            ("seconds-30", 0.52),
+            (END, 0.54),
+            ("evaluations-1000", 0.5),
+        )
+        for pair in invented("longer", cases, [point], score)
+    ]
+    tables = STUDIES["longer"](pairs, spent("longer", cases))
+    rows = rows_of(tables["longer-seconds"])
+    assert [row[0] for row in rows] == ["15", "30", "60", "change when doubled"]
+    assert rows[-1][1].startswith("+2.0 points (")
+    assert [row[0] for row in rows_of(tables["longer-evaluations"])] == ["1,000"]
+
+
+def test_table_of_the_ablation_compares_three_terminal_values() -> None:
+    cases = [
+        f"{search}-{terminal}-{decay}"
+        for search in ("descent", "expectiminimax")
+        for terminal in ("depth", "scaled", "gain")
+        for decay in ("decay", "none")
+    ]
+    pairs = [
+        p
+        for s in ("descent", "exp")
+        for p in invented("ablation", cases, [END], 0.55)
+        if p.first.startswith(s)
+    ]
+    pairs = [pair for pair in pairs if pair.second.startswith(pair.first[:7])]  # two leagues
+    tables = STUDIES["ablation"](pairs, spent("ablation", cases))
+    assert len(rows_of(tables["ablation"])) == 4
+    assert all(cell.startswith("55.5 % (") for row in rows_of(tables["ablation"]) for cell in row[2:])
+    assert len(rows_of(tables["ablation-descent"])) == len(rows_of(tables["ablation-expectiminimax"])) == 6
