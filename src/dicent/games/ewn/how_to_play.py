@@ -65,7 +65,8 @@ piece leaves the game.
 
 If the piece with the number rolled was captured, you move {choice}.
 {missing}
-With fewer pieces left, each of them moves more often.
+If every number that is left is lower, the highest moves; if every one is higher, the lowest moves. With fewer
+pieces left, each of them moves more often.
 {HOLE if board.hole < board.cells else ""}
 ## The end
 
