@@ -1,0 +1,63 @@
+"""The studies of backgammon in a quick form."""
+
+import importlib
+from pathlib import Path
+
+import pytest
+
+import dicent
+from dicent.learn import preflight
+from dicent.reproduction.pairs import ERRORS, PAIRS, RUNS, Cost, Error, Pair, read_rows
+
+BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+QUICK = {"evaluations_per_move": 20, "snapshot_evaluations": 100, "batch": 32, "games_at_once": 2}
+
+
+@pytest.fixture(autouse=True)
+def scripts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    monkeypatch.setattr(preflight, "SECONDS", 0.01)
+
+
+def test_arms_differ_in_search_and_terminal_value_alone() -> None:
+    arms = importlib.import_module("backgammon_arms")
+    for game, size in arms.SIZES.items():
+        wanted = arms.runs(game, size)
+        assert len(wanted) == 6 * size.networks
+        assert len({config.seed for config in wanted.values()}) == len(wanted)
+        assert {config.search.evaluations_per_move for config in wanted.values()} == {400}
+        assert not any(config.search.whole_descents for config in wanted.values())
+        left_out = {"search": "", "terminal": "", "seed": 0}
+        assert len({tuple({**c.flat(), **left_out}.items()) for c in wanted.values()}) == 1
+
+
+def test_arms_are_learned_played_and_measured_and_resume(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arms = importlib.import_module("backgammon_arms")
+    game = "hypergammon:checkers=1"
+    size = arms.Size(seconds=600.0, networks=1, games=2, positions=20, settings={**QUICK, "games": 4})
+    arms.run(tmp_path, game, size)
+    home = tmp_path / dicent.make(game).name.replace(":", "-")
+    pairs = read_rows(home / PAIRS, Pair)
+    assert {pair.point for pair in pairs} >= {"end"}
+    assert len([pair for pair in pairs if pair.point == "end"]) == 15
+    found = read_rows(home / ERRORS, Error)
+    assert len(found) == len(read_rows(home / RUNS, Cost)) == 6
+    for row in found:
+        assert (row.error == row.error) == ("score" in row.run)  # results have no points
+        assert 0 <= row.lost <= 6
+    capsys.readouterr()
+    arms.run(tmp_path, game, size)
+    assert "learned" not in capsys.readouterr().out
+    assert read_rows(home / PAIRS, Pair) == pairs
+
+
+@pytest.mark.parametrize("game", ["backgammon", "hypergammon"])
+def test_match_against_openspiel_counts_points(game: str) -> None:
+    pytest.importorskip("pyspiel")
+    script = importlib.import_module("openspiel_backgammon")
+    found = script.run(["random", "--game", game, "--games", "2", "--simulations", "2"])
+    assert (found["games"], found["simulations"]) == (2, 2)
+    assert 1 <= abs(2 * found["points per game"]) <= 6 or found["points per game"] == 0
+    assert all(milliseconds > 0 for milliseconds in found["milliseconds per turn"])
