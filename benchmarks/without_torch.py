@@ -4,7 +4,8 @@
 
 The size is that of the package and of all distributions that it requires with the extra `web`. The
 environment may hold more, which the measured processes do not see. Start times are those of whole processes,
-after one that compiles. User seconds count processor time, which a busy machine changes less.
+after one that compiles: wall time, and the processor time of the program and of the system, which a busy
+machine changes less.
 """
 
 import argparse
@@ -64,14 +65,14 @@ def hidden(found: dict[str, int]) -> list[str]:
     )
 
 
-def start(command: list[str], blocker: str) -> tuple[float, float]:
-    """Return the seconds, and the user seconds, that a command takes."""
+def start(command: list[str], blocker: str) -> tuple[float, float, float]:
+    """Return the seconds of wall time, user time and system time that a command takes."""
     paths = filter(None, (blocker, os.environ.get("PYTHONPATH")))
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    begin, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    begin, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, check=True, capture_output=True, env=env)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    return time.perf_counter() - begin, after - before
+    wall, after = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return wall, after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime
 
 
 def main() -> None:
@@ -85,14 +86,15 @@ def main() -> None:
         print(f"| {name} | {found[name] / 1e6:.1f} |")
     print(f"| {len(largest) - 6} others | {sum(found[name] for name in largest[6:]) / 1e6:.1f} |")
     print(f"| all | {sum(found.values()) / 1e6:.1f} |\n")
-    print("| command | s | user s |\n|---|---|---|")
+    print("| command | wall s | user s | system s | processor s |\n|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as blocker:
         Path(blocker, "sitecustomize.py").write_text(BLOCKER.format(hidden=set(hidden(found))))
         for words in (["games"], ["analyse", "ewn", "--seed", "1"]):
             command = [sys.executable, "-m", "dicent.cli", *words]
             start(command, blocker)  # compiles
             rows = [start(command, blocker) for _ in range(given.rounds)]
-            print(f"| `dicent {' '.join(words)}` | {min(rows)[0]:.2f} | {min(u for _, u in rows):.2f} |")
+            least = [*(min(column) for column in zip(*rows, strict=True)), min(u + s for _, u, s in rows)]
+            print(f"| `dicent {' '.join(words)}` | {' | '.join(f'{seconds:.2f}' for seconds in least)} |")
 
 
 if __name__ == "__main__":

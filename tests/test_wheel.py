@@ -139,12 +139,19 @@ def test_a_game_file_is_checked_and_played(run: Run, tmp_path: Path) -> None:
 
 @pytest.fixture
 def server(environment: Path, environ: dict[str, str], tmp_path: Path) -> Iterator[str]:
-    """Start `dicent serve` on a free port, and wait until it accepts connections; returns its address."""
+    """Start `dicent serve` and return its address."""
+    with dicent_serve(environment, environ, tmp_path) as address:
+        yield address
+
+
+@contextlib.contextmanager
+def dicent_serve(programs: Path, environ: dict[str, str], folder: Path) -> Iterator[str]:
+    """Start `dicent serve` on a free port, and wait until it accepts connections; yield its address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = "127.0.0.1", free.getsockname()[1]
-    command = [str(environment / "dicent"), "serve", "--no-browser", "--port", str(address[1])]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=tmp_path, env=environ) as process:
+    command = [str(programs / "dicent"), "serve", "--no-browser", "--port", str(address[1])]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=folder, env=environ) as process:
         while process.poll() is None:
             with contextlib.suppress(OSError), socket.create_connection(address, timeout=PATIENCE):
                 break
@@ -178,12 +185,34 @@ def test_playing_needs_no_torch(
     install(python, f"{wheel}[web]")
     assert subprocess.run([python, "-c", "import torch"], capture_output=True).returncode != 0
     size = sum(file.stat().st_size for file in programs.parent.rglob("*") if file.is_file())
-    command = [str(programs / "dicent"), "analyse", "ewn", "ABC2/DE3/F3f/3de/2abc 1 2"]
+    position, last = "ABC2/DE3/F3f/3de/2abc 1 2", "5/1a3/5/3A1/5 1 3"  # MAX wins with d2e1
+
+    def dicent_of_player(*words: str, text: str = "") -> str:
+        command = [str(programs / "dicent"), *words]
+        done = subprocess.run(
+            command, input=text, capture_output=True, text=True, encoding="utf-8", env=environ, cwd=tmp_path
+        )
+        assert done.returncode == 0, done.stderr
+        assert not re.search("torch|warning", done.stderr), done.stderr
+        return done.stdout
+
     for _ in range(2):  # the first one compiles
         begin = time.perf_counter()
-        done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", env=environ)
+        assert "b5c4" in dicent_of_player("analyse", "ewn", position)
         seconds = time.perf_counter() - begin
-        assert (done.returncode, done.stderr) == (0, "")
+    assert "full plays d2e1" in dicent_of_player("play", "ewn", last, "--side", "min", "--seed", "1")
+    query = json.dumps({"id": 1, "game": "ewn", "position": last})
+    assert json.loads(dicent_of_player("engine", text=query + "\n"))["action"] == "d2e1"
+    match = ["match", "net-official-sparse,depth=3", "random", "--games", "2", "--record", "games.jsonl"]
+    assert json.loads(dicent_of_player(*match, "--json"))["games"] == 2
+    reviewed = " ".join(dicent_of_player("review", "games.jsonl").split())
+    assert "Evaluated by net-official-sparse" in reviewed
+    assert dicent_of_player("solve", "dice-nim")
+    with (
+        dicent_serve(programs, environ, tmp_path) as address,
+        urllib.request.urlopen(f"{address}api/info", timeout=PATIENCE) as answer,
+    ):
+        assert json.load(answer)["version"] == dicent.__version__
     with capsys.disabled():
         report = f"installed: {size / 1e6:.0f} MB; dicent analyse, native code at hand: {seconds:.2f} s"
         sys.stdout.write(f"\n{report}\n")
