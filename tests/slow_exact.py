@@ -9,6 +9,7 @@ import dicent
 from dicent import Descent, Expectiminimax, Limit, RandomEvaluator, machine
 from dicent.exact.solver import Solver
 from dicent.exact.tablebase import Tablebase, build_tablebase
+from dicent.learn.measure import exact_positions
 
 from .endgames import all_endgames, class_records, random_endgames, small_game, start_with
 from .test_backgammon_exact import OPENING_OF_THREE, check_hypergammon, opening_equity, recorded
@@ -138,6 +139,10 @@ def test_pig_to_a_hundred() -> None:
     """53.06 % (Neller and Presser 2004); the further digits are from an independent program."""
     solution = dicent.solve(dicent.make("pig"))
     assert solution.win == pytest.approx(0.530592725274, abs=1e-10)
+
+
+def test_default_pig_has_exact_positions_in_training() -> None:
+    assert len(exact_positions(dicent.make("pig"))) == 200
 
 
 def test_hypergammon_with_two_checkers() -> None:

@@ -87,3 +87,8 @@ def test_score_beyond_the_stated_largest_is_refused(edited: Callable[..., Path])
         dicent.DicentError, match=r"has a score of 3, and MAX_SCORE is 1\.5: set MAX_SCORE to 3"
     ):
         dicent.solve(game, compiled=False)
+
+
+def test_checkers_of_backgammon_are_refused() -> None:
+    with pytest.raises(dicent.DicentError, match="checkers is an option of hypergammon"):
+        dicent.make("backgammon:checkers=1")

@@ -67,6 +67,30 @@ def test_gpu_network_suits_the_board(monkeypatch: pytest.MonkeyPatch) -> None:
     assert fit(small, dicent.make("backgammon"))[0].network.hidden == 64
 
 
+def test_cap_of_plies_is_beyond_the_longest_probed_game() -> None:
+    game = dicent.make("pig")
+    settled, choices = fit(config("laptop", game="pig", games=10), game)
+    longest = probe(game).longest
+    [choice] = [choice for choice in choices if choice.name == "max_plies"]
+    assert settled.self_play.max_plies == choice.value >= longest > 100
+    assert f"{longest:,} plies" in choice.reason
+
+
+def test_replay_of_wide_policies_fits_into_memory(tmp_path: Path) -> None:
+    (tmp_path / "many.py").write_text(MANY_ACTIONS)
+    wide, narrow = dicent.load(tmp_path / "many.py"), dicent.make("tic-tac-toe")
+    settled, choices = fit(config("alphazero", game=str(tmp_path / "many.py"), games=10), wide)
+    [choice] = [choice for choice in choices if choice.name == "replay_states"]
+    assert settled.flat()["replay_states"] == choice.value
+    assert isinstance(choice.value, int)
+    assert 50_000 < choice.value < 1e9 / (4 * 2000)
+    assert "2,000 actions" in choice.reason
+    start = config("alphazero", game="tic-tac-toe", games=10)
+    assert fit(start, narrow)[0].flat()["replay_states"] == start.flat()["replay_states"]
+    chosen = config("alphazero", game=str(tmp_path / "many.py"), games=10, replay_states=150_000)
+    assert fit(chosen, wide)[0].flat()["replay_states"] == 150_000
+
+
 def test_given_settings_stay() -> None:
     settled = fitted("pig:target=20", evaluations_per_move=7, games_at_once=3)
     assert (settled.search.evaluations_per_move, settled.self_play.games_at_once) == (7, 3)
@@ -155,7 +179,7 @@ def test_measurement_stops_beginning_games_when_its_time_is_spent(monkeypatch: p
     costs = {"random": 0.01, "greedy": 0.1, "uct:100": 1.0, "uct:1000": 10.0}
 
     class Match:
-        score = 0.5
+        score, unfinished = 0.5, 1
 
     def play_match(a: Player, b: Player, game: object, games: int, *rest: object) -> Match:
         clock.now += games * costs[b.name]
@@ -169,7 +193,7 @@ def test_measurement_stops_beginning_games_when_its_time_is_spent(monkeypatch: p
     names = {name: type("Opponent", (), {"name": name})() for name in costs}
     monkeypatch.setattr(measure, "opponents", lambda: names)
     found = measure.scores(network, NIM, 60, 0, 1, seconds=8.0)
-    counts = {name: games for name, (_, games) in found.items()}
+    counts = {name: measured.games for name, measured in found.items()}
     assert counts["random"] == 60
     assert 2 <= counts["greedy"] < 60
     assert counts["uct:1000"] == 2  # begun in time, and then no more
@@ -177,7 +201,9 @@ def test_measurement_stops_beginning_games_when_its_time_is_spent(monkeypatch: p
     assert measure.scores(network, NIM, 60, 0, 1, seconds=0.0) == {}
     clock.now = 0.0
     everything = measure.scores(network, NIM, 60, 0, 1)
-    assert [games for _, games in everything.values()] == [60] * 4
+    assert [measured.games for measured in everything.values()] == [60] * 4
+    assert [measured.cut for measured in everything.values()] == [1] * 4
+    assert found["random"].cut > 1  # a game of each of several matches
 
 
 def test_metrics_tell_how_many_games_were_measured(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from dicent.learn import train as train_module
 from dicent.learn.config import read_config
 from dicent.learn.factories import Overrides
 from dicent.learn.learner import Learner
+from dicent.learn.measure import Measured
 from dicent.learn.report import report
 from dicent.learn.run_folder import RunFolder
 from dicent.learn.run_reader import RunReader
@@ -269,3 +270,34 @@ def test_budget_in_minutes_includes_the_last_measurement(
     state = RunReader(tmp_path).state()
     assert state is not None
     assert 11.0 < state.seconds < 12.5  # both sessions together
+
+
+def test_measurements_keep_to_their_share_of_the_minutes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exact positions and games take all the time that they are given."""
+    clock, measured = FakeTime(0.01), []
+
+    def take(network: object, sample: object, seconds: float) -> dict[str, float]:
+        clock.now += seconds
+        measured.append(seconds)
+        return {}
+
+    def play(network: object, game: object, games: int, seed: int, threads: int, seconds: float) -> object:
+        clock.now += seconds
+        measured.append(seconds)
+        return {"random": Measured(0.5, 2, 1)}
+
+    monkeypatch.setattr(train_module, "time", clock)
+    monkeypatch.setattr(train_module, "exactness", take)
+    monkeypatch.setattr(train_module, "scores", play)
+    monkeypatch.setattr("dicent.learn.preflight.exactness", lambda *_: {})
+    monkeypatch.setattr("dicent.learn.preflight.scores", lambda *_: {})
+    config = TINY.replace(games=None, minutes=20 / 60, measurements=4, measured_share=0.25)
+    quiet(config, tmp_path)
+    metrics = RunReader(tmp_path).metrics()
+    assert [row["kind"] for row in metrics].count("strength") == 4
+    assert 0.95 * 20 < metrics[-1]["seconds"] < 1.05 * 20
+    assert sum(measured) <= 0.25 * 20 + 1e-6
+    assert [row["measured_cut"] for row in metrics if row["kind"] == "strength"] == [1] * 4
+    assert "4 of these games were cut" in (tmp_path / "report.html").read_text()

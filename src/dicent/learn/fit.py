@@ -26,6 +26,8 @@ PHASE = 4_400  # states of new games that a learning phase waits for
 MOST_GAMES = 16  # in a learning phase
 REPLAYED = 40  # learning phases whose states the replay buffer holds
 LEAST_REPLAY, MOST_REPLAY = 200_000, 1_000_000
+POLICY_BYTES = 1_000_000_000  # of the replay buffer of a run that learns policies
+MOST_PLIES = 20_000  # of a game
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ class GameSize:
     plies: float
     legal: float  # legal actions of a decision
     outcomes: float  # outcomes of a roll; 0 without chance
+    longest: int = 0  # plies of the longest game
 
     @property
     def branching(self) -> float:
@@ -58,7 +61,7 @@ class Choice:
 def probe(game: Game) -> GameSize:
     """Play random games and return their means."""
     games = rollouts(game, PROBED, 0)
-    return GameSize(games.mean_plies, games.mean_legal, _outcomes(game))
+    return GameSize(games.mean_plies, games.mean_legal, _outcomes(game), int(games.plies.max()))
 
 
 def _outcomes(game: Game) -> float:
@@ -81,7 +84,8 @@ def fit(config: Config, game: Game) -> tuple[Config, tuple[Choice, ...]]:
     """Settle the settings that `config` leaves to the game; return them with the choices made."""
     config, by_rules = _fit_to_rules(config, game)
     config, by_probe = _fit_to_size(config, game)
-    return config, (*by_rules, *by_probe)
+    config, by_memory = _fit_to_memory(config, game)
+    return config, (*by_rules, *by_probe, *by_memory)
 
 
 def _fit_to_rules(config: Config, game: Game) -> tuple[Config, tuple[Choice, ...]]:
@@ -143,10 +147,30 @@ def _fit_to_size(config: Config, game: Game) -> tuple[Config, tuple[Choice, ...]
         Choice("games_at_once", at_once, why),
         Choice("games_per_update", per_update, f"a game yields about {_round(states):,} states to learn"),
         Choice("replay_states", replayed, f"the states of about {_round(replayed / states)} games"),
-        Choice("max_plies", max(400, _round(4 * size.plies)), "no random game is near it"),
+        Choice("max_plies", _most_plies(size), f"the longest random game has {size.longest:,} plies"),
     ]
     chosen = [choice for choice in chosen if choice.name in open_ones]
     return config.replace(**{choice.name: choice.value for choice in chosen}), tuple(chosen)
+
+
+def _most_plies(size: GameSize) -> int:
+    """Return the plies after which a game is cut."""
+    return max(400, min(MOST_PLIES, _round(2 * size.longest)))
+
+
+def _fit_to_memory(config: Config, game: Game) -> tuple[Config, tuple[Choice, ...]]:
+    """Lower the preset's size of the replay buffer where policies of many actions would fill the memory."""
+    flat, name = config.flat(), "replay_states"
+    states = flat[name]
+    usual = {preset.get(name) for preset in PRESETS.values()}
+    if not learns_policy(config.search.search) or not isinstance(states, int) or states not in usual:
+        return config, ()
+    each = 4 * (game.num_actions + 1) + game.empty_cells().nbytes
+    if each * states <= POLICY_BYTES:
+        return config, ()
+    reason = f"policies of {game.num_actions:,} actions take {each:,} bytes a state, together 1 GB"
+    choice = Choice(name, _round(POLICY_BYTES / each), reason)
+    return config.replace(replay_states=choice.value), (choice,)
 
 
 def _round(value: float) -> int:

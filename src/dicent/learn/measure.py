@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 from dicent.errors import DicentError
 from dicent.evaluate.native import Rollout
@@ -20,7 +21,16 @@ from dicent.search.expectiminimax import Expectiminimax
 from dicent.search.limit import Limit
 from dicent.search.simple import Greedy
 
-SOLVABLE = 200_000  # most states of a game that is solved for measuring
+SOLVABLE = 600_000  # most states of a game that is solved for measuring; Pig to 100 has 490,150
+FEW = 20  # decisions, by which the time for all of a sample is estimated
+
+
+class Measured(NamedTuple):
+    """Games against an opponent."""
+
+    score: float  # a game that was cut counts as a draw
+    games: int
+    cut: int
 
 
 @lru_cache(maxsize=1)
@@ -38,8 +48,8 @@ def scores(
     seed: int,
     threads: int,
     seconds: float | None = None,
-) -> dict[str, tuple[float, int]]:
-    """Return the network's score against each fixed opponent and the number of games, three plies deep.
+) -> dict[str, Measured]:
+    """Return the network's games against each fixed opponent, three plies deep.
 
     After `seconds` no further games begin: strong opponents, which come last, then play fewer games or none.
 
@@ -62,19 +72,22 @@ def scores(
 
 def _score(
     player: Player, opponent: Player, game: Game, games: int, seed: int, threads: int, until: float
-) -> tuple[float, int]:
-    """Return the score in up to `games` games and their number; after `until` no more begin."""
+) -> Measured:
+    """Play up to `games` games; after `until` no more begin."""
     if until == float("inf"):
-        return play_match(player, opponent, game, games, seed, threads).score, games
-    points, played, together = 0.0, 0, 2
+        match = play_match(player, opponent, game, games, seed, threads)
+        return Measured(match.score, games, match.unfinished)
+    points, played, together, cut = 0.0, 0, 2, 0
     while played < games and (played == 0 or time.monotonic() < until):
         begin = time.monotonic()
         together = min(together, games - played)
-        points += together * play_match(player, opponent, game, together, seed + played, threads).score
+        match = play_match(player, opponent, game, together, seed + played, threads)
+        points += together * match.score
+        cut += match.unfinished
         played += together
         if time.monotonic() - begin < (until - begin) / 4:  # many games at once share batches
             together *= 2
-    return points / played, played
+    return Measured(points / played, played, cut)
 
 
 def exact_positions(game: Game, values: ValueKind = "gain") -> list[Decision]:
@@ -91,14 +104,27 @@ def exact_positions(game: Game, values: ValueKind = "gain") -> list[Decision]:
         return []
 
 
-def exactness(network: Network | NativeNetwork, sample: Sequence[Decision]) -> dict[str, float]:
+def exactness(
+    network: Network | NativeNetwork, sample: Sequence[Decision], seconds: float | None = None
+) -> dict[str, float]:
     """Return the mean error in win probability or points, the share of best moves, and the regret.
 
     Moves come from a search of one ply, or from the policy if the network has one. The result is empty if
-    the sample has values of another kind than the network.
+    the sample has values of another kind than the network. If the whole sample would take more than
+    `seconds`, it stays at a few decisions from all of the sample.
     """
     if not sample or network.terminal.name != sample[0].values:
         return {}
+    if seconds is None or len(sample) <= FEW:
+        return _exactness(network, sample)
+    begin = time.monotonic()
+    few = sample[:: -(-len(sample) // FEW)]
+    found = _exactness(network, few)
+    taken = time.monotonic() - begin
+    return found if taken * (1 + len(sample) / len(few)) > seconds else _exactness(network, sample)
+
+
+def _exactness(network: Network | NativeNetwork, sample: Sequence[Decision]) -> dict[str, float]:
     bare = accuracy(network, sample)[-1]
     played = bare if network.has_policy else accuracy(Greedy(network), sample, Limit(depth=1))[-1]
     assert played.optimal is not None

@@ -69,7 +69,9 @@ def _strength(rows: list[Row]) -> str:
         [f"{row['seconds'] / 60:.1f}", *(f"{row['scores'].get(n, float('nan')):.1%}" for n in names)]
         for row in rows
     ]
-    return f"<figure>{drawn}</figure>" + table(["minutes", *names], lines)
+    cut = sum(row.get("measured_cut", 0) for row in rows)
+    about_cut = f"<p>{cut:,} of these games were cut, and count as draws.</p>" if cut else ""
+    return f"<figure>{drawn}</figure>" + table(["minutes", *names], lines) + about_cut
 
 
 def _exactness(rows: list[Row]) -> str:

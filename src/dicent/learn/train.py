@@ -335,18 +335,18 @@ class Training:
         state.measurements += 1
         begin = time.monotonic()
         seed = config.seed + state.measurements
-        state.exactness = exactness(self.evaluator, self.exact_positions)
         left = self._measuring_seconds
+        state.exactness = exactness(self.evaluator, self.exact_positions, None if left is None else left / 2)
         if left is not None:
             left -= time.monotonic() - begin
         found = scores(self.evaluator, self.game, config.run.ladder_games, seed, machine.cores(), left)
-        state.scores = {name: score for name, (score, _) in found.items()}
+        state.scores = {name: measured.score for name, measured in found.items()}
         if self._measuring_seconds is None:
             self._reserved_seconds = max(self._reserved_seconds, 1.2 * (time.monotonic() - begin) + 0.5)
-        measured = {name: games for name, (_, games) in found.items()}
-        self._log(
-            {"kind": "strength", "scores": state.scores, "measured_games": measured, "exact": state.exactness}
-        )
+        row: dict[str, object] = {"kind": "strength", "scores": state.scores, "exact": state.exactness}
+        row["measured_games"] = {name: measured.games for name, measured in found.items()}
+        row["measured_cut"] = sum(measured.cut for measured in found.values())
+        self._log(row)
         self.watch(self.status(self.progress()))
 
     def _log(self, row: dict[str, object]) -> None:

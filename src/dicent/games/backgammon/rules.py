@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from dicent.errors import DicentError
 from dicent.game import CHANCE, MAX, MIN, ONGOING, option
 from dicent.games.backgammon import how_to_play, text
 from dicent.games.backgammon import view as picture
@@ -32,6 +33,8 @@ EXTRAS = "dicent.games.backgammon.extras"
 # A player's own point p is p for MAX and 25 - p for MIN; 25 is the bar, 0 is off the board.
 POINTS, BAR, OFF = 24, 25, 0
 HYPER = VARIANT == "hyper"
+if FEW != 3 and not HYPER:
+    raise DicentError(f"checkers is an option of hypergammon: use hypergammon:checkers={FEW}")
 LAYOUT = dict.fromkeys((24, 23, 22)[:FEW], 1) if HYPER else {24: 2, 13: 5, 8: 3, 6: 5}  # own points
 CHECKERS = sum(LAYOUT.values())
 
