@@ -133,7 +133,8 @@ import sys
 import dicent
 
 if __name__ == "__main__":
-    dicent.train(dicent.config("laptop", game="dice-nim", games=10**9, measurements=0), "run", cluster="auto")
+    few = {"games_at_once": 4, "evaluations_per_move": 8, "hidden": 8, "layers": 1, "measurements": 0}
+    dicent.train(dicent.config("laptop", game="dice-nim", games=10**9, **few), "run", cluster="auto")
 """
 
 

@@ -243,7 +243,7 @@ def test_settings_of_a_local_cluster_end_with_it(
     """A later local cluster is as private; a later cluster of others is asked for no token of ours."""
     monkeypatch.delitem(sys.modules, "ray", raising=False)
     monkeypatch.setattr(connection, "_private", {})
-    for name in (*PRIVATE, TOKEN, "RAY_ADDRESS"):
+    for name in (*PRIVATE, TOKEN, "RAY_ADDRESS", "RAY_USAGE_STATS_ENABLED"):
         monkeypatch.delenv(name, raising=False)
     tokens = []
     for _ in range(2):
@@ -251,8 +251,12 @@ def test_settings_of_a_local_cluster_end_with_it(
             tokens.append(os.environ[TOKEN])
             assert PRIVATE.items() <= os.environ.items()
             monkeypatch.setitem(sys.modules, "ray", SimpleNamespace())  # the first cluster imports it
-        assert not {*PRIVATE, TOKEN} & os.environ.keys()
+        assert not {*PRIVATE, TOKEN, "RAY_USAGE_STATS_ENABLED"} & os.environ.keys()
     assert len(set(tokens)) == 1
+    with Connection("10.1.2.3:6379"):
+        assert not {*PRIVATE, TOKEN} & os.environ.keys()
+    with pytest.raises(DicentError, match="open to others"):
+        Connection("auto")
 
 
 def test_settings_of_a_local_cluster_end_with_its_failure(
@@ -260,7 +264,7 @@ def test_settings_of_a_local_cluster_end_with_its_failure(
 ) -> None:
     monkeypatch.delitem(sys.modules, "ray", raising=False)
     monkeypatch.setattr(connection, "_private", {})
-    for name in (*PRIVATE, TOKEN, "RAY_ADDRESS"):
+    for name in (*PRIVATE, TOKEN, "RAY_ADDRESS", "RAY_USAGE_STATS_ENABLED"):
         monkeypatch.delenv(name, raising=False)
     pretended.is_connected = True
     with pytest.raises(DicentError, match="connected to a Ray cluster already"):

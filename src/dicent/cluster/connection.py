@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 AUTO, LOCAL = "auto", "local"
 # Ray reads these when it is imported. The last one keeps a cluster to one machine: all ports on loopback.
 PRIVATE = {"RAY_AUTH_MODE": "token", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
-TOKEN = "RAY_AUTH_TOKEN"
+TOKEN, USAGE = "RAY_AUTH_TOKEN", "RAY_USAGE_STATS_ENABLED"
 KNOCK = 10.0  # seconds to wait for an address that does not answer; Ray itself waits for minutes
 
 
@@ -73,6 +73,8 @@ class Connection:
 
     def _connect(self, found: str) -> None:
         module = ray()
+        if found != LOCAL:
+            _private.clear()  # Ray, in this process, then works as that cluster does
         if found not in (LOCAL, AUTO):
             _knock(found)
         if module.is_initialized():
@@ -166,9 +168,9 @@ def _keep_private() -> dict[str, str | None]:
         )
     if not _private:
         _private.update({**PRIVATE, TOKEN: secrets.token_hex(32)})
-    before = {name: os.environ.get(name) for name in _private}
-    os.environ |= _private
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    changes = {**_private, USAGE: os.environ.get(USAGE, "0")}
+    before = {name: os.environ.get(name) for name in changes}
+    os.environ |= changes
     return before
 
 
