@@ -245,10 +245,10 @@ class Intake:
         for i, place in enumerate(self.places):
             place.seen = GameNumbersSeen(i)
         self.states = self.bytes = 0
-        self.busy = 0.0
+        self.busy = self.processor = 0.0  # seconds of wall time, and of processor time
 
     def take(self, place, answer):
-        begin = time.monotonic()
+        begin, used = time.monotonic(), time.thread_time()
         games = self.driver._checked(place, answer, 0)
         self.driver._count(place, answer, 0, games)
         place.answers += 1
@@ -256,6 +256,7 @@ class Intake:
             self.replay.add(one.dataset, (0, one.number))
             self.states += len(one.dataset)
         self.busy += time.monotonic() - begin
+        self.processor += time.thread_time() - used
         self.bytes += size_of(answer)
 
 
@@ -270,24 +271,23 @@ def intake(arguments):
         while time.monotonic() - begin < 10 * arguments.seconds:
             place, reference = waiting.pop(0)
             ray().wait([reference])
-            start = time.monotonic()
+            start, used = time.monotonic(), time.thread_time()
             answer = ray().get(reference)
             taken.busy += time.monotonic() - start
+            taken.processor += time.thread_time() - used
             taken.take(place, answer)
             waiting.append((place, actor.play.remote(place.slot.index, place.answers)))
         seconds = time.monotonic() - begin
         learner = learner_speed(config, game, taken.replay)
     print(f"{WORKERS} workers replayed for {seconds:.0f} s, the driver busy for {taken.busy / seconds:.0%}")
-    print(
-        f"intake: {taken.states / taken.busy:,.0f} states/s, {taken.bytes / taken.busy / 1e6:,.1f} MB/s of "
-        "one core's time"
-    )
-    absorbed = taken.states / taken.busy / per_evaluation
-    print(f"that is {absorbed:,.0f} evaluations/s of all workers together")
-    print(
-        f"workers with {arguments.rate:,.0f} evaluations/s that this serves: {absorbed / arguments.rate:.2f}"
-    )
-    print(f"learner on this CPU, one thread: {learner:,.0f} states/s")
+    for what, spent in (("wall", taken.busy), ("processor", taken.processor)):
+        absorbed = taken.states / spent
+        print(
+            f"intake per second of {what} time: {absorbed:,.0f} states, {taken.bytes / spent / 1e6:,.1f} MB, "
+            f"{absorbed / per_evaluation:,.0f} evaluations of all workers together, which is that of "
+            f"{absorbed / per_evaluation / arguments.rate:.2f} workers with {arguments.rate:,.0f} a second"
+        )
+    print(f"learner on this CPU, per second of processor time of one thread: {learner:,.0f} states")
 
 
 # The driver under the load of many fast workers
@@ -358,7 +358,7 @@ def memory():
 
 
 def learner_speed(config, game, replay):
-    """Return the states/s of a learning phase."""
+    """Return the states of a learning phase per second of processor time."""
     import torch
 
     torch.set_num_threads(1)
@@ -370,9 +370,9 @@ def learner_speed(config, game, replay):
     rng = np.random.default_rng(0)
     data = replay.sample(rng).part(0, 20_000)
     learner.warm_up(data)
-    begin = time.monotonic()
+    begin = time.thread_time()
     learner.phase(data, 1e-3, rng)
-    return len(data) / (time.monotonic() - begin)
+    return len(data) / (time.thread_time() - begin)
 
 
 if __name__ == "__main__":
