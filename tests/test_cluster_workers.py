@@ -22,6 +22,7 @@ from dicent.learn.cluster_worker import GAMES_OF_WORKER, Answer, ClusterWorker, 
 from dicent.learn.cluster_workers import IN_FLIGHT, ClusterWorkers
 from dicent.learn.dataset import FinishedGame
 from dicent.learn.factories import Overrides, Threads
+from dicent.learn.fit import fit
 from dicent.learn.in_flight import COUNTED
 from dicent.learn.packed_games import pack
 from dicent.learn.run_folder import RunFolder
@@ -511,24 +512,25 @@ class Uniform(selection.Ordinal):
 
 
 def test_components_that_only_this_process_knows_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    check_cluster(CONFIG, Overrides())
+    config, _ = fit(CONFIG, NIM)
+    check_cluster(config, Overrides())
     monkeypatch.setattr(nets, "NETWORKS", dict(nets.NETWORKS))
     dicent.register_network("custom", Custom)
     with pytest.raises(DicentError, match="the network custom is registered in this process only"):
-        check_cluster(CONFIG.replace(network="custom"), Overrides())
+        check_cluster(config.replace(network="custom"), Overrides())
     monkeypatch.setitem(selection.SELECTIONS, "uniform", Uniform())
     with pytest.raises(DicentError, match="the selection uniform is registered in this process only"):
-        check_cluster(CONFIG.replace(selection="uniform"), Overrides())
+        check_cluster(config.replace(selection="uniform"), Overrides())
     monkeypatch.setitem(SEARCHES, "mine", SearchKind(lambda evaluator: Descent(evaluator), evaluator=True))
     with pytest.raises(DicentError, match="the search mine is registered in this process only"):
-        check_cluster(CONFIG.replace(search="mine"), Overrides())
+        check_cluster(config.replace(search="mine"), Overrides())
     monkeypatch.setitem(TERMINAL_VALUES, "half", TerminalKind(lambda result, *rest: result / 2))
     with pytest.raises(DicentError, match="the terminal half is registered in this process only"):
-        check_cluster(CONFIG.replace(terminal="half"), Overrides())
+        check_cluster(config.replace(terminal="half"), Overrides())
     with pytest.raises(DicentError, match="waves"):
-        check_cluster(CONFIG.replace(waves=True), Overrides())
+        check_cluster(config.replace(waves=True), Overrides())
     with pytest.raises(DicentError, match="the object passed as selection"):
-        check_cluster(CONFIG, Overrides(selection=Uniform()))
+        check_cluster(config, Overrides(selection=Uniform()))
 
 
 # The worker's side
