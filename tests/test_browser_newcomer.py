@@ -104,3 +104,14 @@ def test_tutor_warns_where_the_same_person_is_next(browser: Browser, server: Ser
     browser.click(".warning button", "Keep")
     browser.see(".to-roll")
     browser.driver.execute_script("localStorage.removeItem('dicent.tutor')")
+
+
+def test_choices_for_a_new_game_survive_a_look_at_the_rules(browser: Browser, server: Server) -> None:
+    browser.open(server.url)
+    browser.choose("#strength", "beginner")
+    browser.click(".choice label", "Real dice")
+    browser.click("a", "How to play")
+    browser.click("button", "Back")
+    assert browser.see("#strength").get_property("value") == "beginner"
+    assert browser.see("input[value=hand]").is_selected()
+    browser.driver.execute_script("localStorage.clear()")

@@ -1,5 +1,5 @@
 // The form for a new game, with a preview of its board.
-import { html, useMemo, useState } from "./ui.js";
+import { html, useEffect, useMemo, useState } from "./ui.js";
 import { getInfo, post } from "./api.js";
 import { Board } from "./board.js";
 import { GuideSwitch } from "./guide.js";
@@ -44,6 +44,7 @@ export function NewGame() {
   const [dice, setDice] = useState(kept.dice ?? "rolled");
   const [problem, setProblem] = useState(/** @type {string|null} */ (null));
   const [busy, setBusy] = useState(false);
+  useEffect(() => savePreference("new-game", { name, chosen, sides, strength, second, dice }), [name, chosen, sides, strength, second, dice]);
   const game = info?.games.find((one) => one.name === name) ?? info?.games.find((one) => one.name === info.default_game) ?? info?.games[0];
   const text = game ? gameText(game, chosen) : null;
   if (!info || !game) return html`<div class="page narrow"><${Message} text=${error?.message} /></div>`;
@@ -63,7 +64,6 @@ export function NewGame() {
     event.preventDefault();
     setBusy(true);
     setProblem(null);
-    savePreference("new-game", { name: game?.name, chosen, sides, strength: level, second: rival, dice });
     try {
       const given = { game: text, players: players[sides], names: namesFor(players[sides]), dice: game?.chance ? dice : "rolled" };
       const made = await post("/api/games", given, { patient: false });
