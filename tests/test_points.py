@@ -142,7 +142,7 @@ def test_reviews_in_points_by_hand(game: Game) -> None:
     # Points at the start, plus luck, minus losses, are the score.
     assert found.final == 1.0 == found.luck["MAX"] - found.luck["MIN"] + found.loss["MIN"]
     assert found.adjusted == 1.0  # the mistake of MIN
-    assert found.verdict.startswith("Red won 1 point. The dice were even. Mistakes cost Red 0.000 points")
+    assert found.verdict.startswith("MAX won 1 point. The dice were even. Mistakes cost MAX 0.000 points")
     assert Review.from_dict(json.loads(json.dumps(found.to_dict(), allow_nan=False))) == found
     page = review_page(found, game)
     assert "lost 1.000 points" in page

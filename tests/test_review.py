@@ -65,7 +65,7 @@ def test_review_without_grades_opens_and_has_them(reviewer: Reviewer) -> None:
 def test_review_of_a_resigned_game_says_so(reviewer: Reviewer) -> None:
     record = Record("ewn", ("Ann", "Bob"), BLUNDER.start, BLUNDER.steps[:2], -1, ended="resigned")
     review = review_game(record, reviewer)
-    assert review.verdict.startswith("Blue won by resignation.")
+    assert review.verdict.startswith("MIN won by resignation.")
     assert "Without luck" not in review.verdict  # luck and losses do not explain a resignation
     assert Review.from_dict(review.to_dict()).record == record
 
@@ -81,7 +81,7 @@ def test_a_known_blunder_is_found(reviewer: Reviewer) -> None:
     assert review.loss == {"MAX": 1, "MIN": 0}
     assert (review.start_win, review.final, review.adjusted) == pytest.approx((1, 0, 0))
     assert all(moment.proved for moment in review.moments)
-    assert review.verdict.startswith("Blue won. The dice were even. Mistakes cost Red 100 points")
+    assert review.verdict.startswith("MIN won. The dice were even. Mistakes cost MAX 100 points")
 
 
 @pytest.mark.parametrize("seed", range(5))

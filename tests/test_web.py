@@ -338,7 +338,7 @@ def test_games_with_a_score_are_reviewed_in_points(client: httpx.Client) -> None
     client.post(f"{path}/review")
     state = until(lambda: (s := client.get(f"{path}/review").json())["state"] == "done" and s)
     assert (state["review"]["unit"], state["review"]["start_equity"]) == ("points", 2)
-    assert state["review"]["verdict"].startswith("Red won 2 points.")
+    assert state["review"]["verdict"].startswith("MAX won 2 points.")
 
 
 def test_runs_and_tournaments_are_shown(client: httpx.Client, tmp_path: Path) -> None:

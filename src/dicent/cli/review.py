@@ -95,7 +95,7 @@ def _print(found: Review, game: dicent.Game, console: Console) -> None:
     first, second = (escape(player) for player in found.record.players)
     against = f"[bold]{first}[/] ({COLOURS[MAX]}) against [bold]{second}[/] ({COLOURS[MIN]})"
     console.print(f"{against}, {escape(game.title)}")
-    console.print(escape(found.verdict))
+    console.print(escape(in_colours(found.verdict)))
     sums = Table("", "luck", "lost by mistakes", box=None, pad_edge=False, header_style="dim")
     for side in ("MAX", "MIN"):
         sums.add_row(

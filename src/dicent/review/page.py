@@ -53,7 +53,7 @@ def review_page(review: Review, game: Game | None = None) -> str:
         f'<p><span class="max-ink">{COLOURS[MAX]}</span> {first} &nbsp;·&nbsp; '
         f'<span class="min-ink">{COLOURS[MIN]}</span> {second}'
         f" &nbsp;·&nbsp; {_result(review)}</p>",
-        f'<p class="verdict">{html.escape(review.verdict)}</p>',
+        f'<p class="verdict">{html.escape(in_colours(review.verdict))}</p>',
         f"<figure>{_chart(review)}<figcaption>{_quantity(review)} after each step. Dots are mistakes."
         "</figcaption></figure>",
         "<h2>Luck and losses</h2>",
@@ -72,7 +72,11 @@ def review_block(review: Review) -> str:
     first, second = review.record.players
     title = f"{_title(review)}: {first} ({COLOURS[MAX]}) against {second} ({COLOURS[MIN]}), {_result(review)}"
     return block(
-        paragraph(title), paragraph(review.verdict), _chart(review), _sums(review), style=CHART_STYLE
+        paragraph(title),
+        paragraph(in_colours(review.verdict)),
+        _chart(review),
+        _sums(review),
+        style=CHART_STYLE,
     )
 
 

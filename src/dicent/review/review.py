@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from dicent.errors import RecordError
-from dicent.game.game import COLOURS, Game, State
+from dicent.game.game import NAMES, Game, State
 from dicent.game.registry import make_installed
 from dicent.kernels.constants import CHANCE, MAX, MIN
 from dicent.play.record import Record
@@ -296,16 +296,14 @@ def review_decision(
 
 
 def _ending(review: Review) -> str:
-    result, red = review.record.result, COLOURS[MAX]
+    result = review.record.result
     if result is None:
-        worth = (
-            f"{red} has {review.final:+.3f} points" if review.in_points else f"{red} wins {review.final:.0%}"
-        )
+        worth = f"MAX has {review.final:+.3f} points" if review.in_points else f"MAX wins {review.final:.0%}"
         return f"The game is unfinished; {worth}."
     won = abs(review.final)
     points = f" {won:g} point{'' if won == 1 else 's'}" if review.in_points else ""
     how = {"time": " on time", "resigned": " by resignation", None: points}[review.record.ended]
-    return "The game was drawn." if result == 0 else f"{COLOURS[result]} won{how}."
+    return "The game was drawn." if result == 0 else f"{NAMES[result]} won{how}."
 
 
 def _amount(review: Review, number: float) -> str:
@@ -324,15 +322,12 @@ def _dice(review: Review) -> str:
         return "The game has no dice."
     if abs(net) < EVEN_DICE * _scale(review):
         return "The dice were even."
-    return f"The dice favoured {COLOURS[MAX if net > 0 else MIN]} by {_amount(review, abs(net))} points."
+    return f"The dice favoured {NAMES[MAX if net > 0 else MIN]} by {_amount(review, abs(net))} points."
 
 
 def _decisions(review: Review) -> str:
     mine, theirs = review.loss["MAX"], review.loss["MIN"]
-    return (
-        f"Mistakes cost {COLOURS[MAX]} {_amount(review, mine)} points and {COLOURS[MIN]} "
-        f"{_amount(review, theirs)}."
-    )
+    return f"Mistakes cost MAX {_amount(review, mine)} points and MIN {_amount(review, theirs)}."
 
 
 def _justice(review: Review) -> list[str]:
@@ -340,7 +335,7 @@ def _justice(review: Review) -> list[str]:
     if not result or review.record.ended or all(moment.luck is None for moment in review.moments):
         return []
     share = min(1.0, max(0.0, review.adjusted))
-    winner = COLOURS[MAX if result > 0 else MIN]
+    winner = NAMES[MAX if result > 0 else MIN]
     own = share if result > 0 else 1 - share
     scored, even = f"{own:.0%}", own - 0.5
     if review.in_points:
