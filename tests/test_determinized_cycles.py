@@ -138,3 +138,9 @@ def test_depth_counts_actions_and_no_rolls(game: dicent.Game) -> None:
     assert ends
     for node in ends:
         assert abs(tree.value[0, node]) == 50 - tree.ply[0, node] // ROLLS + 1
+
+
+def test_turns_do_not_limit_determinized_searches() -> None:
+    search = Determinized(Expectiminimax(RandomEvaluator(1)))
+    with pytest.raises(dicent.DicentError, match="turns limits Expectiminimax, not Determinized: use depth"):
+        search.analyse(dicent.make("pig").initial_state(0), Limit(turns=2))

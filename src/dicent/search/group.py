@@ -116,7 +116,8 @@ class Group:
         searches.max_evaluations[members] = _bound(limit.evaluations)
         searches.max_depth[members] = _bound(limit.depth if limit.depth is None else max(1, limit.depth))
         if limit.turns is not None and not self.search.counts_turns:
-            raise DicentError(f"turns limits Expectiminimax, not {type(self.search).__name__}: use depth")
+            name = "Determinized" if self.search.determinized else type(self.search).__name__
+            raise DicentError(f"turns limits Expectiminimax, not {name}: use depth")
         searches.max_turns[members] = 0 if limit.turns is None else max(1, limit.turns)
         self._least = LEAST if limit.time is None else min(LEAST, OF_TIME * limit.time)
         searches.patience[members] = 1 if limit.is_depth_only else ENDLESS
