@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -90,3 +90,26 @@ def go_on(client: httpx.Client, game: dict[str, Any]) -> dict[str, Any]:
     if game["players"][position["to_play"]] == "human":
         return post(client, f"{path}/steps", **seen, step=position["actions"][0]["text"])
     return post(client, f"{path}/reply", **seen)
+
+
+BY_HAND = {"players": {"MAX": "human", "MIN": "human"}, "dice": "hand"}
+START = "ABC2/DE3/F3f/3de/2abc 1 -"
+
+
+def step(client: httpx.Client, game: dict[str, Any], text: str) -> dict[str, Any]:
+    return post(client, f"/api/games/{game['id']}/steps", at=len(game["steps"]), step=text)
+
+
+def play(client: httpx.Client, game: dict[str, Any], *steps: str) -> dict[str, Any]:
+    for text in steps:
+        game = step(client, game, text)
+    return game
+
+
+def until(condition: Callable[[], Any]) -> Any:
+    """Call `found` until it returns a true value; return that value."""
+    end = time.monotonic() + PATIENCE
+    while not (found := condition()):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    return found

@@ -27,7 +27,7 @@ def recorded() -> dict[str, dict[str, float]]:
 
 
 def opening_equity(solver: Solver) -> float:
-    """Return the mean equity of the first player after the opening rolls that let him begin."""
+    """Return the mean equity of the first player after the opening rolls that let them begin."""
     start = solver.game.initial_state()
     rolled = [start.apply_outcome(o) for o, _ in start.outcomes]
     return sum(solver.value_of(s) for s in rolled if s.to_play == dicent.MAX) / 15

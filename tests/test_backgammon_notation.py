@@ -75,7 +75,7 @@ def test_positions_return_from_both_notations(seed: int, steps: int) -> None:
     ("text", "says"),
     [
         (XGID.replace(":31:", ":D:"), "without the cube"),
-        (XGID.replace("-b--", "-p--"), "no position"),
+        (XGID.replace("-b--", "-p--"), "not a position"),
         (XGID.replace(":31:", ":71:"), "dice are '71'"),
         ("4HPwATDgc/ABMA:cBkAAAAAAAAE", "a double or a resignation"),
         ("//////////////:cAkGAAAAAAAE", "ID of GNU Backgammon"),
@@ -162,8 +162,8 @@ def test_a_match_file_without_columns_does_not_say_who_gave_up() -> None:
     ("old", "new", "says"),
     [
         ("8/5", "8/4", "row 2: '8/4 6/5' is not possible: the dice show 3 and 1"),
-        ("8/5", "8-5-", "'8-5-' is no move"),
-        ("31:", "31: 9/x", "'9/x' is no move"),
+        ("8/5", "8-5-", "'8-5-' is not a move"),
+        ("31:", "31: 9/x", "'9/x' is not a move"),
         (" 5 point", '; [Variation "NackGammon"]\n 5 point', "games of NackGammon"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Boards that are no grid, in a real Chromium: turns of several hops, moves as text, where pieces lie."""
+"""Boards that are not grids, in a real Chromium: turns of several hops, moves as text, where pieces lie."""
 
 from collections.abc import Iterator
 from itertools import pairwise

@@ -195,7 +195,7 @@ def test_unknown_game_is_refused(complaint: Output, command: str) -> None:
 
 @pytest.mark.parametrize("command", ["perft", "show"])
 def test_invalid_position_is_refused(complaint: Output, command: str) -> None:
-    assert "'XXXX' is no position of Tic-tac-toe" in complaint(command, "tic-tac-toe", "XXXX")
+    assert "'XXXX' is not a position of Tic-tac-toe" in complaint(command, "tic-tac-toe", "XXXX")
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def test_solve_without_a_position(answer: Callable[..., Any], complaint: Callabl
     assert dealt["outcomes"] == [{"outcome": "1", "p": 1.0, "value": 1.0}]
     assert "deals more than 1,000 starts" in complaint("solve", "ewn")
     assert "more than 50 states follow" in complaint("solve", "tic-tac-toe", "--max-states", "50")
-    assert "is no position" in complaint("solve", "ewn", "nonsense")
+    assert "is not a position" in complaint("solve", "ewn", "nonsense")
 
 
 def test_tablebase_commands_and_probes(

@@ -118,7 +118,7 @@ def test_analyse_reads_meinsteins_positions(run: Run) -> None:
 
 
 def test_analyse_refuses_invalid_input(run: Run) -> None:
-    assert "is no position" in run("analyse", "ewn", "nonsense", status=1)
+    assert "is not a position" in run("analyse", "ewn", "nonsense", status=1)
     assert "there is no player" in run("analyse", "ewn", "--player", "nobody", status=1)
     assert "above 0" in run("analyse", "ewn", "--every", "0", status=1)
     assert "must be a number of 0 or more" in run("analyse", "ewn", "--time", "-1", status=1)

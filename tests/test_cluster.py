@@ -124,7 +124,7 @@ def test_run_survives_the_loss_of_workers_and_machines(
             stop=lambda: "joined" in done or time.monotonic() > deadline,
         )
     assert done.keys() == {"poison", "kill", "remove", "add", "joined"}
-    assert any("a value is no finite number" in warning for warning in warnings)
+    assert any("a value is not a finite number" in warning for warning in warnings)
     assert any("is lost and will be replaced" in warning for warning in warnings)
     assert any("has left the cluster" in warning for warning in warnings)
     found = numbers(tmp_path / "run")

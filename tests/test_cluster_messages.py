@@ -47,13 +47,13 @@ def damaged(change: Callable[[Message], object]) -> Message:
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        (lambda m: m["values"].fill(np.nan), "no finite number"),
+        (lambda m: m["values"].fill(np.nan), "not a finite number"),
         (lambda m: m["values"].fill(1.5), "at most 1 is possible"),
         (lambda m: m.update(values=m["values"][:-1]), "do not add up"),
-        (lambda m: m.update(values=m["values"].astype(np.float64)), "no finite number"),
+        (lambda m: m.update(values=m["values"].astype(np.float64)), "not a finite number"),
         (lambda m: m.update(states=m["states"][:, :-1]), "states have shape"),
         (lambda m: m.pop("plies"), "plies"),
-        (lambda m: m["root_values"].fill(np.inf), "no finite number"),
+        (lambda m: m["root_values"].fill(np.inf), "not a finite number"),
         (lambda m: m["chosen"].fill(99), "none of"),
         (lambda m: m.update(policies=np.ones((len(m["values"]), NIM.num_actions), np.float32)), "not 0 act"),
         (lambda m: m.update(policies=m["policies"].astype(np.float64)), "float64"),

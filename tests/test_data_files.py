@@ -208,7 +208,7 @@ def test_the_server_offers_the_game_files_that_its_user_names(
 
 def test_serve_refuses_a_name_that_is_no_game_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["serve", "--no-browser", "--port", "0", "--games", "pig"]) == 1
-    assert "'pig' is no game file" in capsys.readouterr().err
+    assert "'pig' is not a game file" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("marker")

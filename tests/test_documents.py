@@ -1,6 +1,7 @@
 """README and documentation: code prints the shown output, links and names exist."""
 
 import importlib.util
+import json
 import re
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 import dicent
 from dicent.cli import main
+from dicent.play.process import Process
 
 from .document_blocks import MARKER, ROOT, PageRunner, read_blocks
 
@@ -40,6 +42,48 @@ def test_code_and_commands_print_what_the_page_shows(
     runner = PageRunner(page)
     for block in read_blocks(page):
         runner.run(block)
+
+
+def test_every_block_is_run_or_checked_or_says_why_not() -> None:
+    """`json` blocks are checked below, `toml` and `text` blocks hold nothing to run."""
+    languages = ("python", "console", "json", "toml", "text")
+    for page in [ROOT / "README.md", *GUIDES]:
+        for block in read_blocks(page):
+            known = block.language in languages or block.language.startswith("{")
+            assert known or block.not_run or block.file, f"{name_of(page)}:{block.line}"
+
+
+def test_questions_of_the_protocol_have_the_fields_that_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = ROOT / "docs/reference/protocol.md"
+    question, answer = (json.loads(block.text) for block in read_blocks(page) if block.language == "json")
+    sent: list[dict[str, object]] = []
+
+    def ask(program: object, fields: dict[str, object]) -> object:
+        sent.append({"id": question["id"], **fields})
+        return answer["action"]
+
+    monkeypatch.setattr("dicent.play.process._Program.ask", ask)
+    game = dicent.make(question["game"])
+    state = game.parse(question["position"])
+    player = Process("program", seed=question["seed"])
+    action = player.play(state, dicent.Limit(depth=1), question["ply"])
+    assert sent == [question]
+    assert list(sent[0]) == list(question)
+    assert game.format_action(state, action) == answer["action"]
+    assert answer["id"] == question["id"]
+    listed = re.findall(r"^\| `(\w+)` \|", page.read_text(encoding="utf-8"), re.M)
+    assert set(listed) == {*question, "clock"}
+
+
+@pytest.mark.parametrize("page", ["docs/tutorial/play.md", "docs/guides/serve.md"])
+def test_pages_show_the_line_that_the_server_prints(
+    page: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("uvicorn")
+    monkeypatch.setattr("dicent.web.server.serve", lambda settings, ready: ready(None))
+    main(["serve", "--no-browser"])
+    [block] = [block for block in read_blocks(ROOT / page) if "$ dicent serve" in block.text]
+    assert block.text == "$ dicent serve\n" + capsys.readouterr().out
 
 
 def test_blocks_left_out_are_few_and_say_why() -> None:

@@ -43,7 +43,7 @@ def test_unicode_and_other_garbage_is_refused() -> None:
         "\0",
         "/ / /",
     ]:
-        with pytest.raises(PositionError, match="is no position of EinStein würfelt nicht!: "):
+        with pytest.raises(PositionError, match="is not a position of EinStein würfelt nicht!: "):
             at(text)
 
 
@@ -56,8 +56,8 @@ def test_unicode_and_other_garbage_is_refused() -> None:
         ("ewn", "ABC3/DE3/F3f/3de/2abc 1 2", "row 'ABC3' has 6 cells, not 5"),
         ("ewn", "ABC11/DE3/F3f/3de/2abc 1 2", "it should read 'ABC2/"),
         ("ewn", "ABA2/DE3/F3f/3de/2abc 1 2", "piece A stands on the board twice"),
-        ("ewn", "ABG2/DE3/F3f/3de/2abc 1 2", "'G' is no piece"),
-        ("ewn:pieces=3", "ABD2/C4/5/4c/3ab 1 2", "'D' is no piece: ABC and abc are"),
+        ("ewn", "ABG2/DE3/F3f/3de/2abc 1 2", "'G' is not a piece"),
+        ("ewn:pieces=3", "ABD2/C4/5/4c/3ab 1 2", "'D' is not a piece: ABC and abc are"),
         ("ewn:hole=true", "A4/5/2B2/5/4a 1 2", "piece B stands in the hole"),
         ("ewn", "a4/5/5/5/4A 1 -", "both sides have won"),
         ("ewn", "5/5/5/5/5 1 -", "both sides have won"),

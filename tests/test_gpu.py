@@ -106,7 +106,7 @@ def test_planes_with_fractions_are_not_whole(tmp_path: Path) -> None:
     with pytest.raises(ContractError, match="more than whole numbers from 0 to 255, but WHOLE_PLANES"):
         dicent.check_game(dicent.load(file))
     file.write_text(FRACTIONS.replace("NUM_ACTIONS = 2", "NUM_ACTIONS = 2\nWHOLE_PLANES = 1"))
-    with pytest.raises(GameError, match="WHOLE_PLANES is 1, not True or False"):
+    with pytest.raises(GameError, match="WHOLE_PLANES must be True or False"):
         dicent.load(file)
 
 

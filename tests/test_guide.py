@@ -49,7 +49,7 @@ def test_invalid_guide_is_explained(line: str, words: str, tmp_path: Path) -> No
         ("ewn", "A4/1B3/1c1d1/4e/3ba 1 2", "b4b3", [("MIN", 1, "3")]),
         ("ewn", "A4/1B3/1C1d1/4e/3ba 1 2", "b4b3", [("MAX", 1, "3")]),  # a piece of its own side
         ("ewn", "A4/1B3/1c1d1/4e/3ba 1 2", "b4c3", []),
-        ("ewn:hole=true", "5/1A3/5/3b1/5 1 1", "b4c3", []),  # the hole is no capture
+        ("ewn:hole=true", "5/1A3/5/3b1/5 1 1", "b4c3", []),  # the hole does not capture
         ("backgammon", "-b----E-C---eE---c-e----B- 1 31", "8/5 6/5", []),
         ("backgammon", "-----a----------------B--- 1 31", "22/18", []),
         ("backgammon", "--a-a-B------------------- 1 42", "6/2* 6/4*", [("MIN", 1, ""), ("MIN", 1, "")]),

@@ -95,7 +95,7 @@ def test_blocks_of_a_game_file(tmp_path: Path) -> None:
 def test_picture_that_cannot_be_drawn_names_its_line(tmp_path: Path) -> None:
     with pytest.raises(GameError, match=r"the picture '9 1 2 :: 3' cannot be drawn"):
         how_to_play(my_game(tmp_path, "> 9 1 2 :: 3"))
-    with pytest.raises(GameError, match="HOW_TO_PLAY is 7, not a text"):
+    with pytest.raises(GameError, match="HOW_TO_PLAY must be a text"):
         my_game(tmp_path, "", "HOW_TO_PLAY = 7")
 
 
@@ -212,7 +212,7 @@ def test_impossible_roll_is_answered_in_words() -> None:
     game = dicent.make("ewn")
     with pytest.raises(IllegalOutcomeError) as found:
         game.parse_outcome(game.parse("A4/5/5/5/3b1 1 -"), "7")
-    assert str(found.value) == "7 is no possible roll. Possible are 1, 2, 3, 4, 5 or 6."
+    assert str(found.value) == "7 is not a possible roll. Possible are 1, 2, 3, 4, 5 or 6."
 
 
 def test_board_without_colours_distinguishes_sides(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -126,7 +126,7 @@ def test_engine_answers_each_line_with_one_line() -> None:
         ("get R 3", "six squares of blue"),
         (NEW.replace("B 2", "G 2"), "R or B and the die"),
         (NEW.replace("B 2", "B 7"), "R or B and the die"),
-        (NEW.replace("A1", "F1"), "is no square"),
+        (NEW.replace("A1", "F1"), "is not a square"),
         (NEW.replace("A1", "B1"), "two stones stand on one square"),
         (NEW.replace("A1", "E5"), "over"),
         ("board_setting 6 6 6", "5 6 6"),
@@ -250,7 +250,7 @@ def test_program_places_its_pieces(program: Callable[..., str], setup: str) -> N
     ("answer", "says"),
     [
         ('"hello"', "cannot play at .*a move is two squares, not 'hello'"),
-        ('"A1 Z9"', "'Z9' is no square"),
+        ('"A1 Z9"', "'Z9' is not a square"),
         ('"A1 A1"', "played 'a5a5' at .*, which is not legal there"),
     ],
 )

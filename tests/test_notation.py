@@ -131,7 +131,7 @@ def test_several_records_in_any_encoding_are_read() -> None:
         (PGN.replace("[FEN", "[FIN"), "there is no set-up"),
         (PGN.replace("w 1", "w"), ""),
         (PGN.replace("dec2", "dec3"), "game 1"),
-        (PGN.replace("2e3-d3", "2e3-e4x"), "is no move"),
+        (PGN.replace("2e3-d3", "2e3-e4x"), "is not a move"),
         (PGN.replace("2e3-d3", "2e3-e2"), "is not possible"),
         ('{"format": 1}', "line 1"),
         (

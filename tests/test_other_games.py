@@ -238,11 +238,11 @@ def test_dice_nim_needs_some_stones(stones: int) -> None:
         ("3 1 0", "up to 15 stones"),
         ("3  1 2", "up to 15 stones"),
         ("٣ 1 2", "up to 15 stones"),
-        ("3 12 2", "is no position of Dice Nim"),
-        ("1000 1 -", "is no position of Dice Nim"),
-        ("3 1", "is no position of Dice Nim"),
-        ("three 1 -", "is no position of Dice Nim"),
-        ("", "is no position of Dice Nim"),
+        ("3 12 2", "is not a position of Dice Nim"),
+        ("1000 1 -", "is not a position of Dice Nim"),
+        ("3 1", "is not a position of Dice Nim"),
+        ("three 1 -", "is not a position of Dice Nim"),
+        ("", "is not a position of Dice Nim"),
     ],
 )
 def test_dice_nim_refuses(text: str, reason: str) -> None:

@@ -322,7 +322,7 @@ def test_missing_match_is_named(tmp_path: Path) -> None:
     with pytest.raises(DicentError, match="determinized-gain-1 and determinized-gain-2 have not met"):
         reproduction(pairs[1:], costs, "small")
     (tmp_path / PAIRS).write_text("study,point\n")
-    with pytest.raises(DicentError, match=r"pairs\.csv is no table with the columns study, point, first"):
+    with pytest.raises(DicentError, match=r"pairs\.csv is not a table with the columns study, point, first"):
         read_rows(tmp_path / PAIRS, Pair)
 
 

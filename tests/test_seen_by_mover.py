@@ -113,7 +113,7 @@ def test_network_for_the_movers_side_needs_a_game_that_encodes_it(tmp_path: Path
 
 def test_seen_by_mover_must_be_consistent(edited: Edit) -> None:
     name, shape = 'NAME = "dice-nim"', "(STONES + 8, 1, 1)"
-    with pytest.raises(GameError, match="SEEN_BY_MOVER is 1, not True or False"):
+    with pytest.raises(GameError, match="SEEN_BY_MOVER must be True or False"):
         dicent.load(edited("dice_nim", (name, f"{name}\nSEEN_BY_MOVER = 1")))
     with pytest.raises(GameError, match="SEEN_BY_MOVER needs a plane for the mover's side"):
         dicent.load(edited("dice_nim", (name, f"{name}\nSEEN_BY_MOVER = True"), (shape, "(1, 1, 1)")))

@@ -206,7 +206,8 @@ def test_games_without_a_tablebase(tmp_path: Path, edited: Callable[..., Path]) 
         build_tablebase(make("ewn:hole=true"), 2, tmp_path)
     with pytest.raises(DicentError, match="from 2 to 12 pieces \\(got 13\\)"):
         build_tablebase(make("ewn"), 13, tmp_path)
-    own = dicent.load(edited("ewn", ("(0, 1), (1, 0), (1, 1)", "(0, 1), (1, 0), (0, 1)")))
+    steps = "movement.steps(SIZE, OFF)"
+    own = dicent.load(edited("ewn", (steps, f"{steps}[:, :, [0, 1, 1]]")))
     with pytest.raises(DicentError, match="has no tablebase"):
         build_tablebase(own, 2, tmp_path)
 

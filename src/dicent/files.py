@@ -142,7 +142,7 @@ def allocate(path: Path, size: int) -> None:
             file.truncate(size)
 
 
-# Reading what nobody should trust
+# Reading untrusted files
 
 
 def parse_json(text: str | bytes, most: int = MOST_JSON, constants: bool = True) -> Any:
@@ -167,7 +167,7 @@ def parse_json(text: str | bytes, most: int = MOST_JSON, constants: bool = True)
     except UnicodeDecodeError:
         raise JsonError("the text is not UTF-8") from None
     except UnicodeEncodeError:
-        raise JsonError("the text has half a surrogate pair, which is no letter") from None
+        raise JsonError("the text has half a surrogate pair, which is not a letter") from None
     except ValueError as error:
         raise JsonError(f"the text is not JSON: {error}") from None
     return value
@@ -186,7 +186,7 @@ def _refuse_constant(constant: str) -> None:
 
 
 def visible(text: str) -> str:
-    """Return a text with its control characters as escapes, so that a terminal shows and never obeys them."""
+    """Return a text with its control characters as escapes, so that a terminal does not interpret them."""
     return HIDDEN.sub(lambda found: ascii(found[0])[1:-1], text)
 
 

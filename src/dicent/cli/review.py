@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 File = Annotated[
     str,
     tyro.conf.Positional,
-    tyro.conf.arg(metavar="FILE", help="A file of records, WTN, PGN or .mat."),
+    tyro.conf.arg(metavar="FILE", help="A file of records, or of games in a notation that a game offers."),
 ]
 
 

@@ -27,7 +27,7 @@ class Shared:
     """A value that many calls share: each process of the cluster opens it once."""
 
     key: str
-    reference: Any
+    reference: object
 
     def get(self) -> Any:
         """Return the value."""
@@ -38,7 +38,7 @@ class Shared:
         return _values[self.key]
 
 
-_values: dict[str, Any] = {}  # of this process, by key
+_values: dict[str, object] = {}  # of this process, by key
 
 
 class Tasks:
@@ -72,7 +72,7 @@ class Tasks:
     def run(
         self,
         function: Callable[..., Result],
-        calls: Iterable[tuple[Any, ...]],
+        calls: Iterable[tuple[object, ...]],
         tick: Callable[[], object] = lambda: None,
     ) -> Iterator[tuple[int, Result]]:
         """Call a function with each of these arguments; yield the numbers and results of calls as they end.
@@ -82,7 +82,7 @@ class Tasks:
         remote = self._ray.remote(function).options(
             num_cpus=self.cores, num_gpus=self.gpus, max_retries=RETRIES
         )
-        left, waiting = enumerate(calls), dict[Any, int]()
+        left, waiting = enumerate(calls), dict[object, int]()
         looked, warned = time.monotonic(), False
         try:
             while True:
@@ -108,7 +108,7 @@ class Tasks:
         gpus = f" and {self.gpus} GPU" if self.gpus else ""
         return f"no machine of the cluster has {self.cores} cores{gpus}; waiting for one to join"
 
-    def _result(self, reference: Any) -> Any:
+    def _result(self, reference: object) -> Any:
         errors = self._ray.exceptions
         try:
             return self._ray.get(reference)

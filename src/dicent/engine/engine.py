@@ -116,7 +116,7 @@ class Engine:
         """Wait until every query is answered; return whether that happened in time."""
         with self._lock:
             answered = self._lock.wait_for(lambda: not self._jobs, seconds)
-        with self._sending:  # the last answer may still be being sent
+        with self._sending:  # wait until the last answer is sent
             return answered
 
     def close(self) -> None:

@@ -111,12 +111,12 @@ def _object(line: str | bytes) -> dict[str, object]:
 def _read(id: Id, data: dict[str, object], terms: Terms) -> Query:
     kind = data.get("query", "move")
     if not isinstance(kind, str) or kind not in FIELDS:
-        raise QueryError(f"query is one of {', '.join(FIELDS)}, not {_shown(kind)}", "query")
+        raise QueryError(f"query must be one of {', '.join(FIELDS)} (got {_shown(kind)})", "query")
     unknown = tuple(_shortened(key) for key in data if key not in FIELDS[kind])
     if kind == "terminate":
         of = data.get("of")
         if of is not None and (not isinstance(of, str | int) or isinstance(of, bool)):
-            raise QueryError(f"of is the id of a query, not {_shown(of)}", "of")
+            raise QueryError(f"of must be the id of a query (got {_shown(of)})", "of")
         return Query(id, kind, of=of, unknown=unknown)
     if kind in ("version", "games"):
         return Query(id, kind, unknown=unknown)
@@ -147,11 +147,11 @@ def _limit(given: object, terms: Terms) -> tuple[Limit | None, tuple[str, ...]]:
     if given is None:
         return None, ()
     if not isinstance(given, dict):
-        raise QueryError(f'limit is an object, as in {{"time": 5}}, not {_shown(given)}', "limit")
+        raise QueryError(f'limit must be an object such as {{"time": 5}} (got {_shown(given)})', "limit")
     time = _number(given, "time", 0.0, terms.time, "limit.")
     counts = {name: _whole(given, name, 0, LARGEST, "limit.") for name in LIMITS if name != "time"}
     if time is None and all(count is None for count in counts.values()):
-        raise QueryError(f"limit has at least one of {', '.join(LIMITS)}", "limit")
+        raise QueryError(f"limit needs at least one of {', '.join(LIMITS)}", "limit")
     unknown = tuple(f"limit.{_shortened(key)}" for key in given if key not in LIMITS)
     return Limit(time, counts["nodes"], counts["evaluations"], counts["depth"], counts["turns"]), unknown
 
@@ -162,12 +162,12 @@ def _clock(given: object) -> tuple[Clock | None, tuple[str, ...]]:
         return None, ()
     if not isinstance(given, dict):
         raise QueryError(
-            f'clock is an object, as in {{"left": 60, "increment": 1}}, not {_shown(given)}', "clock"
+            f'clock must be an object such as {{"left": 60, "increment": 1}} (got {_shown(given)})', "clock"
         )
     left = _number(given, "left", 0.0, LARGEST_CLOCK, "clock.")
     increment = _number(given, "increment", 0.0, LARGEST_CLOCK, "clock.")
     if left is None:
-        raise QueryError('clock has the seconds that are left, as in {"left": 60}', "clock.left")
+        raise QueryError('clock needs the seconds that are left, as in {"left": 60}', "clock.left")
     unknown = tuple(f"clock.{_shortened(key)}" for key in given if key not in ("left", "increment"))
     return Clock(max(left, SHORTEST_CLOCK), increment or 0.0), unknown
 
@@ -175,7 +175,7 @@ def _clock(given: object) -> tuple[Clock | None, tuple[str, ...]]:
 def _text(data: Mapping[str, object], name: str) -> str:
     value = data.get(name)
     if not isinstance(value, str):
-        missing = "is missing" if value is None else f"is a text, not {_shown(value)}"
+        missing = "is missing" if value is None else f"must be a text (got {_shown(value)})"
         raise QueryError(f"{name} {missing}", name)
     if len(value) > LONGEST[name]:
         raise QueryError(f"{name} is too long: at most {LONGEST[name]:,} characters", name)
@@ -190,9 +190,9 @@ def _number(data: Mapping[str, object], name: str, low: float, high: float, insi
         return None
     field = inside + name
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise QueryError(f"{field} is a number, not {_shown(value)}", field)
+        raise QueryError(f"{field} must be a number (got {_shown(value)})", field)
     if not low <= value <= high:
-        raise QueryError(f"{field} is from {low:g} to {high:g}, not {_shown(value)}", field)
+        raise QueryError(f"{field} must be from {low:g} to {high:g} (got {_shown(value)})", field)
     return float(value)
 
 
@@ -202,9 +202,9 @@ def _whole(data: Mapping[str, object], name: str, low: int, high: int, inside: s
         return None
     field = inside + name
     if isinstance(value, bool) or not isinstance(value, int):
-        raise QueryError(f"{field} is a whole number, not {_shown(value)}", field)
+        raise QueryError(f"{field} must be a whole number (got {_shown(value)})", field)
     if not low <= value <= high:
-        raise QueryError(f"{field} is from {low} to {high}, not {_shown(value)}", field)
+        raise QueryError(f"{field} must be from {low} to {high} (got {_shown(value)})", field)
     return value
 
 
@@ -212,7 +212,7 @@ def _actions(given: object) -> tuple[str, ...] | None:
     if given is None:
         return None
     if not isinstance(given, list) or not all(isinstance(text, str) for text in given):
-        raise QueryError(f"actions is a list of texts, not {_shown(given)}", "actions")
+        raise QueryError(f"actions must be a list of texts (got {_shown(given)})", "actions")
     return tuple(given)
 
 

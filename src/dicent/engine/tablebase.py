@@ -66,7 +66,7 @@ def _largest(game: Game) -> Tablebase | None:
             if not built_pieces(game):
                 return None
             _opened[game] = open_tablebase(game)
-        except DicentError:  # a damaged file is no reason not to search
+        except DicentError:  # a search works without a damaged file
             return None
     return _opened[game]
 

@@ -38,7 +38,7 @@ class NativeNetwork(NativeEvaluator):
     description: Description | None = None  # of a network that comes from a file
     has_policy = False
 
-    def __init__(self, settings: Mapping[str, Any], weights: Weights) -> None:
+    def __init__(self, settings: Mapping[str, object], weights: Weights) -> None:
         super().__init__()
         self.input_shape, self.bounded, self.seen_by_mover = _common(self.kind, settings)
         self.native = self._native(settings, weights)
@@ -48,7 +48,7 @@ class NativeNetwork(NativeEvaluator):
         return {**vars(self), "_encoded": {}}  # games of this machine
 
     @abstractmethod
-    def _native(self, settings: Mapping[str, Any], weights: Weights) -> Native:
+    def _native(self, settings: Mapping[str, object], weights: Weights) -> Native:
         """Check the sizes and return the network as kernels read it."""
 
     @abstractmethod
@@ -115,12 +115,13 @@ def checked(kind: str, weights: Weights, wanted: Mapping[str, tuple[int, ...]]) 
     return arrays
 
 
-def whole_numbers(kind: str, settings: Mapping[str, Any], *names: str) -> list[int]:
+def whole_numbers(kind: str, settings: Mapping[str, object], *names: str) -> list[int]:
     """Return settings that must be whole numbers."""
     found = [settings.get(name) for name in names]
-    if not all(type(n) is int for n in found):
+    whole = [n for n in found if type(n) is int]
+    if len(whole) < len(found):
         raise DicentError(f"{', '.join(names)} of a {kind} network must be whole numbers (got {found})")
-    return [int(n) for n in found if n is not None]
+    return whole
 
 
 def as_arrays(tensors: Mapping[str, torch.Tensor]) -> dict[str, npt.NDArray[np.float32]]:
@@ -133,7 +134,7 @@ def padded(units: int) -> int:
     return -(-units // LANES) * LANES
 
 
-def _common(kind: str, settings: Mapping[str, Any]) -> tuple[PlanesShape, bool, bool]:
+def _common(kind: str, settings: Mapping[str, object]) -> tuple[PlanesShape, bool, bool]:
     """Return the settings that all native networks have: the shape of the planes, bounded, seen by mover."""
     try:
         shape, bounded, seen_by_mover = (settings[n] for n in ("input_shape", "bounded", "seen_by_mover"))

@@ -22,7 +22,7 @@ from dicent.evaluate.network import Network
 from dicent.evaluate.ntuple import NTupleEvaluator
 from dicent.evaluate.sparse import SparseEvaluator
 from dicent.evaluate.terminal_value import GAIN, GainMap, TerminalValue
-from dicent.files import inside, open_file, parse_json, write_atomically
+from dicent.files import JsonObject, inside, open_file, parse_json, write_atomically
 from dicent.game import Game
 from dicent.game.extras import extra
 
@@ -50,7 +50,7 @@ class Description:
     game: str  # the game's name with its options
     terminal: TerminalValue = GAIN
     gain_map: GainMap | None = None
-    training: dict[str, Any] = field(default_factory=dict)  # how the network was trained, for people
+    training: JsonObject = field(default_factory=dict)  # how the network was trained, for people
 
 
 def save_network(path: str | Path, module: torch.nn.Module, description: Description) -> None:
@@ -65,7 +65,7 @@ def network_bytes(module: torch.nn.Module, description: Description) -> bytes:
     from dicent.nets import kind_of
 
     terminal, points = description.terminal, description.gain_map
-    saved: dict[str, Any] = {"name": terminal.name, "horizon": terminal.horizon, "weight": terminal.weight}
+    saved: JsonObject = {"name": terminal.name, "horizon": terminal.horizon, "weight": terminal.weight}
     if terminal.function is not None:
         saved["table"] = terminal.table().tolist()  # holds every value of the user's function
     header = {
@@ -119,7 +119,7 @@ def unpacked(
     return network
 
 
-def _load_native(file: Path, header: dict[str, Any]) -> NativeNetwork:
+def _load_native(file: Path, header: JsonObject) -> NativeNetwork:
     with _explained(file), safe_open(file, "numpy") as opened:
         names = opened.keys()
         weights = {name: opened.get_tensor(name) for name in names}
@@ -128,7 +128,7 @@ def _load_native(file: Path, header: dict[str, Any]) -> NativeNetwork:
 
 
 def _load_module(
-    file: Path, header: dict[str, Any], device: str | Device, threads: int, compiled: bool
+    file: Path, header: JsonObject, device: str | Device, threads: int, compiled: bool
 ) -> Network:
     from dicent.nets import build_like  # needs torch, which a damaged file must not
 
@@ -147,7 +147,7 @@ def describe_network(path: str | Path) -> Description:
     return _description(file, read_header(file))
 
 
-def read_header(file: Path) -> dict[str, Any]:
+def read_header(file: Path) -> JsonObject:
     """Return the header of a network file."""
     with _explained(file), open_file(file), safe_open(file, "numpy") as opened:
         metadata = opened.metadata() or {}
@@ -156,7 +156,7 @@ def read_header(file: Path) -> dict[str, Any]:
         return _checked_header(file, parse_json(metadata[KEY], MOST_BYTES))
 
 
-def _checked_header(file: Path, header: Any) -> dict[str, Any]:
+def _checked_header(file: Path, header: Any) -> JsonObject:
     """Return the description in a header if it has the fields that it must have."""
     if not isinstance(header, dict):
         raise NetworkFileError(f"{file} is damaged: its description is not an object, as in {{...}}")
@@ -171,7 +171,7 @@ def _checked_header(file: Path, header: Any) -> dict[str, Any]:
     return header
 
 
-def _check_finite(file: Path, weights: Mapping[str, Any]) -> None:
+def _check_finite(file: Path, weights: Mapping[str, object]) -> None:
     """Raise an error for weights that make every value NaN."""
     for name, tensor in weights.items():
         if not np.isfinite(np.asarray(tensor)).all():
@@ -194,11 +194,11 @@ def _explained(file: Path) -> Iterator[None]:
         raise NetworkFileError(f"{file} is not a network file of Dicent, or damaged: {error}") from error
 
 
-def settings_in(content: bytes) -> dict[str, Any]:
+def settings_in(content: bytes) -> JsonObject:
     """Return the settings of the network in a file with this content."""
     length = int.from_bytes(content[:8], "little")
     header = parse_json(content[8 : 8 + length])["__metadata__"][KEY]
-    settings: dict[str, Any] = parse_json(header, MOST_BYTES)["settings"]
+    settings: JsonObject = parse_json(header, MOST_BYTES)["settings"]
     return settings
 
 
@@ -253,7 +253,7 @@ def has_torch() -> bool:
         return False
 
 
-def _description(file: Path, header: dict[str, Any]) -> Description:
+def _description(file: Path, header: JsonObject) -> Description:
     with _explained(file):
         terminal = _terminal(header["terminal"])
         points = header.get("gain_map")
@@ -263,7 +263,7 @@ def _description(file: Path, header: dict[str, Any]) -> Description:
         return Description(header["game"], terminal, gain_map, header["training"])
 
 
-def _terminal(saved: dict[str, Any]) -> TerminalValue:
+def _terminal(saved: JsonObject) -> TerminalValue:
     match saved:
         case {"name": str(name), "horizon": int(horizon), "weight": int(weight) | float(weight)}:
             pass

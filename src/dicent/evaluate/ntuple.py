@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +19,7 @@ class NTupleEvaluator(NativeNetwork):
 
     kind = "ntuple"
 
-    def _native(self, settings: Mapping[str, Any], weights: Weights) -> Native:
+    def _native(self, settings: Mapping[str, object], weights: Weights) -> Native:
         self.tuples, bits = whole_numbers(self.kind, settings, "tuples", "table_bits")
         if not (1 <= self.tuples <= MOST_UNITS and 1 <= bits <= MOST_BITS):
             raise DicentError(

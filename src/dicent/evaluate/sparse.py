@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +18,7 @@ class SparseEvaluator(NativeNetwork):
 
     kind = "sparse"
 
-    def _native(self, settings: Mapping[str, Any], weights: Weights) -> Native:
+    def _native(self, settings: Mapping[str, object], weights: Weights) -> Native:
         units = whole_numbers(self.kind, settings, "units", "second_units", "third_units")
         if min(units[:2]) < 1 or units[2] < 0 or max(units) > MOST_UNITS:
             raise DicentError(

@@ -338,7 +338,7 @@ def _check_symmetries(rules: CheckedRules, outputs: RuleOutputs) -> None:
                     "symmetry_action", cells, wrong + f"action {action} becomes {mapped}, which is not legal"
                 )
             if not np.array_equal(rules.image(child, k)[1], following[mapped]):
-                rules.fail("symmetry", cells, wrong + f"after action {action} the positions are no images")
+                rules.fail("symmetry", cells, wrong + f"after action {action} the positions are not images")
         if len(following) != len(outputs.legal):
             rules.fail("symmetry", cells, wrong + "the image has other legal actions")
 

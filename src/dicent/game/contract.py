@@ -295,10 +295,10 @@ def _check_sizes(module: ModuleType, path: Path) -> None:
     def whole(name: str, least: int) -> None:
         value = getattr(module, name)
         if type(value) is not int or value < least:
-            raise GameError(f"{path}: {name} is {value!r}, not a whole number of {least} or more")
+            raise GameError(f"{path}: {name} must be a whole number of {least} or more (got {value!r})")
 
     if not isinstance(module.NAME, str) or not module.NAME:
-        raise GameError(f"{path}: NAME is {module.NAME!r}, not a text")
+        raise GameError(f"{path}: NAME must be a text (got {module.NAME!r})")
     whole("STATE_SIZE", 1)
     whole("NUM_ACTIONS", 1)
     whole("NUM_OUTCOMES", 0)
@@ -308,13 +308,13 @@ def _check_sizes(module: ModuleType, path: Path) -> None:
     whole("NUM_SYMMETRIES", 1)
     for name in ("WHOLE_PLANES", "SEEN_BY_MOVER", "EQUAL_OUTCOMES", "CYCLIC"):
         if not isinstance(getattr(module, name), bool):
-            raise GameError(f"{path}: {name} is {getattr(module, name)!r}, not True or False")
+            raise GameError(f"{path}: {name} must be True or False (got {getattr(module, name)!r})")
     largest = module.MAX_SCORE
     if type(largest) not in (int, float) or not largest > 0:
-        raise GameError(f"{path}: MAX_SCORE is {largest!r}, not a positive number")
+        raise GameError(f"{path}: MAX_SCORE must be a positive number (got {largest!r})")
     shape = module.INPUT_SHAPE
     if not (isinstance(shape, tuple) and len(shape) == 3 and all(type(n) is int and n > 0 for n in shape)):
-        raise GameError(f"{path}: INPUT_SHAPE is {shape!r}, not (channels, height, width)")
+        raise GameError(f"{path}: INPUT_SHAPE must be (channels, height, width) (got {shape!r})")
     if module.SEEN_BY_MOVER and shape[0] < 2:
         raise GameError(f"{path}: SEEN_BY_MOVER needs a plane for the mover's side after the others")
     if module.STATE_DTYPE not in (np.int8, np.int16, np.int32, np.int64):
@@ -322,16 +322,14 @@ def _check_sizes(module: ModuleType, path: Path) -> None:
     if not isinstance(module.PRESETS, dict):
         raise GameError(f"{path}: PRESETS must be a dict of name: options")
     if not isinstance(module.HOW_TO_PLAY, str):
-        raise GameError(f"{path}: HOW_TO_PLAY is {module.HOW_TO_PLAY!r}, not a text")
+        raise GameError(f"{path}: HOW_TO_PLAY must be a text (got {module.HOW_TO_PLAY!r})")
     if not isinstance(module.GUIDE, dict) or not all(isinstance(text, str) for text in module.GUIDE.values()):
-        raise GameError(f"{path}: GUIDE is {module.GUIDE!r}, not a dict of event: text")
+        raise GameError(f"{path}: GUIDE must be a dict of event: text (got {module.GUIDE!r})")
     if not isinstance(module.EXTRAS, str):
-        raise GameError(
-            f"{path}: EXTRAS is {module.EXTRAS!r}, not the name of a module, as in 'my_game.extras'"
-        )
+        raise GameError(f"{path}: EXTRAS must name a module, as in 'my_game.extras' (got {module.EXTRAS!r})")
     kernels = module.KERNELS
     if not isinstance(kernels, tuple) or not all(isinstance(name, str) and name for name in kernels):
-        raise GameError(f"{path}: KERNELS is {kernels!r}, not a tuple of names of modules")
+        raise GameError(f"{path}: KERNELS must be a tuple of names of modules (got {kernels!r})")
 
 
 def _reach(module: ModuleType, path: Path) -> tuple[dict[str, FunctionType], dict[str, object]]:

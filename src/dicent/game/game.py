@@ -166,13 +166,13 @@ class Game:
         try:
             getattr(self.rules.module, "parse_state", self._parse_numbers)(text, cells)
         except (ValueError, IndexError, OverflowError) as error:
-            raise PositionError(f"{text!r} is no position of {self.title}: {error}") from error
+            raise PositionError(f"{text!r} is not a position of {self.title}: {error}") from error
         except Exception as error:
             problem = describe_fault("parse_state", error)
             raise GameError(f"parse_state of {self.name}: {problem}, for the text {text!r}") from error
         state = State(self, cells)
         if str(state) != text:
-            raise PositionError(f"{text!r} is no position of {self.title}: it should read {str(state)!r}")
+            raise PositionError(f"{text!r} is not a position of {self.title}: it should read {str(state)!r}")
         return state
 
     def format_action(self, state: "State", action: int) -> str:

@@ -29,7 +29,7 @@ def refuse_outcome(state: State, text: str) -> str:
     if not state.is_chance:
         return f"{_named(text)} is not possible: a player is to move."
     outcomes = [state.game.format_outcome(state, outcome) for outcome, _ in state.outcomes]
-    return f"{_named(text)} is no possible roll. Possible are {_either(outcomes)}."
+    return f"{_named(text)} is not a possible roll. Possible are {_either(outcomes)}."
 
 
 def _named(text: str) -> str:

@@ -88,7 +88,7 @@ def offer(names: Iterable[str]) -> None:
     """
     for name in names:
         if ".py" not in name:
-            raise GameError(f"{name!r} is no game file; built-in and installed games are offered always")
+            raise GameError(f"{name!r} is not a game file; built-in and installed games are always offered")
         _offered[_split(name)[0]] = make(name).name
 
 
@@ -264,7 +264,7 @@ def _built_in_path(module: str) -> Path:
     return package if package.exists() else folder / f"{module}.py"
 
 
-_broken: dict[str, str] = {}  # installed games that cannot be used, and why; others are not in the way
+_broken: dict[str, str] = {}  # why an installed game cannot be used, by its name
 
 
 @lru_cache(maxsize=1)

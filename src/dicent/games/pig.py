@@ -1,6 +1,6 @@
 """Pig: roll as often as you dare, and hold before a one takes it all.
 
-A player rolls a die as often as he likes. Each roll adds to the turn's total, but a one ends the
+A player rolls a die as often as they like. Each roll adds to the turn's total, but a one ends the
 turn with nothing. Holding adds the total to the player's score. The first to reach the target wins.
 """
 

@@ -270,6 +270,6 @@ def choose_device(wanted: str) -> tuple[str, str]:
 
 
 def check_name(device: str) -> None:
-    """Raise if there is no device of this name."""
+    """Raise an error unless a device has this name."""
     if device not in DEVICES:
         raise DicentError(f"there is no device {device!r}; possible are {', '.join(DEVICES)}")

@@ -171,7 +171,7 @@ def unforce(graph, first, last, backwards):
 
 @jit
 def can_force(graph, place, mirrored):
-    """Return whether MAX, or MIN if mirrored, can go on to a vertex from which he can force endless play."""
+    """Return whether MAX, or MIN if mirrored, can move to a vertex from which they can force endless play."""
     groups, at, _ = groups_of(graph, place)
     for _ in range(groups):
         header = HEADER - i64(graph.links[at])

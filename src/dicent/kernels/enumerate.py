@@ -164,16 +164,16 @@ def end_link(graph, found, value):
 
 
 @jit
-def vector_link(graph, found, p):
-    k = find_vector(graph.chances, graph.counts[VECTORS], p)
-    if k != NONE:
-        return HEADER - 4 * k
-    k = find_vector(found.chances, found.counts[VECTORS], p)
-    if k == NONE:
-        k = found.counts[VECTORS]
-        copy(found.chances[k], p)
-        found.counts[VECTORS] = k + 1
-    return PENDING - (4 * k + VECTOR)
+def vector_link(graph, found, probabilities):
+    number = find_vector(graph.chances, graph.counts[VECTORS], probabilities)
+    if number != NONE:
+        return HEADER - 4 * number
+    number = find_vector(found.chances, found.counts[VECTORS], probabilities)
+    if number == NONE:
+        number = found.counts[VECTORS]
+        copy(found.chances[number], probabilities)
+        found.counts[VECTORS] = number + 1
+    return PENDING - (4 * number + VECTOR)
 
 
 @jit

@@ -1,7 +1,7 @@
 """The graph of the states that can follow some states of a game, with cycles.
 
 A node is a chance state, or a decision that chance has not just led to. A decision right after a
-roll is no node: its actions are part of the node of the roll. States that a symmetry makes equal
+roll is not a node: its actions are part of the node of the roll. States that a symmetry makes equal
 share a node; a link says whether the symmetry changes the sign of the value.
 """
 

@@ -9,8 +9,8 @@ Each learning phase makes a version of the weights. The next phase waits while a
 would then be more than `max_lag` versions behind; its games join those of the phase. A worker that has been
 silent for half a minute delays no phase. If its answer is too old when it arrives, it is rejected.
 
-A worker that fails is replaced. A place whose workers fail one after the other rests for a minute. If all
-places rest, the run waits; but if no worker has ever answered, it ends.
+A worker that fails is replaced. A slot whose workers fail one after the other backs off for a minute. If all
+slots back off, the run waits. If no worker has ever answered, the run ends.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ class ClusterWorkers(Workers):
         self._reader = MessageReader(game, largest, actions)
         self._next_worker = secrets.randbelow(WORKERS)
         self._places: dict[tuple[str, int], Place] = {}
-        self._asked: dict[Any, Request] = {}  # by the answer to come
-        self._newest: dict[str, Any] = {}
+        self._asked: dict[object, Request] = {}  # by the answer to come
+        self._newest: dict[str, object] = {}
         self._version, self._shared = -1, None
         self._counts = dict.fromkeys(COUNTED, 0)
         self._looked = self._counted = self._rated = 0.0
@@ -137,7 +137,7 @@ class ClusterWorkers(Workers):
             self._look_around()
         return games
 
-    def _answered(self) -> list[Any]:
+    def _answered(self) -> list[object]:
         """Return the answers that have arrived; waits for the first one for a moment."""
         if not self._asked:
             time.sleep(PATIENCE)
@@ -147,7 +147,7 @@ class ClusterWorkers(Workers):
             ready, _ = self._ray.wait(list(self._asked), num_returns=len(self._asked), timeout=0)
         return list(ready)
 
-    def _collect(self, reference: Any, progress: float) -> list[FinishedGame]:
+    def _collect(self, reference: object, progress: float) -> list[FinishedGame]:
         """Return the games of an answer; a worker that failed loses its place."""
         if reference not in self._asked:  # its worker was lost meanwhile
             return []

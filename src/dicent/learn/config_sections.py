@@ -232,7 +232,7 @@ class RunConfig(Section):
 
 @dataclass(frozen=True)
 class Distillation(Section):
-    """The settings of a distillation, which are no part of a run."""
+    """The settings of a distillation, which a run does not have."""
 
     games: int = 1000
     """Games that the teacher plays against itself."""

@@ -82,7 +82,7 @@ def make_module(config: Config, game: Game, terminal: TerminalValue, custom: Ove
         raise DicentError(
             f"{config.search.search} needs a network with a policy, but {name} takes no num_actions"
         )
-    offered: dict[str, Any] = {
+    offered: dict[str, object] = {
         "input_shape": game.input_shape,
         "num_actions": game.num_actions if learns_policy else 0,
         "bounded": terminal.is_bounded,

@@ -71,7 +71,7 @@ class MessageReader:
         if values.ndim != 1:
             raise ValueError(f"values have shape {values.shape}")
         if values.dtype != np.float32 or not np.isfinite(values).all():
-            raise ValueError("a value is no finite number")
+            raise ValueError("a value is not a finite number")
         largest = float(np.abs(values).max(initial=0.0))
         if largest > self.largest * (1 + 1e-6):
             raise ValueError(f"a value is {largest:g}; at most {self.largest:g} is possible")
@@ -96,9 +96,9 @@ class MessageReader:
         if {roots.ndim, chosen.ndim, start.ndim} != {1}:
             raise ValueError("root values, choices or starts have more than one dimension")
         if roots.dtype != np.float64 or not np.isfinite(roots).all():
-            raise ValueError("a root value is no finite number")
+            raise ValueError("a root value is not a finite number")
         if not ((seconds >= 0) & (seconds < float("inf"))).all():
-            raise ValueError("a time is no finite number")
+            raise ValueError("a time is not a finite number")
         most = max(self.game.num_actions, self.game.num_outcomes)
         if chosen.dtype != np.int32 or not ((chosen >= 0) & (chosen < most)).all():
             raise ValueError(f"a choice is none of {most}")

@@ -11,7 +11,6 @@ import itertools
 import time
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +35,7 @@ from dicent.learn.dataset import (
 from dicent.learn.selection import ByVisits, Selection
 from dicent.search.group import MAX_NODES, Group
 from dicent.search.limit import Limit
+from dicent.search.search_kernels import Answer
 from dicent.search.tree_search import TreeSearch
 
 Integers = npt.NDArray[np.int64]
@@ -103,7 +103,7 @@ class SelfPlay:
         self.depths = 0  # the sum of the depths that these searches reached
         self.dealt = np.full(size, time.monotonic())  # when each game began; a resumed one at the resume
         self.begun = self.dealt.copy()  # when each search began
-        self._asked: tuple[Future[Any], Integers] | None = None  # answer and offsets of its states
+        self._asked: tuple[Future[Answer], Integers] | None = None  # answer and offsets of its states
         width = game.max_legal
         self._edges = np.zeros((size, width), np.int64)
         self._values = np.zeros((size, width))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-# States of a worker. It waits while other programs use its machine; one that has failed several times rests.
+# States of a worker. It waits while other programs use its machine; a slot whose workers fail backs off.
 WAITING, STARTING, PLAYING, FAILED = "waiting", "starting", "playing", "failed"
 LEFT = "left"  # the workers on machines that have left the cluster, counted together
 
@@ -20,7 +20,7 @@ class WorkerStatus:
     games: int = 0  # finished games
     evaluations_per_second: float = 0.0
     lag: int = 0  # learning phases by which the network of its last answer was behind
-    restarts: int = 0  # of the worker in this place
+    restarts: int = 0  # of the worker in this slot
     rejected: int = 0  # answers that made no sense, or came too late
     bytes: int = 0  # of the games that it has sent
     state: str = WAITING

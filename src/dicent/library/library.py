@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dicent.errors import ConflictError, LibraryError, MissingError, RecordError
+from dicent.files import JsonObject
 from dicent.library.file import SUMS, VERSION, create, require_ours, upgrade
 from dicent.library.statistics import PLAYED, PlayedGame
 from dicent.play.record import Record, day_of
@@ -214,7 +215,7 @@ class Library:
 
     # Reviews
 
-    def save_review(self, seen: SavedGame, review: dict[str, Any]) -> bool:
+    def save_review(self, seen: SavedGame, review: JsonObject) -> bool:
         """Save the review of a game unless the game has changed; return whether it was saved."""
         with self._change():
             if self._steps(seen.id) != seen.steps:
@@ -224,7 +225,7 @@ class Library:
             self._file.execute(f"{SUMS} WHERE game = ?", (seen.id,))
             return True
 
-    def review(self, id: str) -> dict[str, Any] | None:
+    def review(self, id: str) -> JsonObject | None:
         """Return the saved review of a game."""
         with self._lock, self._explained():
             row = self._file.execute("SELECT review FROM reviews WHERE game = ?", (id,)).fetchone()
@@ -257,7 +258,7 @@ class Library:
         """Return what SQLite finds wrong with the file, or None."""
         try:
             (found,) = self._file.execute("PRAGMA quick_check(1)").fetchone()
-        except sqlite3.OperationalError:  # full disks and locks are no damage
+        except sqlite3.OperationalError:  # full disks and locks do not mean damage
             return None
         except sqlite3.DatabaseError as error:
             return str(error)
@@ -319,7 +320,7 @@ class Library:
             ) from error
 
 
-def _columns(row: tuple[Any, ...], length: int) -> dict[str, Any]:
+def _columns(row: tuple[object, ...], length: int) -> JsonObject:
     id, game, start, first, second, first_name, second_name, *others, reviewed = row
     dice, seed, result, ended, created, changed = others
     return {

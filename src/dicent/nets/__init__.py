@@ -1,9 +1,9 @@
 """Networks: torch modules, and the registry of the names that files and settings give them."""
 
 import json
-from typing import Any
 
 from dicent.errors import DicentError, MissingTorchError
+from dicent.files import JsonObject
 
 try:
     import torch
@@ -39,7 +39,7 @@ def register_network(name: str, kind: type[nn.Module]) -> None:
     NETWORKS[name] = kind
 
 
-def build(kind: str, settings: dict[str, Any]) -> nn.Module:
+def build(kind: str, settings: JsonObject) -> nn.Module:
     """Build a registered network with random weights."""
     if kind not in NETWORKS:
         known = ", ".join(NETWORKS)
@@ -51,7 +51,7 @@ def build(kind: str, settings: dict[str, Any]) -> nn.Module:
     return NETWORKS[kind](**settings)
 
 
-def build_like(kind: str, settings: dict[str, Any], weights: dict[str, torch.Tensor]) -> nn.Module:
+def build_like(kind: str, settings: JsonObject, weights: dict[str, torch.Tensor]) -> nn.Module:
     """Build a registered network and give it weights, whose shapes are checked before memory is reserved."""
     if kind in BUILT_IN:
         with torch.device("meta"):  # tensors without content
@@ -68,8 +68,8 @@ def build_like(kind: str, settings: dict[str, Any], weights: dict[str, torch.Ten
     return module
 
 
-def _check_settings(settings: dict[str, Any]) -> None:
-    """Raise an error for settings of a built-in network that are no numbers, or absurdly large."""
+def _check_settings(settings: JsonObject) -> None:
+    """Raise an error for settings of a built-in network that are not numbers, or absurdly large."""
     for name, value in settings.items():
         if isinstance(value, bool) or value is None:
             continue

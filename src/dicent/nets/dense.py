@@ -1,10 +1,9 @@
 """A fully connected network: much cheaper than convolutions, and strong enough on small boards."""
 
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 
+from dicent.files import JsonObject
 from dicent.nets.side import as_mover_sees
 
 
@@ -26,7 +25,7 @@ class DenseNetwork(nn.Module):
         seen_by_mover: bool = False,
     ) -> None:
         super().__init__()
-        self.settings: dict[str, Any] = {
+        self.settings: JsonObject = {
             "input_shape": tuple(input_shape),
             "hidden": hidden,
             "layers": layers,

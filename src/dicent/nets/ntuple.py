@@ -1,13 +1,12 @@
 """An n-tuple network: tables indexed by the contents of small groups of squares, and no layers."""
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
 from dicent.errors import DicentError
+from dicent.files import JsonObject
 from dicent.kernels.features import MOST_UNITS
 from dicent.kernels.ntuple import LARGEST_SUM, MOST_BITS
 from dicent.nets.side import as_mover_sees
@@ -34,7 +33,7 @@ class NTupleNetwork(nn.Module):
         seen_by_mover: bool = False,
     ) -> None:
         super().__init__()
-        self.settings: dict[str, Any] = {
+        self.settings: JsonObject = {
             "input_shape": tuple(input_shape),
             "tuples": tuples,
             "tuple_squares": tuple_squares,

@@ -1,11 +1,10 @@
 """The paper's network: a residual tower, two hidden layers, and one value."""
 
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 
 from dicent.errors import DicentError
+from dicent.files import JsonObject
 from dicent.nets.side import as_mover_sees
 
 
@@ -31,7 +30,7 @@ class ResidualNetwork(nn.Module):
         seen_by_mover: bool = False,
     ) -> None:
         super().__init__()
-        self.settings: dict[str, Any] = {
+        self.settings: JsonObject = {
             "input_shape": tuple(input_shape),
             "filters": filters,
             "blocks": blocks,

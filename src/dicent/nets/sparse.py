@@ -1,11 +1,10 @@
 """A sparse network: small enough for kernels to evaluate it inside a search, without torch."""
 
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 
 from dicent.errors import DicentError
+from dicent.files import JsonObject
 from dicent.kernels.features import MOST_UNITS
 from dicent.nets.side import as_mover_sees
 
@@ -29,7 +28,7 @@ class SparseNetwork(nn.Module):
         seen_by_mover: bool = False,
     ) -> None:
         super().__init__()
-        self.settings: dict[str, Any] = {
+        self.settings: JsonObject = {
             "input_shape": tuple(input_shape),
             "units": units,
             "second_units": second_units,

@@ -99,7 +99,7 @@ class Pace:
         return player.limit_within(left) if given is None else given.within(left)
 
     def is_enough(self, analysis: Analysis) -> bool:
-        """Return whether the search has told enough for the time that it has taken."""
+        """Return whether further search is unlikely to be worth its time."""
         if analysis.proved:
             return True
         lead = _lead(analysis)

@@ -1,7 +1,7 @@
 """Luck: the value of rolls beyond their expectation, as a judge evaluates them.
 
 The value of a roll is the value after its best action: networks evaluate states before a roll better than
-states with a rolled die, which makes intervals narrower. Random games are no judge of long games with many
+states with a rolled die, which makes intervals narrower. Random games do not judge long games well with many
 actions: they are too slow.
 
 Luck has a unit: results, or points with a judge whose values are points. The two are never mixed.

@@ -30,6 +30,7 @@ class Notation:
     parse_position: Callable[[Game, str], State | None] | None = None  # None: not in this notation
     format_position: Callable[[State], str] | None = None
     keeps_columns: bool = False  # `read` gets lines with their spaces; else with single ones
+    encodings: tuple[str, ...] = ()  # of files, beside UTF-8
     title: str = ""  # for people; empty: the name in capitals
     suffix: str = ""  # of its files; empty: the name
 
@@ -146,13 +147,14 @@ def write_game(record: Record, format: str = RECORD, game: Game | None = None) -
 
 
 def decode(data: bytes) -> str:
-    """Return the text of a file in UTF-8 or GB 18030, which Chinese programs write."""
-    for encoding in ("utf-8-sig", "gb18030"):
+    """Return the text of a file, in UTF-8 or in an encoding of a notation that a game offers."""
+    others = [encoding for notation in all_extras("notations", Notation) for encoding in notation.encodings]
+    for encoding in dict.fromkeys(("utf-8-sig", *others)):
         try:
             return data.decode(encoding)
         except UnicodeDecodeError:
             continue
-    raise RecordError("this is no text: neither UTF-8 nor GB 18030")
+    raise RecordError(f"the file is not text: its encoding must be {' or '.join(('utf-8', *others))}")
 
 
 def _tidy(text: str) -> str:

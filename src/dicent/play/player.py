@@ -10,7 +10,7 @@
     puct:NET,1600
     NET                                   the same as expectiminimax:NET,depth=3; a sparse or n-tuple network
                                           searches as expectiminimax:NET,evaluations=3000,prune
-    openspiel-mcts:1000                   OpenSpiel's search, if it is installed
+    OPPONENT:1000                         a program that a game offers; a wrong name lists all of them
     process:COMMAND                       another program; protocol=NAME for a protocol of the game
     NET,depth=5,tablebase                 with the largest endgame tablebase that is built for the game
     greedy:rollout=100                    random games, or `random=SEED`, in place of a network

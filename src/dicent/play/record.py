@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import date
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import BinaryIO, Literal
 
 from dicent.errors import DicentError, JsonError, PositionError, RecordError
-from dicent.files import Lock, lock, open_file, parse_json
+from dicent.files import JsonObject, Lock, lock, open_file, parse_json
 from dicent.game import Game, State
 from dicent.game.registry import make_installed
 
@@ -42,7 +42,7 @@ class Record:
     ended: Forfeit | None = None
     date: str | None = None  # the day on which the game began, as 2026-11-19; None: unknown
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return the fields for JSON, without those that say nothing."""
         content = asdict(self)
         return {name: value for name, value in content.items() if name not in OPTIONAL or value is not None}
@@ -93,7 +93,7 @@ class Record:
         return cls.from_dict(data)
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "Record":
+    def from_dict(cls, data: JsonObject) -> "Record":
         """Return the record that `to_dict` described; an error names the field that is wrong."""
         data, names = dict(data), [item.name for item in fields(cls)]
         if set(data) - OPTIONAL - {LATE} != set(names) - OPTIONAL:
@@ -122,41 +122,47 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
 
-def _are_texts(value: object) -> bool:
-    return isinstance(value, list | tuple) and all(map(_is_text, value))
+def _are_texts(value: object, count: int | None = None) -> bool:
+    if not isinstance(value, list | tuple) or not all(map(_is_text, value)):
+        return False
+    return count is None or len(value) == count
 
 
 def _is_date(value: object) -> bool:
     return isinstance(value, str) and day_of(value) == value
 
 
-def _is_seed(value: object) -> bool:
-    return type(value) is int and -LARGEST <= value < LARGEST
+def _is_whole(value: object, least: int, end: int = LARGEST) -> bool:
+    return type(value) is int and least <= value < end
 
 
-def _is_score(value: Any) -> bool:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return value is None or (is_number and abs(value) < math.inf)
+def _is_score(value: object) -> bool:
+    return value is None or _is_number(value)
 
 
-def _are_seconds(value: Any) -> bool:
-    is_list = isinstance(value, list | tuple)
-    return value is None or (is_list and all(_is_score(x) and x is not None and x >= 0 for x in value))
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < math.inf
+
+
+def _are_seconds(value: object) -> bool:
+    if value is None:
+        return True
+    return isinstance(value, list | tuple) and all(_is_number(seconds) and seconds >= 0 for seconds in value)
 
 
 # The check of each field of a record, and its description. Anyone may have written a record.
-FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "game": (_is_text, "a text"),
-    "players": (lambda value: _are_texts(value) and len(value) == 2, "a list of two texts"),
+    "players": (lambda value: _are_texts(value, 2), "a list of two texts"),
     "start": (_is_text, "a text"),
     "steps": (_are_texts, "a list of texts"),
     "result": (
-        lambda value: value is None or (type(value) is int and -1 <= value <= 1),
+        lambda value: value is None or _is_whole(value, -1, 2),
         "1, 0, -1, or null for an unfinished game",
     ),
-    "seed": (_is_seed, "a whole number from -2**63 to 2**63 - 1"),
+    "seed": (lambda value: _is_whole(value, -LARGEST), "a whole number from -2**63 to 2**63 - 1"),
     "number": (
-        lambda value: _is_seed(value) and value >= 0,
+        lambda value: _is_whole(value, 0),
         "a whole number from 0 to 2**63 - 1",
     ),
     "times": (_are_seconds, "null, or a list of seconds, 0 or more"),

@@ -128,7 +128,7 @@ def read_rows(path: Path, kind: type[Row]) -> list[Row]:
         return [kind._make(t(x) for t, x in zip(types, line, strict=True)) for line in lines]
     except (OSError, ValueError) as error:
         raise DicentError(
-            f"{path} is no table with the columns {', '.join(kind._fields)}: {error}"
+            f"{path} is not a table with the columns {', '.join(kind._fields)}: {error}"
         ) from error
 
 

@@ -76,7 +76,7 @@ def _opening(result: ReproductionResult) -> Section:
     )
     text = [
         f"{PAPER} (Cohen-Solal, Cazenave), experiments repeated at scale `{scale.name}`. {PAPER_GAME}: the "
-        "paper's rules and its mirrored set-up.",
+        "paper's rules and set-up.",
         f"{len(ARMS)} arms (three searches for learning, with and without the depth heuristic) with "
         f"{scale.processes} {_processes(scale.processes)} each, and AlphaZero with "
         f"{scale.alphazero_processes}; each learned for {budget}. {scale.games:,} games between each "

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
-from typing import Any
 
 from dicent.errors import RecordError
+from dicent.files import JsonObject
 from dicent.game.game import NAMES, Game, State
 from dicent.game.registry import make_installed
 from dicent.kernels.constants import CHANCE, MAX, MIN
@@ -166,7 +166,7 @@ class Review:
 
         return review_block(self)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return the review as an object for JSON; `from_dict` is the inverse."""
         return {
             "judge": self.reviewer,  # the name in saved libraries
@@ -187,7 +187,7 @@ class Review:
         }
 
     @classmethod
-    def from_dict(cls, saved: dict[str, Any]) -> Review:
+    def from_dict(cls, saved: JsonObject) -> Review:
         """Return the review that `to_dict` described."""
         record = saved["record"]
         known = [field.name for field in fields(Moment)]  # the grade follows from the loss

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator
@@ -13,6 +12,7 @@ from dicent.evaluate.network_file import is_native, load_network, usable_shipped
 from dicent.exact.solver import Solver
 from dicent.exact.tablebase import Tablebase, open_tablebase
 from dicent.exact.with_tablebase import WithTablebase
+from dicent.files import JsonObject
 from dicent.game import Game, State
 from dicent.game.rollouts import rollouts
 from dicent.kernels.constants import MAX
@@ -136,7 +136,7 @@ class Reviewer:
         gain = self.evaluator.gain(value) if self.in_points else value
         return None if math.isnan(gain) else win_probability(gain, player)
 
-    def hint(self, state: State, evaluation: Evaluation | None = None) -> dict[str, Any]:
+    def hint(self, state: State, evaluation: Evaluation | None = None) -> JsonObject:
         """Return the best move of the player to move; `evaluation` is the position's if it is known."""
         found = evaluation or self.exact(state) or self.evaluation(state)
         text, value, proved = found.moves[0]

@@ -36,7 +36,7 @@ class MoveInfo:
     proved: bool  # the value is exact
     pv: tuple[str, ...] = ()  # principal variation, this move first; rolls in square brackets
     by_outcome: tuple[OutcomeInfo, ...] = ()  # if chance plays next
-    equity: float | None = None  # points of the player to move; None if values are no points
+    equity: float | None = None  # points of the player to move; None if values are not points
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Analysis:
     by_outcome: tuple[OutcomeInfo, ...] = ()
     full: bool = False  # the search stopped because its memory was full
     interrupted: bool = False
-    equity: float | None = None  # points; None if values are no points
+    equity: float | None = None  # points; None if values are not points
     tree: Group | None = field(default=None, repr=False, compare=False)  # a later search can reuse it
 
     @property
@@ -125,5 +125,5 @@ def win_of(evaluator: Evaluator, state: State, value: float, player: int) -> flo
 
 
 def equity_of(evaluator: Evaluator, value: float, player: int) -> float | None:
-    """Return the points of `player` behind a value for MAX; None if values are no points."""
+    """Return the points of `player` behind a value for MAX; None if values are not points."""
     return player * value if evaluator.in_points else None

@@ -231,7 +231,7 @@ class Group:
         self._growing = self.search.clock() - begin
 
     def touch(self) -> None:
-        """Write to all memory of the trees, so that the system provides it now and not bit by bit."""
+        """Write to all memory of the trees, so that the system reserves it at once."""
 
         def part(first: int, last: int, _: Scratch) -> None:
             self.tree.value[first:last] = 0.0

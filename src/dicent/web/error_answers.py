@@ -18,7 +18,9 @@ from dicent.web.schemas import Conflict, Problem
 log = logging.getLogger("dicent.web")
 
 # Descriptions of error answers in /api/openapi.json.
-DECLARED: dict[int | str, dict[str, Any]] = {
+Responses = dict[int | str, dict[str, Any]]  # of a route, as FastAPI takes them
+
+DECLARED: Responses = {
     401: {"model": Problem, "description": "The token is missing."},
     403: {"model": Problem, "description": "The request comes from another site or names another host."},
     404: {"model": Problem, "description": "Not found."},
@@ -29,7 +31,7 @@ DECLARED: dict[int | str, dict[str, Any]] = {
 }
 
 
-def answers_as(kind: str) -> dict[int | str, dict[str, Any]]:
+def answers_as(kind: str) -> Responses:
     """Describe a successful answer that is not JSON."""
     return {200: {"description": "Success", "content": {kind: {"schema": {"type": "string"}}}}}
 

@@ -321,11 +321,11 @@ def _name(side: str, player: str, name: str) -> str:
     """Return the name that a person gave; it must not pass for a computer's."""
     name = " ".join(name.split())
     if name and player != HUMAN:
-        raise ProblemError(422, f"a computer has no name of its own (got {name!r})", f"names.{side}")
+        raise ProblemError(422, f"only people have names (got {name!r} for a computer)", f"names.{side}")
     if name.lower() in (HUMAN, *STRENGTHS):
         raise ProblemError(422, f"{name!r} names another player; choose another name", f"names.{side}")
     if not name.isprintable():
-        raise ProblemError(422, "a name has letters that can be printed only", f"names.{side}")
+        raise ProblemError(422, "a name must not contain control characters", f"names.{side}")
     return name
 
 

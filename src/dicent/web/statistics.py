@@ -46,7 +46,7 @@ class PlayerStatistics(BaseModel):
 
 
 def describe_statistics(games: list[PlayedGame], wanted: str) -> PlayerStatistics:
-    """Describe what a player reached; by default the most frequent one that is no strength."""
+    """Describe what a player reached; by default the most frequent one that is not a strength."""
     players = players_of(games)
     persons = [name for name in players if name not in STRENGTHS]
     player = wanted or next(iter(persons or players), "")

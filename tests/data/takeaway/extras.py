@@ -32,7 +32,7 @@ def read_heap(text: str) -> list[Record]:
     """Read a game such as `heap 3 takeaway:stones=3: 1 2`."""
     found = re.fullmatch(r"heap (\d+) (\S+): ([12 ]+)", text.strip())
     if found is None:
-        raise RecordError(f"{text!r} is no game of a heap")
+        raise RecordError(f"{text!r} is not a game of a heap")
     steps = tuple(found[3].split())
     return [Record(found[2], ("?", "?"), f"{found[1]} 1", steps, 1 if len(steps) % 2 else -1)]
 

@@ -9,7 +9,8 @@ import numpy as np
 from dicent.errors import DicentError
 from dicent.exact.sample import Endgames
 from dicent.game import MAX, MIN, Cells, Game, State
-from dicent.games.backgammon.rules import BORNE_OFF, CHANCES, CHECKERS, HIGH, LOW, MOVER, POINTS, ROLLS
+from dicent.games.backgammon.dice import CHANCES, ROLLS
+from dicent.games.backgammon.rules import BORNE_OFF, CHECKERS, HIGH, LOW, MOVER, POINTS
 
 HOME = 6  # points
 MOST = 3  # checkers of each player

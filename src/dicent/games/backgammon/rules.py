@@ -13,7 +13,9 @@ from dicent.errors import DicentError
 from dicent.game import CHANCE, MAX, MIN, ONGOING, option
 from dicent.games.backgammon import how_to_play, text
 from dicent.games.backgammon import view as picture
+from dicent.games.backgammon.dice import CHANCES, OPENING, ROLLS, format_roll
 from dicent.games.backgammon.planes import SHOWN, SPREAD, layout
+from dicent.games.backgammon.replay import replay_turn
 
 NAME = "backgammon"
 VARIANT = option("variant", "standard", ("standard", "hyper"), "fifteen checkers (standard) or three (hyper)")
@@ -48,8 +50,8 @@ STATE_SIZE = 31
 BASE = 26
 SMALL_FIRST = BASE * BASE
 NUM_ACTIONS = BASE**4
-# The most turns of doubles: ways to share four moves among the checkers. Other rolls: two checkers in turn,
-# or one with either die first.
+LAID_OUT = np.array([LAYOUT.get(point, 0) for point in range(BASE)])  # checkers on each own point at first
+# The most turns: of doubles, ways to share four moves among the checkers; else of two checkers, or of one.
 MAX_LEGAL = max(math.comb(CHECKERS + 3, 4), CHECKERS * (CHECKERS + 1))
 NUM_OUTCOMES = 30 if START == "opening" else 21
 NUM_SYMMETRIES = 2  # the identity, and the players swapped
@@ -57,11 +59,6 @@ SEEN_BY_MOVER = True
 MAX_PLIES = 70 if HYPER else 300  # of 1,000 random games one is longer
 MAX_SCORE = 3.0
 CYCLIC = True
-
-# Outcomes: the 21 rolls, the larger die first. An opening roll has no doubles: 15 rolls for each player.
-ROLLS = np.array([(high, low) for high in range(1, 7) for low in range(1, high + 1)])
-OPENING = np.array([roll for roll in ROLLS.tolist() if roll[0] != roll[1]])
-CHANCES = np.array([(1.0 if high == low else 2.0) / 36.0 for high, low in ROLLS.tolist()])
 
 # Turns are found with sets of places, the bits of a number. A place counts steps from the mover's bar:
 # bit 0 is the bar, bit 25 - p is the own point p. A move shifts a checker's bit by the die.
@@ -79,10 +76,8 @@ COUNTS = MAX_LEGAL
 PLAYED, UNTRIED, OCCUPIED, TURN = (COUNTS + BASE + 4 * i for i in range(4))
 SCRATCH_SIZE = BASE + 16
 WEIGHTS = BASE ** np.arange(4)
-
 LEVELS, INPUT_SHAPE, BARS_AT, OFF_AT, DICE_AT, PARTS = layout(HYPER)
 WHOLE_PLANES = True
-
 HOW_TO_PLAY = how_to_play.how_to_play(HYPER, CHECKERS, START == "opening")
 GUIDE = how_to_play.GUIDE
 
@@ -93,9 +88,6 @@ def initial(s, rng):
         s[point - 1] += LAID_OUT[point]
         s[POINTS - point] -= LAID_OUT[point]
     s[MOVER] = CHANCE if START == "opening" else MAX
-
-
-LAID_OUT = np.array([LAYOUT.get(point, 0) for point in range(BASE)])
 
 
 def to_play(s):
@@ -371,8 +363,6 @@ def symmetry_action(s, k, a):
 
 
 # Text and view, in plain Python.
-
-
 def format_state(s):
     return text.format_position(s[:POINTS], s[ON_BAR:BORNE_OFF], int(s[MOVER]), (int(s[HIGH]), int(s[LOW])))
 
@@ -381,23 +371,11 @@ def parse_state(written, s):
     counts, bars, off, mover, dice = text.parse_position(written, CHECKERS, START == "opening")
     s[:POINTS], s[ON_BAR:BORNE_OFF], s[BORNE_OFF:MOVER] = counts, bars, off
     s[MOVER], s[HIGH], s[LOW] = mover, *dice
-    if CHECKERS in off and mover == CHANCE:
-        raise ValueError("the game is over, so there is no opening roll")
 
 
 def moves_of(s, a):
     """Return the moves of a turn as (from, to, hits) by the mover's own points, and the dice they use."""
-    first, second = int(s[HIGH]), int(s[LOW])
-    if first != second and a >= SMALL_FIRST:
-        a, first, second = a - SMALL_FIRST, second, first
-    board, moves, die = np.array(s), [], first
-    while a > 0:
-        source, before = int(a % BASE), int(board[ON_BAR : ON_BAR + 2].sum())
-        play(board, int(s[MOVER]), source, die)
-        on_bar = before - (1 if source == BAR else 0)
-        moves.append((source, max(OFF, source - die), int(board[ON_BAR : ON_BAR + 2].sum()) > on_bar))
-        a, die = a // BASE, second
-    return moves, (first, second)
+    return replay_turn(play, s, a, (int(s[HIGH]), int(s[LOW])), int(s[MOVER]))
 
 
 def format_action(s, a):
@@ -405,10 +383,7 @@ def format_action(s, a):
 
 
 def format_outcome(s, o):
-    if s[MOVER] == CHANCE:
-        high, low = OPENING[o % 15]
-        return f"{'MAX' if o < 15 else 'MIN'}:{high}{low}"
-    return f"{ROLLS[o, 0]}{ROLLS[o, 1]}"
+    return format_roll(o, s[MOVER])
 
 
 def view(s):

@@ -55,6 +55,8 @@ def parse_position(text, checkers, opening):
         raise ValueError(
             "the dice must be -: " + ("nobody moves yet" if mover == "-" else "the game is over")
         )
+    if mover == "-" and 0 in on_board:
+        raise ValueError("the game is over, so there is no opening roll")
     off = checkers - on_board[0], checkers - on_board[1]
     return counts, bars, off, MOVERS[mover], DICE.get(dice, (0, 0))
 
@@ -66,7 +68,7 @@ def _count(letter):
         return ord(letter) - ord("A") + 1
     if "a" <= letter <= "o":
         return ord("a") - ord(letter) - 1
-    raise ValueError(f"{letter!r} is no number of checkers: A to O are MAX's, a to o MIN's, - is none")
+    raise ValueError(f"{letter!r} is not a number of checkers: A to O are MAX's, a to o MIN's, - is none")
 
 
 def format_turn(moves):

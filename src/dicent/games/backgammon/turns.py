@@ -32,7 +32,7 @@ def find_turn(state: State, words: Sequence[str]) -> int:
     for word in words:
         found = MOVE.fullmatch(word)
         if found is None:
-            raise IllegalActionError(f"{word!r} is no move, as in 8/5, bar/22, 13/7*, 6/off or 6/5(2)")
+            raise IllegalActionError(f"{word!r} is not a move, as in 8/5, bar/22, 13/7*, 6/off or 6/5(2)")
         stops = [_number(stop) for stop in re.split("[/-]", found[2][1:].replace("*", ""))]
         for _ in range(int(found[3] or 1)):
             _shift(board, _number(found[1]), stops)

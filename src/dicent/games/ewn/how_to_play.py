@@ -1,7 +1,10 @@
 """The rules in words, the guide of a first game, the note beside the die, and how a game ended."""
 
+from collections.abc import Callable
+
 from dicent.game import MAX, MIN, Cells
-from dicent.games.ewn.text import Board
+from dicent.games.ewn.movement import Table
+from dicent.games.ewn.text import OFF, Board
 
 SETUPS = {
     "random": "Both sides are dealt at random.",
@@ -98,10 +101,20 @@ def guide(board: Board, paper: bool) -> dict[str, str]:
     }
 
 
-def note(s: Cells, board: Board, pieces: tuple[int, ...]) -> str:
-    """Return why pieces may move in place of the one rolled, or nothing; `pieces` are those that may."""
+def functions(board: Board, moved: Table) -> tuple[Callable[..., str], Callable[..., str]]:
+    """Return the rules' `note` and `ending` for a board; `moved` has the pieces that each roll moves."""
+    return lambda s: note(s, board, moved), lambda s: ending(s, board)
+
+
+def note(s: Cells, board: Board, moved: Table) -> str:
+    """Return why pieces may move in place of the one rolled, or nothing; `moved` is the rules' table."""
     die = int(s[board.die])
-    if die <= 0 or die - 1 in pieces:
+    if die <= 0:
+        return ""
+    mine = board.sides(s)[0 if s[board.mover] == MAX else 1]
+    present = sum(1 << piece for piece, cell in enumerate(mine) if cell != OFF)
+    pieces = [piece for piece in moved[present, die - 1].tolist() if piece != OFF]
+    if die - 1 in pieces:
         return ""
     return f"{die} is gone: {' or '.join(str(piece + 1) for piece in pieces)} may move"
 

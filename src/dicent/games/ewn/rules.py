@@ -8,7 +8,7 @@ the far corner wins, and so does capturing the last opposing piece. Invented by 
 import numpy as np
 
 from dicent.game import CHANCE, MAX, MIN, ONGOING, draw, option
-from dicent.games.ewn import how_to_play, text
+from dicent.games.ewn import how_to_play, movement, text
 from dicent.games.ewn import view as picture
 
 NAME = "ewn"
@@ -28,12 +28,7 @@ SETUP = option(
     "setup",
     "random",
     help="random, mirrored, alternate, sequential, or a position",
-    labels={
-        "random": "random",
-        "mirrored": "first places, second mirrors",
-        "alternate": "piece by piece, in turn",
-        "sequential": "one side after the other",
-    },
+    labels=text.SETUPS,
     example=text.EXAMPLE,
 )
 PLANES = option(
@@ -61,10 +56,7 @@ GUIDE = how_to_play.guide(BOARD, PAPER)
 SEEN_BY_MOVER, SHOW_MOVES = PLANES == "mover", PLANES != "pieces"
 PLACED = MIRRORED or ALTERNATE or SEQUENTIAL  # do players place their pieces?
 
-if BOARD.depth >= SIZE:
-    raise ValueError(f"on size={SIZE} the corners of pieces={PIECES} overlap; use fewer pieces")
-if HOLE and SIZE % 2 == 0:
-    raise ValueError(f"size={SIZE} has no centre cell, so hole=true needs an odd size")
+text.check_size(BOARD, HOLE)
 
 # Actions: a step is 3 * piece + direction, a placement STEPS + PIECES * piece + place in HOME.
 STEPS = 3 * PIECES
@@ -82,42 +74,16 @@ EQUAL_OUTCOMES = True
 REFLECT, SWAP, RENUMBER_MAX, RENUMBER_MIN = 1, 2, 4, 8  # bits of a symmetry's number
 
 # Tables by side (0 for MAX, 1 for MIN): home cells, and where each step leads from each cell.
-# Directions are across, down (or up) and diagonal; MIN's board is MAX's turned by half.
 HOME = np.array([BOARD.home(0), BOARD.home(1)])
 TARGET = np.array([CELLS - 1, 0])
 ROW, COLUMN = np.divmod(np.arange(CELLS), SIZE)
-STEP = np.full((2, CELLS, 3), OFF)
-for _cell in range(CELLS):
-    for _direction, (_dr, _dc) in enumerate(((0, 1), (1, 0), (1, 1))):
-        _r, _c = _cell // SIZE + _dr, _cell % SIZE + _dc
-        if _r < SIZE and _c < SIZE:
-            STEP[0, _cell, _direction] = _r * SIZE + _c
-            STEP[1, CELLS - 1 - _cell, _direction] = CELLS - 1 - (_r * SIZE + _c)
+STEP = movement.steps(SIZE, OFF)
 # The same for speed: how many steps a cell has, their directions first; an action's piece and target.
 NUM_STEPS = (STEP != OFF).sum(axis=2)
 DIRECTIONS = np.argsort(STEP == OFF, axis=2, kind="stable")
 PIECE = np.repeat(np.arange(PIECES), 3)
 TO = np.tile(STEP, PIECES)
-
-
-def stand_ins(present, rolled):
-    """Return the pieces that may move if the one rolled is gone: the next lower and higher."""
-    lower = max((piece for piece in present if piece < rolled), default=OFF)
-    higher = min((piece for piece in present if piece > rolled), default=OFF)
-    if PAPER and OFF not in (lower, higher):  # only the nearest, both when tied
-        if rolled - lower < higher - rolled:
-            higher = OFF
-        elif rolled - lower > higher - rolled:
-            lower = OFF
-    return lower, higher
-
-
-# The pieces that a roll may move, by the set of pieces present (a bit each) and the roll.
-MOVED = np.full((1 << PIECES, PIECES, 2), OFF)
-for _set in range(1 << PIECES):
-    for _face in range(PIECES):
-        _here = [i for i in range(PIECES) if _set >> i & 1]
-        MOVED[_set, _face] = (_face, OFF) if _face in _here else stand_ins(_here, _face)
+MOVED = movement.moved_pieces(PIECES, PAPER, OFF)
 
 
 def initial(s, rng):
@@ -421,47 +387,13 @@ def symmetry_action(s, k, a):
 
 
 # Text and view: plain Python, in files of their own.
-
-
-def format_state(s):
-    return text.format_state(BOARD, s)
-
-
-def parse_state(given, s):
-    text.parse_state(BOARD, given, s)
-
-
-def format_action(s, a):
-    return text.format_action(BOARD, s, a)
+format_state, parse_state, format_action = text.functions(BOARD)
+view = picture.function(BOARD)
+note, ending = how_to_play.functions(BOARD, MOVED)
 
 
 def format_outcome(s, o):
     return str(o + 1)
 
 
-def view(s):
-    return picture.view_of(BOARD, s)
-
-
-def note(s):
-    if s[DIE] <= 0:
-        return ""
-    side = 0 if s[MOVER] == MAX else 1
-    movable = MOVED[pieces_present(s, side), int(s[DIE]) - 1]
-    return how_to_play.note(s, BOARD, tuple(int(piece) for piece in movable if piece != OFF))
-
-
-def ending(s):
-    return how_to_play.ending(s, BOARD)
-
-
-START = np.zeros(STATE_SIZE)
-if not DEALT and not PLACED:
-    try:
-        parse_state(SETUP, START)
-    except ValueError as error:
-        raise ValueError(
-            f"setup={SETUP} is neither random, mirrored, alternate or sequential, nor a position: {error}"
-        ) from error
-    if START[WINNER]:
-        raise ValueError(f"setup={SETUP}: the game is over before it begins")
+START = np.zeros(STATE_SIZE, np.int64) if DEALT or PLACED else text.parse_setup(BOARD)

@@ -5,8 +5,11 @@ top. Capital letters are MAX's pieces, small letters MIN's, digits count empty c
 a roll and `@` while pieces are placed.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+
+import numpy as np
 
 from dicent.game import MAX, MIN, Cells
 
@@ -14,6 +17,12 @@ OFF = -1  # the cell of a piece that is not on the board
 TO_ROLL, PLACING = 0, -1  # what the die says when it shows no number
 COLUMNS = "abcdef"
 EXAMPLE = "ABC2/DE3/F3f/3de/2abc 1 2"
+SETUPS = {  # in words, by their names
+    "random": "random",
+    "mirrored": "first places, second mirrors",
+    "alternate": "piece by piece, in turn",
+    "sequential": "one side after the other",
+}
 
 
 @dataclass(frozen=True)
@@ -74,6 +83,39 @@ class Board:
         """Return the cell mirrored through the anti-diagonal."""
         row, column = divmod(cell, self.size)
         return (self.size - 1 - column) * self.size + self.size - 1 - row
+
+
+def functions(board: Board) -> tuple[Callable[..., str], Callable[..., None], Callable[..., str]]:
+    """Return the rules' `format_state`, `parse_state` and `format_action` for a board."""
+    return (
+        lambda s: format_state(board, s),
+        lambda text, s: parse_state(board, text, s),
+        lambda s, action: format_action(board, s, action),
+    )
+
+
+def check_size(board: Board, hole: bool) -> None:
+    """Raise a ValueError unless the pieces and the hole fit on the board."""
+    if board.depth >= board.size:
+        raise ValueError(
+            f"on size={board.size} the corners of pieces={board.pieces} overlap; use fewer pieces"
+        )
+    if hole and board.size % 2 == 0:
+        raise ValueError(f"size={board.size} has no centre cell, so hole=true needs an odd size")
+
+
+def parse_setup(board: Board) -> Cells:
+    """Return the position that the option `setup` names; raise ValueError if there is none."""
+    setup, s = board.setup, np.zeros(2 * board.pieces + 3, np.int64)
+    try:
+        parse_state(board, setup, s)
+    except ValueError as error:
+        raise ValueError(
+            f"setup={setup} is neither random, mirrored, alternate or sequential, nor a position: {error}"
+        ) from error
+    if s[board.winner]:
+        raise ValueError(f"setup={setup}: the game is over before it begins")
+    return s
 
 
 def format_state(board: Board, s: Cells) -> str:
@@ -139,7 +181,7 @@ def _put_piece(board: Board, letter: str, cell: int, s: Cells) -> None:
     side = 0 if letter in letters[0] else 1
     piece = letters[side].find(letter)
     if piece < 0:
-        raise ValueError(f"{letter!r} is no piece: {letters[0]} and {letters[1]} are")
+        raise ValueError(f"{letter!r} is not a piece: {letters[0]} and {letters[1]} are")
     if s[board.pieces * side + piece] != OFF:
         raise ValueError(f"piece {letter} stands on the board twice")
     if cell == board.hole:

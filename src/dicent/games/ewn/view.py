@@ -1,7 +1,14 @@
 """Describe the board for those who draw it."""
 
+from collections.abc import Callable
+
 from dicent.game import MAX, MIN, Cells, Piece, View
 from dicent.games.ewn.text import COLUMNS, OFF, Board
+
+
+def function(board: Board) -> Callable[..., View]:
+    """Return the rules' `view` for a board."""
+    return lambda s: view_of(board, s)
 
 
 def view_of(board: Board, s: Cells) -> View:

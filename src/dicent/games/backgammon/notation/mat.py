@@ -183,7 +183,7 @@ def _entries(text: str, what: str) -> list[_Entry]:
         elif "/" in word and entries:
             entries[-1].moves.append(word)
         elif plain not in SILENT and not (plain.isdigit() and entries and entries[-1].dice == (0, 0)):
-            raise RecordError(f"{what}: {word[:40]!r} is no move, as in 31: 8/5 6/5")
+            raise RecordError(f"{what}: {word[:40]!r} is not a move, as in 31: 8/5 6/5")
     return entries
 
 

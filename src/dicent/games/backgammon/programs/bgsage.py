@@ -33,7 +33,7 @@ class BgsageEvaluator(ProgramEvaluator):
 
 
 class Bgsage(Program):
-    """bgsage: the best turn by its networks; 1 ply is no look-ahead, and each further ply is a roll more.
+    """bgsage: the best turn by its networks; 1 ply looks no turn ahead, and each further ply is a roll more.
 
     From 2 plies on it looks deeper only at the best few turns.
     """

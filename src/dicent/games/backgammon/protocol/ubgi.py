@@ -121,5 +121,5 @@ def _moves(text: str) -> list[str]:
     if any("/" in word or "-" in word for word in words):
         return words
     if len(words) % 2:
-        raise DicentError(f"{text!r} is no turn, as in 8/5 6/5")
+        raise DicentError(f"{text!r} is not a turn, as in 8/5 6/5")
     return [f"{source}/{to}" for source, to in zip(words[::2], words[1::2], strict=True)]

@@ -23,7 +23,7 @@ FEN = re.compile(
 
 
 def parse_fen(game: Game, text: str) -> State | None:
-    """Return the state that a FEN describes, or None if it is no FEN of the usual board."""
+    """Return the state that a FEN describes, or None if it is not a FEN of the usual board."""
     found = FEN.fullmatch(text.strip())
     if found is None or not is_usual(game):
         return None

@@ -71,7 +71,7 @@ def _read(tags: dict[str, str], text: str, number: int) -> Record:
             break
         found = MOVE.fullmatch(word)
         if found is None:
-            raise RecordError(f"{what}: {word[:40]!r} is no move, as in 2e3-d3 or 3d1xc1")
+            raise RecordError(f"{what}: {word[:40]!r} is not a move, as in 2e3-d3 or 3d1xc1")
         die = None if found[1] is None else int(found[1])
         where = f"move {len(replayed.steps) // 2 + 1}"
         replayed.play(where, found[2].lower(), found[3].lower(), die)

@@ -116,7 +116,7 @@ def _names(fields: list[str]) -> tuple[dict[str, str], str]:
 
 
 def _refuse_leftovers(text: str, what: str) -> None:
-    """Raise an error for a line that is no set-up, no ply and no comment."""
+    """Raise an error for a line that is neither a set-up, nor a ply, nor a comment."""
     for line in text.splitlines():
         rest = line.strip(" \t;,.")
         if rest and not rest.startswith(("#", "//", "{")):

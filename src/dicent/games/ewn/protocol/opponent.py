@@ -38,7 +38,7 @@ def our_square(text: str) -> str:
     """Return our name of a square that is written either way."""
     square = OURS.get(text.strip().upper())
     if square is None:
-        raise DicentError(f"{text!r} is no square: they are A1 to E5, or 1 to 25")
+        raise DicentError(f"{text!r} is not a square: they are A1 to E5, or 1 to 25")
     return square
 
 

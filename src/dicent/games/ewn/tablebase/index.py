@@ -270,7 +270,7 @@ def new_position(bound: Bound) -> kernel.Position:
         cells=np.zeros((2, pieces), np.int64),
         labels=np.zeros(2, np.int64),
         number=np.zeros(2, np.int64),
-        a=np.zeros(pieces, np.int64),
-        b=np.zeros(pieces, np.int64),
+        larger=np.zeros(pieces, np.int64),
+        smaller=np.zeros(pieces, np.int64),
         best=np.zeros(pieces, np.float64),
     )

@@ -44,8 +44,8 @@ class Position(NamedTuple):
     cells: np.ndarray  # [2, K]  of each side's pieces by rank, MAX first
     labels: np.ndarray  # [2]  the set of each side
     number: np.ndarray  # [2]  of pieces
-    a: np.ndarray  # [K]  cells of the larger side, in the order of its class
-    b: np.ndarray  # [K]  of the smaller side
+    larger: np.ndarray  # [K]  cells of the larger side, in the order of its class
+    smaller: np.ndarray  # [K]  of the smaller side
     best: np.ndarray  # [K]  what moving each piece is worth
 
 
@@ -58,141 +58,145 @@ def locate(index, position, mover):
         or (position.number[0] == position.number[1] and mover == 0)
         else 1
     )
-    ca = index.label_class[position.labels[larger]]
-    cb = index.label_class[position.labels[1 - larger]]
-    row = place_larger(index, position, larger, ca)
-    place_smaller(index, position, larger, cb, row & 1)
+    larger_class = index.label_class[position.labels[larger]]
+    smaller_class = index.label_class[position.labels[1 - larger]]
+    row = place_larger(index, position, larger, larger_class)
+    place_smaller(index, position, larger, smaller_class, row & 1)
     row >>= 1
-    corner = index.corner_row[ca]
-    block = index.base[ca, cb, i64(mover == larger)]
+    corner = index.corner_row[larger_class]
+    block = index.base[larger_class, smaller_class, i64(mover == larger)]
+    width = index.width[larger_class, smaller_class]
     if row < corner:
-        return block + row * index.width[ca, cb, 0] + rank(index, position, larger, cb)
-    start = corner * index.width[ca, cb, 0] + (row - corner) * index.width[ca, cb, 1]
-    return block + start + rank(index, position, larger, cb)
+        return block + row * width[0] + rank(index, position, larger, smaller_class)
+    start = corner * width[0] + (row - corner) * width[1]
+    return block + start + rank(index, position, larger, smaller_class)
 
 
 @inline
-def place_larger(index, position, larger, ca):
-    """Return the larger side's entry of `place`; write its cells, perhaps reflected, to `a`."""
-    n = position.number[larger]
+def place_larger(index, position, larger, larger_class):
+    """Return the larger side's entry of `place`; write its cells, perhaps reflected, to `larger`."""
+    count = position.number[larger]
     last = len(index.reflection) - 1
     flipped = index.flipped[position.labels[larger]]
     code = 0
-    for i in range(n):
-        cell = position.cells[larger, n - 1 - i if flipped else i]
-        position.a[i] = last - cell if larger == 1 else cell
-        code = code * last + position.a[i]
-    entry = i64(index.place[index.place_start[ca] + code])
+    for piece in range(count):
+        cell = position.cells[larger, count - 1 - piece if flipped else piece]
+        position.larger[piece] = last - cell if larger == 1 else cell
+        code = code * last + position.larger[piece]
+    entry = i64(index.place[index.place_start[larger_class] + code])
     if entry & 1:
-        for i in range(n):
-            position.a[i] = index.reflection[position.a[i]]
+        for piece in range(count):
+            position.larger[piece] = index.reflection[position.larger[piece]]
     return entry
 
 
 @inline
-def place_smaller(index, position, larger, cb, reflected):
-    """Write the smaller side's cells to `b`, seen by the larger side, in the order of the class."""
-    n = position.number[1 - larger]
+def place_smaller(index, position, larger, smaller_class, reflected):
+    """Write the smaller side's cells to `smaller`, seen by the larger side, in the order of the class."""
+    count = position.number[1 - larger]
     last = len(index.reflection) - 1
     flipped = index.flipped[position.labels[1 - larger]]
-    for i in range(n):
-        cell = position.cells[1 - larger, n - 1 - i if flipped else i]
+    for piece in range(count):
+        cell = position.cells[1 - larger, count - 1 - piece if flipped else piece]
         cell = last - cell if larger == 1 else cell
-        position.b[i] = index.reflection[cell] if reflected else cell
-    if index.symmetric[cb] and position.b[0] > position.b[n - 1]:
-        for i in range(n // 2):
-            position.b[i], position.b[n - 1 - i] = position.b[n - 1 - i], position.b[i]
+        position.smaller[piece] = index.reflection[cell] if reflected else cell
+    if index.symmetric[smaller_class] and position.smaller[0] > position.smaller[count - 1]:
+        for piece in range(count // 2):
+            cell, opposite = position.smaller[piece], count - 1 - piece
+            position.smaller[piece] = position.smaller[opposite]
+            position.smaller[opposite] = cell
 
 
 @inline
-def rank(index, position, larger, cb):
+def rank(index, position, larger, smaller_class):
     """Return the number of the smaller side's arrangement among all on the free cells."""
-    na, nb = position.number[larger], position.number[1 - larger]
-    free = len(index.reflection) - 1 - na  # its target is not free either
-    for i in range(na):
-        free += position.a[i] == 0
-    if index.symmetric[cb] and nb > 1:  # the outer two in either order
-        low, high = digit(position, na, 0, 0), digit(position, na, 0, nb - 1)
+    larger_count, smaller_count = position.number[larger], position.number[1 - larger]
+    free = len(index.reflection) - 1 - larger_count  # its target is not free either
+    for piece in range(larger_count):
+        free += position.larger[piece] == 0
+    if index.symmetric[smaller_class] and smaller_count > 1:  # the outer two in either order
+        low, high = digit(position, larger_count, 0, 0), digit(position, larger_count, 0, smaller_count - 1)
         place = high * (high - 1) // 2 + low
         free -= 2
-        for i in range(1, nb - 1):
-            place = place * free + digit(position, na, i, i) - (position.b[nb - 1] < position.b[i])
+        for piece in range(1, smaller_count - 1):
+            is_above = position.smaller[smaller_count - 1] < position.smaller[piece]
+            place = place * free + digit(position, larger_count, piece, piece) - is_above
             free -= 1
         return place
     place = 0
-    for i in range(nb):
-        place = place * free + digit(position, na, i, i)
+    for piece in range(smaller_count):
+        place = place * free + digit(position, larger_count, piece, piece)
         free -= 1
     return place
 
 
 @inline
-def digit(position, na, before, i):
-    """Count the cells below that of piece `i` in `b` that `a` and `b[:before]` leave free."""
-    cell = position.b[i]
+def digit(position, larger_count, before, piece):
+    """Count the cells below that of `piece` in `smaller` that `larger` and `smaller[:before]` leave free."""
+    cell = position.smaller[piece]
     free = cell - 1  # cell 0 is its target
-    for j in range(na):
-        free -= 0 < position.a[j] < cell
-    for j in range(before):
-        free -= position.b[j] < cell
+    for other in range(larger_count):
+        free -= 0 < position.larger[other] < cell
+    for other in range(before):
+        free -= position.smaller[other] < cell
     return free
 
 
 @inline
-def read(data, i):
-    """Return the value at place `i`."""
-    return (i64(data[3 * i]) | i64(data[3 * i + 1]) << 8 | i64(data[3 * i + 2]) << 16) * UNIT
+def read(data, place):
+    """Return the value at a place."""
+    return (i64(data[3 * place]) | i64(data[3 * place + 1]) << 8 | i64(data[3 * place + 2]) << 16) * UNIT
 
 
 @inline
-def write(data, i, value):
+def write(data, place, value):
     """Write a value, rounded; only what is sure is written as sure."""
     number = i64(value * SURE + 0.5)
     if 0.0 < value < 1.0:
         number = min(max(number, 1), SURE - 1)
-    data[3 * i] = number & 255
-    data[3 * i + 1] = number >> 8 & 255
-    data[3 * i + 2] = number >> 16
+    data[3 * place] = number & 255
+    data[3 * place + 1] = number >> 8 & 255
+    data[3 * place + 2] = number >> 16
 
 
 @jit
 def expected(index, data, position, side):
     """Return the probability that `side` wins before its roll, from the next positions."""
-    n = position.number[side]
-    for r in range(n):
-        cell = position.cells[side, r]
+    count = position.number[side]
+    for rank in range(count):
+        cell = position.cells[side, rank]
         best = 0.0
         for direction in range(3):
             to = index.step[side, cell, direction]
             if to >= 0:
-                best = max(best, moved(index, data, position, side, r, to))
-        position.best[r] = best
+                best = max(best, moved(index, data, position, side, rank, to))
+        position.best[rank] = best
     total = 0.0
     labels = position.labels[side]
-    for r in range(n):
-        total += index.single[labels, r] * position.best[r]
-        if r + 1 < n:
-            total += index.either[labels, r] * max(position.best[r], position.best[r + 1])
+    for rank in range(count):
+        total += index.single[labels, rank] * position.best[rank]
+        if rank + 1 < count:
+            total += index.either[labels, rank] * max(position.best[rank], position.best[rank + 1])
     return total / index.faces  # whole numbers first: a sure win is exactly 1
 
 
 @jit
-def moved(index, data, position, side, r, to):
-    """Return the win probability of `side` after its piece of rank `r` moves to the cell `to`."""
+def moved(index, data, position, side, rank, to):
+    """Return the win probability of `side` after its piece of `rank` moves to the cell `to`."""
     if to == index.target[side]:
         return 1.0
-    owner, j = find(position, to)
+    owner, captured = find(position, to)
     if owner == 1 - side and position.number[owner] == 1:
         return 1.0
-    cell = position.cells[side, r]
-    position.cells[side, r] = to
+    cell = position.cells[side, rank]
+    position.cells[side, rank] = to
     labels = 0
     if owner >= 0:
-        labels = take_off(position, owner, j)
+        labels = take_off(position, owner, captured)
     value = 1.0 - read(data, locate(index, position, 1 - side))
     if owner >= 0:
-        put_back(position, owner, j, labels, to)
-    position.cells[side, r] = cell
+        put_back(position, owner, captured, labels, to)
+    position.cells[side, rank] = cell
     return value
 
 
@@ -200,32 +204,32 @@ def moved(index, data, position, side, r, to):
 def find(position, cell):
     """Return side and rank of the piece on a cell; NOBODY and 0 if it is empty."""
     for side in range(2):
-        for j in range(position.number[side]):
-            if position.cells[side, j] == cell:
-                return side, j
+        for rank in range(position.number[side]):
+            if position.cells[side, rank] == cell:
+                return side, rank
     return NOBODY, 0
 
 
 @inline
-def take_off(position, side, j):
-    """Take the piece of rank `j` off the board; return the labels before."""
+def take_off(position, side, rank):
+    """Take the piece of a rank off the board; return the labels before."""
     labels = position.labels[side]
     rest = labels
-    for _ in range(j):
+    for _ in range(rank):
         rest &= rest - 1  # without its lowest bit
     position.labels[side] = labels ^ (rest & -rest)
     position.number[side] -= 1
-    for i in range(j, position.number[side]):
-        position.cells[side, i] = position.cells[side, i + 1]
+    for place in range(rank, position.number[side]):
+        position.cells[side, place] = position.cells[side, place + 1]
     return labels
 
 
 @inline
-def put_back(position, side, j, labels, cell):
+def put_back(position, side, rank, labels, cell):
     """Undo `take_off`."""
-    for i in range(position.number[side], j, -1):
-        position.cells[side, i] = position.cells[side, i - 1]
-    position.cells[side, j] = cell
+    for place in range(position.number[side], rank, -1):
+        position.cells[side, place] = position.cells[side, place - 1]
+    position.cells[side, rank] = cell
     position.number[side] += 1
     position.labels[side] = labels
 
@@ -236,22 +240,22 @@ def fill(
 ):
     """Compute positions of two classes with `total` steps to go, rows `first` to `last`.
 
-    rows         [R, na]  arrangements of MAX's pieces, as in the table; `position` has both sides' labels
+    rows         [R, k]   arrangements of MAX's k pieces, as in the table; `position` has both sides' labels
     mask         [R]      their cells, a bit each
     distance     [R]      how far they have to go
-    others       [Q, nb]  arrangements of MIN's pieces, by how far they have to go
+    others       [Q, l]   arrangements of MIN's l pieces, by how far they have to go
     other_mask   [Q]
     other_start  [T + 1]  where those begin that have 0, 1, ... steps to go
     both                  1 where MAX has more pieces, so that these rows serve with MIN to move too
     """
-    for i in range(first, last):
-        left = total - distance[i]
+    for row in range(first, last):
+        left = total - distance[row]
         if left < 0 or left + 1 >= len(other_start):
             continue
-        copy(position.cells[0, : rows.shape[1]], rows[i])
-        for j in range(other_start[left], other_start[left + 1]):
-            if mask[i] & other_mask[j] == 0:
-                copy(position.cells[1, : others.shape[1]], others[j])
+        copy(position.cells[0, : rows.shape[1]], rows[row])
+        for other in range(other_start[left], other_start[left + 1]):
+            if mask[row] & other_mask[other] == 0:
+                copy(position.cells[1, : others.shape[1]], others[other])
                 for side in range(1 + both):
                     write(data, locate(index, position, side), expected(index, data, position, side))
 
