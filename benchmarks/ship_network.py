@@ -1,12 +1,15 @@
 """Create a network that ships with Dicent, and its card, from the networks of a run.
 
     python benchmarks/ship_network.py net-official EARLY LATER LAST --machine "one H200" --games 4000
+    python benchmarks/ship_network.py net-backgammon LAST --opponents random pubeval gnubg \\
+        --benchmark benchmarks/backgammon.jsonl.gz
 
 The weights are stored in half precision, without padding. The card has the settings, the seed, the progress
 of training, and measurements of the shipped file.
 """
 
 import argparse
+import copy
 import json
 import subprocess
 import sys
@@ -37,6 +40,13 @@ def without_padding(padded):
         weights[name] = tensor[tuple(slice(0, n) for n in shape)].clone()
     plain.load_state_dict(weights)
     return plain
+
+
+def halved(module):
+    """Return the same network in half precision, without padding."""
+    if isinstance(module, ResidualNetwork):
+        return without_padding(module).half()
+    return copy.deepcopy(module).half()
 
 
 def sparse_bytes(file, description):
@@ -72,21 +82,36 @@ def learned(description):
     return f"{how['seconds'] / 60:.1f} | {how['games']:,} | {how['evaluations']:,} | {how['states']:,}"
 
 
-def exactness(path):
-    """Return the error of the win probability and the best moves one ply ahead as table cells."""
-    rows = measured(["accuracy", f"greedy:{path}"])["rows"]
-    bare, ahead = (next(row for row in group if row["group"] == "all") for group in rows.values())
+def exactness(path, game):
+    """Return the error of values and the best moves one ply ahead as table cells."""
+    answer = measured(["accuracy", f"greedy:{path}", "--game", game])
+    bare, ahead = (next(row for row in rows if row["group"] == "all") for rows in answer["rows"].values())
     error, best = bare["error"], ahead["optimal"]
     half, low, high = (error["high"] - error["low"]) / 2, 100 * best["low"], 100 * best["high"]
     return f"{error['mean']:.3f} ± {half:.3f} | {100 * best['mean']:.1f} % ({low:.1f} to {high:.1f})"
 
 
+def error_rate(path, benchmark):
+    """Return the millipoints lost per decision one ply ahead and the PR as a table cell."""
+    rows = list(measured(["accuracy", f"greedy:{path}", "--benchmark", str(benchmark)])["rows"].values())[-1]
+    cells = []
+    for row in rows:
+        mean, half = row["regret"]["mean"], (row["regret"]["high"] - row["regret"]["low"]) / 2
+        cells.append(f"{row['group']} {1000 * mean:.1f} ± {1000 * half:.1f}")
+    return f"millipoints: {', '.join(cells)}; PR {500 * rows[-1]['regret']['mean']:.1f}"
+
+
 def against(player, opponent, game, games):
-    """Play a match; return its score, plain and without luck, as a table cell."""
+    """Play a match; return its score, and its points if the game has them, as a table cell."""
     match = measured(["match", player, opponent, "--game", game, "--games", str(games)])
     low, high = match["adjusted_interval"]
     without = f"{100 * match['adjusted']:.1f} % ({100 * low:.1f} to {100 * high:.1f})"
-    return f"{percent(match)}; without luck {without}"
+    cell = f"{percent(match)}; without luck {without}"
+    points = match.get("points")
+    if points is not None:
+        low, high = points["interval"]
+        cell += f"; {points['mean']:+.3f} points per game ({low:+.3f} to {high:+.3f})"
+    return cell
 
 
 def command(name, config):
@@ -101,18 +126,26 @@ def command(name, config):
     return " ".join([f"$ dicent train {name} --preset {preset}", *flags])
 
 
-def card(name, snapshots, machine, player, games):
+def about_values(points):
+    """Return what the values of a network are."""
+    if points:
+        return "are expected points for the player who moves first."
+    return "are expected results: -1 to 1, for the player who moves first."
+
+
+def card(name, snapshots, machine, player, games, opponents, benchmark=None):
     """Return the card of a shipped network."""
     network = dicent.load_network(name)
     description = network.description
     planes = network.with_encoding(dicent.make(description.game)).options.get("planes")
     game, how = description.game, description.training
+    unit = "points" if network.in_points else "win probability"
     minutes = f"{how['seconds'] / 60:.1f} minutes"
     lines = [
         f"# {name}",
         "",
         f"Plays `{game}`. Learned from the rules alone, by self-play, in {minutes} on {machine}. Its values",
-        "are expected results: -1 to 1, for the player who moves first.",
+        about_values(network.in_points),
         "",
         "```console",
         command(name, config_from(how["config"], name)),
@@ -123,22 +156,26 @@ def card(name, snapshots, machine, player, games):
         "",
         "## While it learned",
         "",
-        "Error of the win probability, and best moves one ply ahead, at random endgames of up to four pieces",
-        "in which moves differ in worth (`dicent accuracy greedy:NET`). States count as often as they were",
-        "used.",
+        f"Error of the {unit}, and best moves one ply ahead, at",
+        "random endgames of up to four pieces, or of the whole game if it is small, in which moves differ in",
+        f"worth (`dicent accuracy greedy:NET --game {game}`). States count as often as they were used.",
         "",
         "| minutes | games | evaluations | states learned | error | best moves |",
         "|---|---|---|---|---|---|",
     ]
     lines += [
-        f"| {learned(dicent.load_network(file).description)} | {exactness(file)} |" for file in snapshots
+        f"| {learned(dicent.load_network(file).description)} | {exactness(file, game)} |"
+        for file in snapshots
     ]
     lines += ["", "## As it is shipped", "", "| measured | result |", "|---|---|"]
-    for opponent in ("random", "uct:1000"):
+    for opponent in opponents:
         text = f"`dicent match {player} {opponent} --game {game} --games {games}`"
         lines.append(f"| {text} | {against(player, opponent, game, games)} |")
-    error, best = exactness(name).split(" | ")
-    lines.append(f"| `dicent accuracy greedy:{name}` | error {error}, best moves {best} |")
+    error, best = exactness(name, game).split(" | ")
+    lines.append(f"| `dicent accuracy greedy:{name} --game {game}` | error {error}, best moves {best} |")
+    if benchmark is not None:
+        text = f"`dicent accuracy greedy:{name} --benchmark {benchmark}`"
+        lines.append(f"| {text} | {error_rate(name, benchmark)} |")
     return "\n".join(lines) + "\n"
 
 
@@ -149,15 +186,18 @@ def main():
     parser.add_argument("--machine", default="")
     parser.add_argument("--player", default="{}", help="player of the matches, {} for the network's name")
     parser.add_argument("--games", type=int, default=4000)
+    parser.add_argument("--opponents", nargs="+", default=["random", "uct:1000"], help="players")
+    parser.add_argument("--benchmark", type=Path, help="decisions with known points, for the error rate")
     parser.add_argument("--no-card", action="store_true", help="leave the card to be written by hand")
     given = parser.parse_args()
     network = dicent.load_network(given.networks[-1])
     if isinstance(network, SparseEvaluator):
         content = sparse_bytes(find_network(given.networks[-1]), network.description)
     else:
-        plain = without_padding(network.module)
-        check(network.module, plain, network.with_encoding(dicent.make(network.description.game)))
-        content = network_bytes(plain.half(), network.description)
+        if isinstance(network.module, ResidualNetwork):
+            plain = without_padding(network.module)
+            check(network.module, plain, network.with_encoding(dicent.make(network.description.game)))
+        content = network_bytes(halved(network.module), network.description)
     folder = dicent.make(network.description.game).rules.path.parent / "networks"
     folder.mkdir(exist_ok=True)
     file = folder / f"{given.name}.safetensors"
@@ -166,7 +206,8 @@ def main():
     if given.no_card:
         return
     player = given.player.format(given.name)
-    text = card(given.name, given.networks, given.machine, player, given.games)
+    shown = (given.name, given.networks, given.machine, player, given.games, given.opponents, given.benchmark)
+    text = card(*shown)
     (folder / f"{given.name}.md").write_text(text, encoding="utf-8")
     print(text)
 

@@ -4,9 +4,11 @@ import importlib
 from pathlib import Path
 
 import pytest
+import torch
 
 import dicent
 from dicent.learn import preflight
+from dicent.nets.dense import DenseNetwork
 from dicent.reproduction.pairs import ERRORS, PAIRS, RUNS, Cost, Error, Pair, read_rows
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
@@ -61,3 +63,21 @@ def test_match_against_openspiel_counts_points(game: str) -> None:
     assert (found["games"], found["simulations"]) == (2, 2)
     assert 1 <= abs(2 * found["points per game"]) <= 6 or found["points per game"] == 0
     assert all(milliseconds > 0 for milliseconds in found["milliseconds per turn"])
+
+
+def test_cards_of_networks_have_points_and_error_rates(monkeypatch: pytest.MonkeyPatch) -> None:
+    ship = importlib.import_module("ship_network")
+    between = {"mean": 0.0105, "low": 0.0093, "high": 0.0117}
+    match = {"interval": [0.6, 0.7], "score": 0.65, "games": 10, "adjusted": 0.64}
+    match |= {"adjusted_interval": [0.62, 0.66], "points": {"mean": 0.63, "interval": [0.5, 0.76]}}
+    answers = {
+        "match": match,
+        "accuracy": {"rows": {"by itself": [], "greedy": [{"group": "all", "regret": between}]}},
+    }
+    monkeypatch.setattr(ship, "measured", lambda arguments: answers[arguments[0]])
+    assert "+0.630 points per game (+0.500 to +0.760)" in ship.against("net", "pubeval", "backgammon", 10)
+    assert ship.error_rate("net", "file") == "millipoints: all 10.5 ± 1.2; PR 5.2"
+    assert "points" in ship.about_values(True)
+    dense = DenseNetwork((17, 1, 24), hidden=8, layers=1, bounded=False, seen_by_mover=True)
+    assert ship.halved(dense).first.weight.dtype == torch.float16
+    assert dense.first.weight.dtype == torch.float32

@@ -43,6 +43,13 @@ def endgames(game: Game) -> Endgames | None:
     return endgames_of(game) if is_standard(game) else None
 
 
+def network(game: Game) -> str | None:
+    """Return the network for the usual games, which is used if it is shipped."""
+    if not is_backgammon(game) or game.options["checkers"] != 3:
+        return None
+    return "net-backgammon" if is_standard(game) else "net-hypergammon"
+
+
 def rollout_benchmark(game: Game) -> RolloutBenchmark | None:
     """Return the opening 31, to measure random games."""
     from dicent.games.backgammon.bench import ROLLOUTS
