@@ -2,7 +2,7 @@
 import { html, useEffect, useRef, useState } from "./ui.js";
 import { Roll } from "./die.js";
 import { decimal, plainNumber, t } from "./language.js";
-import { amount, COLOUR, equity, percent } from "./format.js";
+import { amount, COLOUR, equity, fromServer, percent } from "./format.js";
 
 /** @typedef {import("./types.js").Moment} Moment */
 
@@ -159,7 +159,7 @@ export function LineChart({ curves, xLabel, label, percent: shares = false }) {
         ${curve.dots.length < 25 && curve.dots.map(([x, y]) => html`<circle cx=${px(x)} cy=${py(y)} r="3" />`)}
       </g>`)}
     </svg>`}
-    ${drawn.length > 1 && html`<figcaption class="legend">${drawn.map((curve, i) => html`<span class="series s${i % 6}"><i></i>${curve.name}</span>`)}</figcaption>`}
+    ${drawn.length > 1 && html`<figcaption class="legend">${drawn.map((curve, i) => html`<span class="series s${i % 6}"><i></i>${fromServer(curve.name)}</span>`)}</figcaption>`}
     ${all.length === 0 && html`<p class="soft">${t("No measurements yet.")}</p>`}
   </figure>`;
 }
