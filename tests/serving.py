@@ -47,12 +47,14 @@ def served(folder: Path, **settings: Any) -> Iterator[httpx.Client]:
 class Process:
     """A server in its own process, which may be killed."""
 
-    def __init__(self, folder: Path, port: int) -> None:
+    def __init__(self, folder: Path, port: int, handles: int | None = None) -> None:
+        """Start the server; `handles` limits the files and connections that it may open."""
         arguments = ["serve", "--no-browser", "--port", str(port), "--folder", str(folder)]
         environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "dicent.cli", *arguments], stdout=subprocess.DEVNULL, env=environment
-        )
+        command = [sys.executable, "-m", "dicent.cli", *arguments]
+        if handles is not None:
+            command = ["sh", "-c", f'ulimit -n {handles}; exec "$0" "$@"', *command]
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment)
         self.client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE)
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:

@@ -4,6 +4,7 @@ import contextlib
 import logging
 import socket
 import sys
+import time
 from pathlib import Path
 
 import httpx
@@ -13,7 +14,7 @@ from dicent import machine
 from dicent.web import connections
 from dicent.web.connections import LogRateLimit, rate_limited_logs
 
-from .serving import served
+from .serving import PATIENCE, Process, begin, free_port, served
 
 
 def half_sent(client: httpx.Client) -> socket.socket:
@@ -52,6 +53,29 @@ def test_a_body_that_nobody_waits_for_does_not_hold_a_connection(tmp_path: Path)
                 with contextlib.suppress(TimeoutError):
                     if not raw.recv(65536):
                         break
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")
+def test_a_server_with_few_file_handles_answers_among_half_sent_requests(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    server = Process(tmp_path, free_port(), handles=160)
+    try:
+        with contextlib.ExitStack() as stack:
+            for _ in range(300):
+                with contextlib.suppress(ConnectionError):
+                    stack.enter_context(half_sent(server.client))
+            end = time.monotonic() + PATIENCE
+            while True:
+                with contextlib.suppress(httpx.TransportError):
+                    assert httpx.get(server.client.base_url.join("/api/games"), timeout=PATIENCE).is_success
+                    break
+                assert time.monotonic() < end
+                time.sleep(0.1)
+        assert begin(server.client)["steps"] == []
+    finally:
+        server.stop()
+    assert "Too many open files" not in capfd.readouterr().err
 
 
 def test_connections_beyond_the_limit_are_closed(tmp_path: Path) -> None:

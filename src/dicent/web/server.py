@@ -20,7 +20,7 @@ from dicent.files import data_folder
 from dicent.game.registry import game_names, offer
 from dicent.library.library import Library
 from dicent.web import archive, games, language, positions, reviews, runs, statistics
-from dicent.web.connections import BACKLOG, HEADER_SECONDS, limited, rate_limited_logs
+from dicent.web.connections import BACKLOG, HEADER_SECONDS, limited, most_connections, rate_limited_logs
 from dicent.web.engine_socket import add_socket
 from dicent.web.error_answers import add_handlers
 from dicent.web.pages import add_pages
@@ -122,7 +122,7 @@ def serve(settings: Settings, ready: Callable[[uvicorn.Server], object] = lambda
         config = uvicorn.Config(
             app,
             http=limited(settings.header_seconds, settings.connections),
-            backlog=BACKLOG,
+            backlog=min(BACKLOG, most_connections()),  # accepted at once, so it takes file handles too
             log_level="warning",
             access_log=False,
             server_header=False,
