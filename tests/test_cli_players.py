@@ -179,7 +179,7 @@ def test_real_dice_can_be_entered_and_corrected(run: Run, tmp_path: Path) -> Non
     printed = run(
         *("play", "dice-nim", "--side", "both", "--dice", "hand", "--record", str(file)), typed=typed
     )
-    assert "7 is no possible roll. Possible are 1, 2, 3, 4, 5 or 6." in printed
+    assert "7 is not a possible roll. Possible are 1, 2, 3, 4, 5 or 6." in printed
     [record] = dicent.read_records(file)
     assert record.steps == ("2", "1", "3")  # two rolls and a move were taken back
 

@@ -13,7 +13,7 @@ from rich.text import Text
 import dicent
 from dicent.cli.shared import GameText, Json, PositionText, app, escape, print_json
 from dicent.errors import DicentError
-from dicent.game.game import in_colours
+from dicent.game.colours import in_colours
 
 if TYPE_CHECKING:
     from dicent.engine.answers import AnalysisJson, OutcomeJson

@@ -13,7 +13,7 @@ from rich.table import Table
 import dicent
 from dicent.cli.shared import Json, app, escape, print_json, progress_line
 from dicent.errors import RecordError
-from dicent.game.game import COLOURS, in_colours
+from dicent.game.colours import COLOURS, in_colours
 from dicent.game.registry import make_installed, names_game
 from dicent.kernels.constants import MAX, MIN
 

@@ -14,7 +14,7 @@ from rich.console import Console
 import dicent
 from dicent.cli.shared import GameText, PositionText, app, escape
 from dicent.errors import DicentError
-from dicent.game.game import COLOURS, in_colours
+from dicent.game.colours import COLOURS, in_colours
 
 HELP = """Type a move as written above, or a command:
   hint       show the computer's choice

@@ -7,7 +7,7 @@ import os
 from rich.text import Text
 
 from dicent.draw.layout import is_upright, segments, spots
-from dicent.game.game import COLOURS, in_colours
+from dicent.game.colours import COLOURS, in_colours
 from dicent.game.view import Board, Place
 from dicent.kernels.constants import CHANCE, MAX, MIN
 

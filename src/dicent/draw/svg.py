@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dicent.draw.layout import segments, spots
-from dicent.game.game import in_colours
+from dicent.game.colours import in_colours
 from dicent.game.view import Board, Place, View, as_board
 from dicent.kernels.constants import MAX, MIN
 

@@ -6,7 +6,8 @@ from rich.panel import Panel
 from rich.text import Text
 
 from dicent.draw.canvas import LEGEND, MARK, STYLES, canvas, is_colourless, label_of
-from dicent.game.game import COLOURS, State, in_colours
+from dicent.game.colours import COLOURS, in_colours
+from dicent.game.game import State
 from dicent.game.rollouts import Rollouts
 from dicent.game.view import View
 from dicent.kernels.constants import CHANCE, MAX, MIN

@@ -4,7 +4,6 @@ Both run the rules as plain Python, a few microseconds a call. Fast code
 works on arrays of states in the kernels (`dicent.game.binding`).
 """
 
-import re
 import secrets
 from collections.abc import Callable
 from functools import cached_property
@@ -24,12 +23,6 @@ from dicent.kernels.generator import open_stream
 
 Cells = npt.NDArray[np.signedinteger[Any]]
 NAMES = {MAX: "MAX", MIN: "MIN", CHANCE: "chance"}  # in data, and in messages to programmers
-COLOURS = {MAX: "Red", MIN: "Blue", CHANCE: "chance"}  # in pages, terminal and reports
-
-
-def in_colours(text: str) -> str:
-    """Return a text for players, with colours in place of MAX and MIN."""
-    return re.sub(r"\bM(AX|IN)\b", lambda found: COLOURS[MAX if found[1] == "AX" else MIN], text)
 
 
 def describe(game: "Game", cells: Cells) -> str:

@@ -10,7 +10,7 @@ from dicent.draw.paths import action_paths
 from dicent.draw.svg import STYLE as BOARD_STYLE
 from dicent.draw.svg import Arrow, board_svg
 from dicent.game import Game
-from dicent.game.game import COLOURS, in_colours
+from dicent.game.colours import COLOURS, in_colours
 from dicent.game.registry import is_game_file, make_installed
 from dicent.game.view import as_board
 from dicent.kernels.constants import MAX, MIN
