@@ -141,7 +141,7 @@ def test_measurement_evaluates_only_states_that_were_learned(
     network, game = load_network(tmp_path), dicent.make("dice-nim")
     scores = measure(network, game, 8, 0, 1)
     assert set(scores) == {"random", "greedy", "uct:100", "uct:1000"}
-    assert all(0 <= score <= 1 and games == 8 for score, games in scores.values())
+    assert all(0 <= score <= 1 and games == 8 and not cut for score, games, cut in scores.values())
     evaluate = dicent.Network.evaluate
 
     def worst_at_chance(self: dicent.Network, game: dicent.Game, states: Any) -> Any:

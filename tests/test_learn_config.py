@@ -341,7 +341,7 @@ def test_only_the_budget_may_change(tmp_path: Path) -> None:
         train(TINY.replace(hidden=32, batch=32), tmp_path)
     assert read_config(tmp_path / "config.toml") == TINY
     quiet(TINY.replace(games=30), tmp_path)
-    assert read_config(tmp_path / "config.toml") == TINY.replace(games=30, terminal="gain")
+    assert read_config(tmp_path / "config.toml") == TINY.replace(games=30, terminal="gain", random_starts=0.0)
 
 
 def test_failed_start_leaves_the_folder_usable(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from dicent.learn.train import train
 from dicent.play.player import Player, parse_player
 
 from .golden_trees import BytePolicy
-from .running import TINY, rows
+from .running import TINY, quiet, rows
 from .self_playing import NIM, play_games
 
 
@@ -65,6 +65,19 @@ def test_gpu_network_suits_the_board(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (row.network.filters, row.search.terminal) == (32, "score")
     small = dicent.config("gpu", game="backgammon", minutes=1, hidden=64)
     assert fit(small, dicent.make("backgammon"))[0].network.hidden == 64
+
+
+def test_a_run_in_points_learns_a_network_that_knows_both_scales(tmp_path: Path) -> None:
+    """Values of the network are points, and its map turns them into expected results."""
+    settings = {"game": "hypergammon:checkers=1", "games": 80, "max_plies": 400}
+    folder = quiet(TINY.replace(**settings), tmp_path)
+    network = dicent.load_network(folder)
+    assert network.terminal.name == "score"
+    assert network.in_points
+    assert network.gain_map is not None
+    state = dicent.make("hypergammon:checkers=1").initial_state(seed=1)
+    [gain] = network.gains(network.evaluate(state.game, state.cells[None]))
+    assert -1 <= gain <= 1
 
 
 def test_cap_of_plies_is_beyond_the_longest_probed_game() -> None:

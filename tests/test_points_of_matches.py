@@ -233,10 +233,19 @@ def test_tournaments_report_points(game: Game, tmp_path: Path) -> None:
     assert "points a game" in (tmp_path / "t" / "results.html").read_text()
     rows = json.loads((tmp_path / "t" / "results.json").read_text())["ratings"]
     assert {row["player"]: row["points_per_game"] for row in rows}["takes"] == points.mean
+    assert "Cut as too long" not in text
     again = play_tournament(tmp_path / "t", players, game, 40, seed=1)
     assert again.encounters == result.encounters
     # The first move is worth a lot, for either player.
     assert result.ratings.first_move > 0
+
+
+def test_tournaments_count_games_that_were_cut(tmp_path: Path) -> None:
+    (tmp_path / "walk.py").write_text(WALK.replace("CYCLIC = True", "CYCLIC = True\nMAX_PLIES = 3"))
+    play_tournament(tmp_path / "t", ["random", "uct:1"], dicent.load(tmp_path / "walk.py"), 4, seed=1)
+    cut = "Cut as too long, and counted as draws: 4 of the games."
+    assert cut in (tmp_path / "t" / "results.txt").read_text()
+    assert cut in (tmp_path / "t" / "results.html").read_text()
 
 
 # Intervals

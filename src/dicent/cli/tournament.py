@@ -101,4 +101,5 @@ def _tables(result: TournamentResult) -> Group:
         column.justify = "right"
     for rating, cross in zip(report.rating_rows(result), report.cross_rows(result), strict=True):
         table.add_row(*map(escape, rating[:-2] + cross[1:]))
-    return Group(table, Text(report.first_move(result), style="dim"))
+    below = filter(None, [report.first_move(result), report.cut_games(result)])
+    return Group(table, Text("\n".join(below), style="dim"))

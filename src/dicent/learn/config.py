@@ -138,6 +138,7 @@ THINKING = ("evaluations_per_move", "seconds_per_move")  # the budgets of a move
 BY_GAME = (
     "terminal",
     *("evaluations_per_move", "games_at_once", "games_per_update", "replay_states", "max_plies"),
+    "random_starts",
 )
 
 PRESETS: dict[str, dict[str, Setting]] = {
@@ -160,6 +161,7 @@ PRESETS: dict[str, dict[str, Setting]] = {
         "hidden": 425,
         "games_at_once": 1,
         "games_per_update": 1,
+        "random_starts": 0.0,
         "waves": True,
         "overlap": False,
     },

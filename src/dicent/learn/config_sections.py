@@ -106,8 +106,8 @@ class SelfPlayConfig(Section):
     """Groups these games are split into, so that search and evaluation overlap."""
     waves: bool = False
     """Start and end games together, so that each game is played by one version of the network."""
-    random_starts: float = 0.0
-    """Share of games that start from a random position."""
+    random_starts: float | None = None
+    """Share of games that start from a random position. By default as the game needs."""
     max_plies: int | None = None
     """Cut a game after this many plies; by default twice the game's usual maximum, or as the game needs. A
     cut game has no result: its states are learned with their searched values."""

@@ -217,7 +217,7 @@ def make_self_play(
             annealed=play.schedule == "annealed",
             targets="policy" if learns_policy else play.targets,
             waves=play.waves,
-            random_starts=play.random_starts,
+            random_starts=play.random_starts or 0.0,
             max_plies=play.max_plies,
             threads=threads,
         )

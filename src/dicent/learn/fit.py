@@ -94,6 +94,9 @@ def _fit_to_rules(config: Config, game: Game) -> tuple[Config, tuple[Choice, ...
     if config.search.terminal is None:
         terminal = default_terminal(config.search.search, game)
         chosen.append(Choice("terminal", terminal, _why_terminal(terminal, game)))
+    if config.self_play.random_starts is None:
+        reason = "half of the games from elsewhere made no difference in the games measured"
+        chosen.append(Choice("random_starts", 0.0, reason))
     if config.network.network == AUTO:
         settings, reason = network_for(game)
         before, usual = config.flat(), PRESETS["gpu"]

@@ -89,12 +89,19 @@ def first_move(result: TournamentResult) -> str:
     return f"The first move is worth {result.ratings.first_move:+.0f} Elo ({low:+.0f} to {high:+.0f})."
 
 
+def cut_games(result: TournamentResult) -> str:
+    """Return a sentence about the games that were cut; an empty text if there are none."""
+    cut = sum(encounter.summary.get("unfinished", 0) for encounter in result.encounters)
+    return f"Cut as too long, and counted as draws: {cut:,} of the games." if cut else ""
+
+
 def as_text(result: TournamentResult) -> str:
     """Return the tables as plain text."""
     head = f"{result.game}, {len(result.encounters)} of {result.matches} matches, seed {result.seed}"
     ratings = _columns([rating_head(result), *rating_rows(result)], left=2)
     cross = _columns([cross_head(result), *cross_rows(result)], left=1)
-    return f"{head}\n\n{ratings}\n{first_move(result)}\n\n{cross}"
+    below = "\n".join(filter(None, [first_move(result), cut_games(result)]))
+    return f"{head}\n\n{ratings}\n{below}\n\n{cross}"
 
 
 def matches_csv(result: TournamentResult) -> str:
@@ -164,7 +171,7 @@ def as_page(result: TournamentResult, name: str) -> str:
         f"<h1>{html.escape(name)}</h1><p>{html.escape(about)}</p>",
         f"<h2>Ratings</h2><figure>{plot}</figure>",
         table(rating_head(result)[1:], [row[1:] for row in rating_rows(result)]),
-        f"<p>{html.escape(first_move(result))} The mean of all players is 0.</p>",
+        f"<p>{html.escape(first_move(result))} The mean of all players is 0. {cut_games(result)}</p>",
         "<h2>Cross table</h2>",
         table(cross_head(result), cross_rows(result)),
         "<h2>Matches</h2>",
