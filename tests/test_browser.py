@@ -140,6 +140,28 @@ def test_finished_game_offers_a_rematch_with_sides_swapped(browser: Browser, ser
     assert (again["game"], again["dice"]) == ("ewn", "hand")
 
 
+def test_resigning_waits_for_a_move_that_is_being_sent(browser: Browser, server: Server) -> None:
+    id = server.begin()
+    browser.open(f"{server.url}#/play/{id}")
+    browser.click(".to-roll")
+    browser.see(".cell.movable")
+    browser.click("button", "Resign")
+    browser.see("dialog")
+    browser.driver.execute_script(
+        """const real = window.fetch;
+        window.fetch = (url, ...rest) => String(url).includes("/steps")
+          ? new Promise((done) => { window.release = () => done(real(url, ...rest)); }) : real(url, ...rest);
+        document.querySelector(".cell.movable").click();"""
+    )
+    wait_for(lambda: browser.all(".cell.target"), "a target")
+    browser.driver.execute_script("document.querySelector('.cell.target').click()")
+    wait_for(lambda: browser.driver.execute_script("return Boolean(window.release)"), "the request")
+    browser.click("dialog button.danger")
+    browser.driver.execute_script("window.release()")
+    browser.see(".status", "You lost: you resigned")
+    assert server.get(f"api/games/{id}")["ended"] == "resigned"
+
+
 def test_rematch_keeps_a_chosen_position(browser: Browser, server: Server) -> None:
     browser.open(f"{server.url}#/analyse?game=ewn&position={FEW.replace(' ', '+')}")
     browser.click("button", "Play from here")
@@ -172,7 +194,7 @@ import(path.replace("main.js", "format.js")).then(({ endText }) => done(endText(
 """
 
 
-def test_end_on_time_is_told_as_such(browser: Browser, server: Server) -> None:
+def test_end_on_time_is_stated(browser: Browser, server: Server) -> None:
     browser.open(server.url)
     browser.see("h1")
     game = {"result": 1, "ended": "time", "position": {"ending": "", "score": None}}

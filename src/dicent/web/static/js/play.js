@@ -42,6 +42,12 @@ export function Play({ id }) {
   const [seen, setSeen] = useState(/** @type {number|null} */ (null)); // the earlier step on the board, or null for the current one
   const [hint, setHint] = useState(/** @type {{at: number, arrows: Arrow[], text: string}|null} */ (null));
   const [asking, setAsking] = useState(false);
+  const [resigns, setResigns] = useState(/** @type {Side|null} */ (null)); // who resigns once the computer has moved
+  useEffect(() => {
+    if (resigns === null || busy) return;
+    setResigns(null);
+    if (game && !isOver(game)) act("resign", { side: resigns });
+  }, [resigns, busy]);
   const steps = game?.steps.length ?? 0;
   useEffect(() => setSeen(null), [steps, id]);
   useEffect(() => announceStep(game), [game]);
@@ -155,7 +161,7 @@ export function Play({ id }) {
       </div>
     </div>
     ${asking && html`<${Confirm} question=${t("Resign this game?")} yes=${t("Resign")} onNo=${() => setAsking(false)}
-      onYes=${() => { setAsking(false); act("resign", { side: resigner(game, roller, humans) }); }} />`}
+      onYes=${() => { setAsking(false); setResigns(resigner(game, roller, humans)); }} />`}
   </div>`;
 }
 
