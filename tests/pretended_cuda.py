@@ -90,6 +90,9 @@ class PretendedDevice:
         self._handed_out: list[tuple[str, weakref.ref[object]]] = []
         self._failures, self._error = 0, RuntimeError()
 
+    def description(self) -> str:
+        return "pretended GPU"
+
     # Queries for tests
 
     def held(self) -> Counter[str]:

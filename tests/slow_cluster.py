@@ -6,6 +6,8 @@ import os
 import random
 import shutil
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -231,3 +233,25 @@ def test_run_survives_many_faults(machines: Any, tmp_path: Path, monkeypatch: py
 def test_silent_address_is_an_error() -> None:
     with pytest.raises(DicentError, match="no Ray cluster answers"):
         dicent.play_match("random", "random", "dice-nim", games=2, cluster="127.0.0.1:1")
+
+
+STRANGER = """
+import os, subprocess, sys
+from dicent.cluster.connection import TOKEN, Connection, ray
+
+with Connection():
+    address = ray().get_runtime_context().gcs_address
+    client = f"import ray; ray.init({address!r}); print(len(ray.nodes()), 'machine')"
+    for token in (os.environ[TOKEN], "0" * 64):
+        variables = {**os.environ, TOKEN: token}
+        found = subprocess.run([sys.executable, "-c", client], env=variables, capture_output=True, text=True)
+        print(found.returncode, found.stdout.strip())
+"""
+
+
+def test_local_cluster_asks_for_a_token() -> None:
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    found = subprocess.run(
+        [sys.executable, "-c", STRANGER], env=variables, capture_output=True, text=True, timeout=PATIENCE
+    )
+    assert found.stdout.splitlines() == ["0 1 machine", "1 "]

@@ -33,6 +33,7 @@ def test_arms_differ_in_search_and_terminal_value_alone() -> None:
         assert len({tuple({**c.flat(), **left_out}.items()) for c in wanted.values()}) == 1
 
 
+@pytest.mark.usefixtures("uncompiled")
 def test_arms_are_learned_played_and_measured_and_resume(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

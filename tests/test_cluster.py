@@ -331,25 +331,3 @@ def test_local_cluster_is_private_and_ends_with_its_driver(tmp_path: Path) -> No
         assert addresses
         assert addresses <= set(LOOPBACK)
     wait_until(lambda: not any(command(process) for process in ours))  # one that has ended has none
-
-
-STRANGER = """
-import os, subprocess, sys
-from dicent.cluster.connection import TOKEN, Connection, ray
-
-with Connection():
-    address = ray().get_runtime_context().gcs_address
-    client = f"import ray; ray.init({address!r}); print(len(ray.nodes()), 'machine')"
-    for token in (os.environ[TOKEN], "0" * 64):
-        variables = {**os.environ, TOKEN: token}
-        found = subprocess.run([sys.executable, "-c", client], env=variables, capture_output=True, text=True)
-        print(found.returncode, found.stdout.strip())
-"""
-
-
-def test_local_cluster_asks_for_a_token() -> None:
-    variables = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
-    found = subprocess.run(
-        [sys.executable, "-c", STRANGER], env=variables, capture_output=True, text=True, timeout=PATIENCE
-    )
-    assert found.stdout.splitlines() == ["0 1 machine", "1 "]

@@ -33,7 +33,7 @@ def test_game_without_a_guide_has_its_description(tmp_path: Path) -> None:
     ("line", "words"),
     [
         ("GUIDE = {'role': 'Roll.'}", "no event 'role'; events: start, roll"),
-        ("GUIDE = 'Roll.'", "not a dict"),
+        ("GUIDE = 'Roll.'", "must be a dict"),
     ],
 )
 def test_invalid_guide_is_explained(line: str, words: str, tmp_path: Path) -> None:

@@ -406,7 +406,7 @@ def test_resume_with_other_settings_is_refused(
     with module._locked(folder), pytest.raises(DicentError, match="another process uses"):
         reproduce(folder, TINY)
     assert main(["reproduce", str(folder), "--scale", "huge"]) == 1
-    assert "must be one of smoke, small, gpu, paper" in capsys.readouterr().err
+    assert "must be one of smoke, small, gpu, cpu, paper" in capsys.readouterr().err
     assert main(["reproduce", str(folder), "--scale", "smoke", "--games", "3"]) == 1
     assert "even number" in capsys.readouterr().err
 

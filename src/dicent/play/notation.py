@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from dicent.errors import DicentError, PositionError, RecordError
+from dicent.errors import DicentError, RecordError
 from dicent.game import Game, State
 from dicent.game.extras import all_extras, extras
 from dicent.game.registry import make_installed, names_game
@@ -81,7 +81,7 @@ def position_texts(state: State) -> dict[str, str]:
     texts = {}
     for notation in notations(state.game):
         if notation.format_position is not None:
-            with contextlib.suppress(PositionError):  # some notations cannot write every position
+            with contextlib.suppress(DicentError):  # some notations cannot write every position
                 texts[notation.name] = notation.format_position(state)
     return texts
 

@@ -44,6 +44,7 @@ class Search(ABC):
     determinization_seed = 0  # of the outcomes that a determinization gives to chance
     needs_limit = True  # a player needs a limit for it
     fixed_depth: int | None = None  # plies it looks ahead, whatever the limit
+    plays_random_games = False  # each of its evaluations is a random game
     plays_uniformly = False  # it plays any legal action, all equally likely
     keeps_time = False  # it shares out the time of a game itself, by `play_by_clock(state, clock, ply)`
     needs_history = False  # it must see how a game went, by `play_after(game, history, seed)`

@@ -38,6 +38,7 @@ class Uct(SimulationSearch):
     """
 
     replaces_evaluator = False  # the kernel plays random games itself
+    plays_random_games = True
 
     def __init__(
         self,

@@ -11,7 +11,6 @@ from dicent.game.rollouts import rollouts
 from dicent.play.player import Player
 from dicent.play.strengths import STRENGTHS, strength_player
 from dicent.search.tree_search import inner_search
-from dicent.search.uct import Uct
 
 SHORT = 1000  # evaluations that plain Python does in about a second
 SECONDS = 2.0  # of random games
@@ -38,7 +37,7 @@ def is_short(player: Player, game: Game) -> bool:
     inner = inner_search(player.search)
     if inner.fixed_depth is not None:
         return True
-    most = random_games(game) if isinstance(inner, Uct) else SHORT
+    most = random_games(game) if inner.plays_random_games else SHORT
     return (player.budget.evaluations or most + 1) <= most
 
 
@@ -51,7 +50,7 @@ def stand_in(name: str, game: Game) -> Player | None:
     player = strength_player(name, game)
     if is_short(player, game):
         return player
-    if isinstance(inner_search(player.search), Uct):
+    if inner_search(player.search).plays_random_games:
         return None
     weaker = [*STRENGTHS][: [*STRENGTHS].index(name)]
     players = (strength_player(other, game) for other in reversed(weaker))
