@@ -16,7 +16,9 @@ import pytest
 from dicent.errors import ConflictError, LibraryError, MissingError, RecordError
 from dicent.library.file import MARK, SCHEMA, VERSION
 from dicent.library.library import Library
+from dicent.library.seats import SavedClock, Seat
 from dicent.library.statistics import Opponent, Reviewed, players_of, statistics
+from dicent.play.clock import Clock
 from dicent.play.record import Record
 
 START = "ABC2/DE3/F3f/3de/2abc 1 -"
@@ -227,7 +229,9 @@ def test_libraries_of_older_versions_open_and_keep_their_games(tmp_path: Path, v
             [played] = library.played()
             assert played.review == Reviewed((0.25, 0.125), (0.25, 0.0), (2, 1))
     with closing(Library(path)) as library:
-        assert library.add("ewn", START, ("human", "full"), names=("Ann", "")) != "one"
+        id = library.add("ewn", START, ("human", "human"), seat=("MIN", "secret"), clock=Clock(60.0))
+        assert library.get(id).seat == library.seat("secret") == Seat(id, "MIN", joined=False)
+        assert library.get(id).clock == SavedClock(0.0, (60.0, 60.0))
     with closing(Library(tmp_path / "new.sqlite")):
         pass
     assert columns_of(path) == columns_of(tmp_path / "new.sqlite")

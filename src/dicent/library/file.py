@@ -13,7 +13,21 @@ VERSION = 3
 MARK = 0x44696365  # "Dice", in the file's header, marks our files
 SQLITE, HEADER = b"SQLite format 3\0", 100  # how the header begins; its bytes
 SIDES = ("max", "min")
-SCHEMA = """
+SEATS = """CREATE TABLE seats (
+  game TEXT PRIMARY KEY REFERENCES games ON DELETE CASCADE,
+  side TEXT NOT NULL,     -- MAX or MIN: the side of the second device
+  secret TEXT NOT NULL UNIQUE,  -- SHA-256 of the secret in its link
+  joined INTEGER NOT NULL DEFAULT 0
+) STRICT"""
+CLOCKS = """CREATE TABLE clocks (
+  game TEXT PRIMARY KEY REFERENCES games ON DELETE CASCADE,
+  seconds REAL NOT NULL,  -- of each side at the start
+  increment REAL NOT NULL,
+  max_left REAL NOT NULL, -- at the beginning of the turn
+  min_left REAL NOT NULL,
+  since REAL              -- when the turn began, in seconds since 1970; NULL: not yet
+) STRICT"""
+SCHEMA = f"""
 CREATE TABLE games (
   id TEXT PRIMARY KEY,
   game TEXT NOT NULL,
@@ -35,7 +49,7 @@ CREATE TABLE steps (
   game TEXT NOT NULL REFERENCES games ON DELETE CASCADE,
   number INTEGER NOT NULL,
   step TEXT NOT NULL,
-  seconds REAL,           -- that an action took, with its roll; NULL: unknown, or a roll
+  seconds REAL,           -- that an action took by the clock, with its roll; NULL: no clock, or a roll
   PRIMARY KEY (game, number)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE reviews (
@@ -49,6 +63,8 @@ CREATE TABLE reviews (
   max_decisions INTEGER,
   min_decisions INTEGER
 ) STRICT;
+{SEATS};
+{CLOCKS};
 """
 _PLAYER = "json_extract(value, '$.player')"
 # Sets the sums of a review from its JSON, so that statistics need not parse it.
@@ -68,6 +84,8 @@ UPGRADES = {
         *(f"ALTER TABLE reviews ADD COLUMN {side}_{sum} REAL" for sum in ("luck", "loss") for side in SIDES),
         *(f"ALTER TABLE reviews ADD COLUMN {side}_decisions INTEGER" for side in SIDES),
         SUMS,
+        SEATS,
+        CLOCKS,
     ],
 }
 

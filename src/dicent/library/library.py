@@ -20,7 +20,9 @@ from typing import Any, Literal
 from dicent.errors import ConflictError, LibraryError, MissingError, RecordError
 from dicent.files import JsonObject
 from dicent.library.file import SUMS, VERSION, create, require_ours, upgrade
+from dicent.library.seats import SavedClock, Seat, Side, add_seat, find_seat, seat_guest, seating, set_clock
 from dicent.library.statistics import PLAYED, PlayedGame
+from dicent.play.clock import Clock
 from dicent.play.record import Record, day_of
 
 Dice = Literal["rolled", "hand"]
@@ -60,6 +62,10 @@ class SavedGame(GameSummary):
     """A game of the library with its steps."""
 
     steps: tuple[str, ...]
+    version: int = 0  # counts the changes
+    seat: Seat | None = None  # of the second device
+    clock: SavedClock | None = None
+    times: tuple[float, ...] | None = None  # seconds of each action in a game with a clock
 
     def record(self) -> Record:
         """Return the game as a record, without the seed, since it predicts the dice."""
@@ -70,6 +76,7 @@ class SavedGame(GameSummary):
             self.start,
             self.steps,
             self.result,
+            times=self.times,
             ended=None if self.ended == "played" else self.ended,
             date=day_of(self.created),
         )
@@ -111,10 +118,18 @@ class Library:
         dice: str = "rolled",
         seed: int = 0,
         names: tuple[str, str] = ("", ""),
+        seat: tuple[Side, str] | None = None,
+        clock: Clock | None = None,
     ) -> str:
-        """Add a new game and return its id. `names` are those that people gave themselves."""
+        """Add a new game and return its id. `names` are those that people gave themselves.
+
+        `seat` is the side of a second device, and the secret by which it joins.
+        """
         with self._change():
-            return self._add(Record(game, players, start, (), None, seed), dice, names)
+            id = self._add(Record(game, players, start, (), None, seed), dice, names)
+            if seat is not None:
+                add_seat(self._file, id, *seat, clock)
+            return id
 
     def add_records(self, records: Sequence[Record]) -> list[str]:
         """Add games that were played elsewhere, all or none, and return their ids."""
@@ -140,24 +155,48 @@ class Library:
             if row is None:
                 raise MissingError(f"the library has no game {id!r}")
             steps = self._steps(id)
-        return SavedGame(**_columns(row, len(steps)), steps=steps)
+            [version] = self._file.execute("SELECT version FROM games WHERE id = ?", (id,)).fetchone()
+            seat, clock, times = seating(self._file, id)
+        common = _columns(row, len(steps))
+        return SavedGame(**common, steps=steps, version=version, seat=seat, clock=clock, times=times)
+
+    def seat(self, secret: str) -> Seat | None:
+        """Return the seat with a secret."""
+        with self._lock, self._explained():
+            return find_seat(self._file, secret)
+
+    def join(self, id: str, now: float) -> bool:
+        """Note that the second device has joined a game; return whether that is new."""
+        with self._change():
+            return seat_guest(self._file, id, now)
 
     # Each change passes the game as its author saw it. If the game has changed since, the change is refused.
     # The number of steps alone would not do: another move may have replaced one that was taken back.
 
-    def append(self, seen: SavedGame, step: str, result: int | None = None, ended: str | None = None) -> None:
-        """Add a step to a running game, and the result if the step ends it."""
+    def append(
+        self,
+        seen: SavedGame,
+        step: str,
+        result: int | None = None,
+        ended: str | None = None,
+        seconds: float | None = None,
+        clock: SavedClock | None = None,
+    ) -> None:
+        """Add a step to a running game, and the result if the step ends it.
+
+        In a game with a clock, an action has its seconds and the clock after it.
+        """
         with self._change():
             self._require(seen)
-            row = seen.id, seen.length, step
-            self._file.execute("INSERT INTO steps (game, number, step) VALUES (?,?,?)", row)
-            self._set(seen.id, result, ended)
+            row = seen.id, seen.length, step, seconds
+            self._file.execute("INSERT INTO steps (game, number, step, seconds) VALUES (?,?,?,?)", row)
+            self._set(seen.id, result, ended, clock)
 
-    def end(self, seen: SavedGame, result: int, ended: str) -> None:
+    def end(self, seen: SavedGame, result: int, ended: str, clock: SavedClock | None = None) -> None:
         """End a game without another step."""
         with self._change():
             self._require(seen)
-            self._set(seen.id, result, ended)
+            self._set(seen.id, result, ended, clock)
 
     def take_back(self, seen: SavedGame, to: int) -> None:
         """Take a game back to its first `to` steps."""
@@ -265,18 +304,20 @@ class Library:
         return None if found == "ok" else str(found)
 
     def _require(self, seen: SavedGame) -> None:
-        row = self._file.execute("SELECT ended FROM games WHERE id = ?", (seen.id,)).fetchone()
+        row = self._file.execute("SELECT version FROM games WHERE id = ?", (seen.id,)).fetchone()
         if row is None:
             raise MissingError(f"the library has no game {seen.id!r}")
-        if row[0] != seen.ended or self._steps(seen.id) != seen.steps:
+        if row[0] != seen.version:
             raise ConflictError("the game has changed since it was read")
 
     def _steps(self, id: str) -> tuple[str, ...]:
         found = self._file.execute("SELECT step FROM steps WHERE game = ? ORDER BY number", (id,))
         return tuple(step for (step,) in found)
 
-    def _set(self, id: str, result: int | None, ended: str | None) -> None:
+    def _set(self, id: str, result: int | None, ended: str | None, clock: SavedClock | None = None) -> None:
         """Save the state of a changed game and delete its outdated review."""
+        if clock is not None:
+            set_clock(self._file, id, clock)
         row = (result, ended, self._stamp(), id)
         self._file.execute("UPDATE games SET result=?, ended=?, changed=?, version=version+1 WHERE id=?", row)
         self._file.execute("DELETE FROM reviews WHERE game = ?", (id,))
