@@ -203,7 +203,7 @@ def test_end_on_time_is_stated(browser: Browser, server: Server) -> None:
         for first, second in (("human", "steady"), ("steady", "human"), ("human", "human"))
     ]
     assert ends == [
-        "You won: Blue ran out of time",
-        "You lost: you ran out of time",
-        "Red wins, Blue ran out of time",
+        "You won: Blue lost on time",
+        "You lost on time",
+        "Red wins, Blue lost on time",
     ]

@@ -25,7 +25,7 @@ EXAMPLES = 15  # requests for each operation, valid and invalid
 
 
 def test_answers_match_the_description(tmp_path: Path) -> None:
-    with served(tmp_path) as client:
+    with served(tmp_path, poll_seconds=0.01) as client:
         schema = schemathesis.openapi.from_url(str(client.base_url.join("/api/openapi.json")))
         known = [go_on(client, begin(client))["id"] for _ in range(3)]
         operations = [found.ok() for found in schema.get_all_operations()]

@@ -22,7 +22,10 @@ Responses = dict[int | str, dict[str, Any]]  # of a route, as FastAPI takes them
 
 DECLARED: Responses = {
     401: {"model": Problem, "description": "The token is missing."},
-    403: {"model": Problem, "description": "The request comes from another site or names another host."},
+    403: {
+        "model": Problem,
+        "description": "The request comes from another site, names another host, or is not for guests.",
+    },
     404: {"model": Problem, "description": "Not found."},
     409: {"model": Conflict, "description": "The game has changed; `game` is its current state."},
     413: {"model": Problem, "description": "The request is too long."},

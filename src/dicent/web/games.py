@@ -3,137 +3,49 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import secrets
 import threading
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Annotated
 
 import numpy as np
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from starlette.concurrency import run_in_threadpool
 
-from dicent.draw.captures import captures
 from dicent.errors import ConflictError
 from dicent.game import Game, State
 from dicent.game.binding import uncompiled
-from dicent.game.view import Stack
 from dicent.kernels.constants import DICE, MAX, MIN
 from dicent.kernels.generator import open_stream, uniform
-from dicent.library.library import Library, SavedGame
+from dicent.library.library import Library
+from dicent.library.seats import SavedClock, Seat
 from dicent.play.notation import parse_position
 from dicent.play.player import Player
 from dicent.play.strengths import STRENGTHS, strength_player
 from dicent.web.error_answers import DECLARED, ProblemError, about
 from dicent.web.hints import Advice
+from dicent.web.open_game import OpenGame
 from dicent.web.plain_search import stand_in
-from dicent.web.positions import SIDES, TURNS, apply_text, describe_position, game_named, shown_dice
+from dicent.web.positions import apply_text, game_named
 from dicent.web.preparation import Preparation
 from dicent.web.schemas import (
     AtRequest,
-    Captured,
     GameStepRequest,
     GradedMove,
     Hint,
-    Names,
     NewGame,
     Pending,
     PlayedGame,
-    PlayedStep,
-    Players,
     ResignRequest,
+    StartedGame,
 )
+from dicent.web.seating import LINK, Asker, Seating, require_one_device, require_turn
 from dicent.web.threads import SearchThreads
 
 HUMAN = "human"
 OPEN_GAMES = 1000  # games whose states are cached
-
-
-class OpenGame:
-    """A game of the library with its states. `known` is an earlier version, whose states are reused."""
-
-    def __init__(self, saved: SavedGame, known: OpenGame | None = None) -> None:
-        self.saved = saved
-        self.game = game_named(saved.game)
-        self.states: list[State] = []
-        self.texts: list[str] = []  # of the states
-        self.captures: list[list[Captured]] = []  # of the steps to the states, none for the first
-        if known is not None:
-            same = _common(saved.steps, known.saved.steps)
-            self.states, self.texts = known.states[: same + 1], known.texts[: same + 1]
-            self.captures = known.captures[: same + 1]
-        else:
-            self._reach(self.game.parse(saved.start))
-        for step in saved.steps[len(self.states) - 1 :]:
-            before, after = self.state, apply_text(self.state, step)
-            self._reach(after, () if before.is_chance else captures(before, after))
-
-    def _reach(self, state: State, captured: tuple[Stack, ...] = ()) -> None:
-        self.states.append(state)
-        self.texts.append(str(state))
-        self.captures.append(
-            [Captured(owner=SIDES[stack.owner], count=stack.count, label=stack.label) for stack in captured]
-        )
-
-    @property
-    def state(self) -> State:
-        """Return the current state."""
-        return self.states[-1]
-
-    def player(self, state: State) -> str | None:
-        """Return the player to move at a state; None for chance or after the end."""
-        if state.result is not None or state.is_chance:
-            return None
-        return self.saved.players[0 if state.to_play == MAX else 1]
-
-    def is_computers(self, state: State) -> bool:
-        """Return whether the computer is to move."""
-        return self.player(state) in STRENGTHS
-
-    def is_persons(self, state: State) -> bool:
-        """Return whether a person is to move or to enter a roll."""
-        if state.is_chance:
-            return self.saved.dice == "hand"
-        return state.result is None and not self.is_computers(state)
-
-    def describe(self) -> PlayedGame:
-        """Describe the game with its position and history."""
-        saved, plies = self.saved, sum(not state.is_chance for state in self.states[:-1])
-        history = [
-            PlayedStep(
-                step=step,
-                player=TURNS[before.to_play],
-                position=text,
-                dice=shown_dice(after),
-                captures=captured,
-            )
-            for step, before, after, text, captured in zip(
-                saved.steps, self.states, self.states[1:], self.texts[1:], self.captures[1:], strict=False
-            )
-        ]
-        return PlayedGame(
-            id=saved.id,
-            game=saved.game,
-            title=self.game.title,
-            start=saved.start,
-            steps=list(saved.steps),
-            players=Players(MAX=saved.players[0], MIN=saved.players[1]),
-            names=Names(MAX=saved.names[0], MIN=saved.names[1]),
-            dice=saved.dice,
-            result=saved.result,
-            ended=saved.ended,
-            created=saved.created,
-            position=describe_position(self.state, plies),
-            history=history,
-            reviewed=saved.reviewed,
-        )
-
-
-def _common(one: tuple[str, ...], other: tuple[str, ...]) -> int:
-    """Return the number of first steps that two games share."""
-    for i, (a, b) in enumerate(zip(one, other, strict=False)):
-        if a != b:
-            return i
-    return min(len(one), len(other))
 
 
 def roll(state: State, seed: int, number: int) -> str:
@@ -148,8 +60,11 @@ def roll(state: State, seed: int, number: int) -> str:
 class Games:
     """The actions on the games of a library."""
 
-    def __init__(self, library: Library, threads: SearchThreads, preparation: Preparation) -> None:
+    def __init__(
+        self, library: Library, threads: SearchThreads, preparation: Preparation, seating: Seating
+    ) -> None:
         self.library = library
+        self.seating = seating
         self.threads = threads
         self.preparation = preparation
         self.advice = Advice(threads, preparation)
@@ -157,9 +72,23 @@ class Games:
         self._open_games: dict[str, OpenGame] = {}  # the most recently used last
         self._thinking: dict[tuple[str, int], asyncio.Task[PlayedGame]] = {}
 
-    def get(self, id: str) -> OpenGame:
-        """Return a game by its id, always read from the library; known states are reused."""
-        game = OpenGame(self.library.get(id), self._open_games.get(id))
+    def get(self, id: str, seat: Seat | None = None) -> OpenGame:
+        """Return a game by its id, always read from the library. A side whose time is over has lost."""
+        game = self._read(id, seat)
+        loser, clock = self.seating.loser(game), game.saved.clock
+        if loser is not None and clock is not None:
+            result = MIN if loser == "MAX" else MAX
+            over = clock.with_left(loser, 0.0, self.seating.now())
+            with contextlib.suppress(ConflictError):  # another request has changed the game
+                self.library.end(game.saved, result, "time", over)
+            self.seating.changed(id)
+            game = self._read(id, seat)
+        self.seating.watch_clock(game, self.get)
+        return game
+
+    def _read(self, id: str, seat: Seat | None) -> OpenGame:
+        """Read a game; known states are reused."""
+        game = OpenGame(self.library.get(id), self._open_games.get(id), seat)
         with self._lock:
             self._open_games.pop(id, None)
             self._open_games[id] = game
@@ -167,8 +96,35 @@ class Games:
                 del self._open_games[next(iter(self._open_games))]
         return game
 
-    def begin(self, wanted: NewGame) -> PlayedGame:
+    def describe(self, game: OpenGame) -> PlayedGame:
+        """Describe a game with its clock."""
+        return game.describe(self.seating.shown(game))
+
+    async def show(self, id: str, seat: Seat | None, after: int | None) -> PlayedGame:
+        """Describe a game; wait shortly for a change if it still has the version `after`.
+
+        The second device joins with its first request.
+        """
+        if seat is not None and not seat.joined:
+            await run_in_threadpool(self.library.join, id, self.seating.now())
+            self.seating.changed(id)
+
+        def shown() -> PlayedGame:
+            return self.describe(self.get(id, seat))
+
+        if after is None:
+            return await run_in_threadpool(shown)
+        with self.seating.news(id) as changed:
+            game = await run_in_threadpool(shown)
+            if game.version != after:
+                return game
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(changed.wait(), self.seating.poll_seconds)
+        return await run_in_threadpool(shown)
+
+    def begin(self, wanted: NewGame) -> StartedGame:
         """Start a game."""
+        invited, clock = self.seating.wanted(wanted)
         with about("game"):
             game = game_named(wanted.game)
         with about("position"):
@@ -177,27 +133,35 @@ class Games:
         if state.result is not None:
             raise ProblemError(422, "the game is over in this position; choose another", "position")
         for side, player in (("MAX", wanted.players.MAX), ("MIN", wanted.players.MIN)):
-            if player != HUMAN:
+            if player not in (HUMAN, LINK):
                 with about(f"players.{side}"):
                     strength_player(player, game)
-        players = wanted.players.MAX, wanted.players.MIN
+        first, second = (
+            HUMAN if player == LINK else player for player in (wanted.players.MAX, wanted.players.MIN)
+        )
+        players = first, second
         self.preparation.begin(game.name)
         names = _name("MAX", players[0], wanted.names.MAX), _name("MIN", players[1], wanted.names.MIN)
-        seed = secrets.randbits(62)
-        return self.get(self.library.add(game.name, str(state), players, wanted.dice, seed, names)).describe()
+        seed, secret = secrets.randbits(62), secrets.token_urlsafe(24)
+        seat = None if invited is None else (invited, secret)
+        id = self.library.add(game.name, str(state), players, wanted.dice, seed, names, seat, clock)
+        link = None if invited is None else self.seating.link(secret)
+        return StartedGame.model_validate({**self.describe(self.get(id)).model_dump(), "link": link})
 
-    def step(self, id: str, at: int, step: str) -> PlayedGame:
+    def step(self, id: str, at: int, step: str, seat: Seat | None = None) -> PlayedGame:
         """Play a person's action, or an outcome of real dice."""
-        game = self._open(id, at)
+        game = self._open(id, at, seat)
+        require_turn(game)
         if game.state.is_chance and game.saved.dice == "rolled":
             raise ProblemError(422, "the dice must be rolled first: request a roll", "step")
         if game.is_computers(game.state):
             raise ProblemError(422, "the computer is to move: request its reply", "step")
         return self._append(game, step)
 
-    def roll(self, id: str, at: int) -> PlayedGame:
+    def roll(self, id: str, at: int, seat: Seat | None = None) -> PlayedGame:
         """Roll the dice."""
-        game = self._open(id, at)
+        game = self._open(id, at, seat)
+        require_turn(game)
         if not game.state.is_chance:
             raise ProblemError(422, "no roll is due: a player is to move")
         if game.saved.dice == "hand":
@@ -221,7 +185,7 @@ class Games:
     async def _reply(self, id: str, at: int) -> PlayedGame:
         game = await run_in_threadpool(self.get, id)
         if at < len(game.saved.steps) and game.is_computers(game.states[at]):
-            return game.describe()
+            return self.describe(game)
         self._require(game, at)
         name = game.player(game.state)
         if name not in STRENGTHS:
@@ -253,8 +217,9 @@ class Games:
         The server's rolls stay. Rolls of real dice are entered by a person and can be corrected.
         """
         game = self.get(id)
+        require_one_device(game, "taken back moves")
         if game.saved.length != at:
-            raise _conflict(game, at)
+            raise self._conflict(game, at)
         to = at
         if game.saved.ended != "resigned":
             mine = [i for i in range(at) if game.is_persons(game.states[i])]
@@ -263,15 +228,18 @@ class Games:
             to = mine[-1]
         return self._change(game, lambda: self.library.take_back(game.saved, to))
 
-    def resign(self, id: str, at: int, side: str) -> PlayedGame:
+    def resign(self, id: str, at: int, side: str, seat: Seat | None = None) -> PlayedGame:
         """Resign a game."""
-        game = self._open(id, at)
+        game = self._open(id, at, seat)
+        if game.yours not in (None, side):
+            raise ProblemError(403, "a player resigns for the own side only", "side")
         result = MIN if side == "MAX" else MAX
         return self._change(game, lambda: self.library.end(game.saved, result, "resigned"))
 
     async def hint(self, id: str, at: int) -> Hint:
         """Return the best move of a strong search."""
         game = await run_in_threadpool(self._open, id, at)
+        require_one_device(game, "hints")
         if not game.state.legal_actions:
             raise ProblemError(422, "no player is to move")
         return await self.advice.hint(game.state)
@@ -279,6 +247,7 @@ class Games:
     async def grade(self, id: str, at: int) -> GradedMove:
         """Grade the last move, if a person has played it."""
         game = await run_in_threadpool(self._open, id, at)
+        require_one_device(game, "grades")
         before = None if at == 0 else game.states[at - 1]
         if before is None or before.is_chance or game.is_computers(before):
             raise ProblemError(422, "the last step is no move of a person, so there is nothing to grade")
@@ -295,26 +264,47 @@ class Games:
         with about("step"):
             state = apply_text(game.state, step)
         text, ended = step.strip(), None if state.result is None else "played"
-        return self._change(game, lambda: self.library.append(game.saved, text, state.result, ended))
+        seconds, clock = self._timed(game)
+        return self._change(
+            game, lambda: self.library.append(game.saved, text, state.result, ended, seconds, clock)
+        )
+
+    def _timed(self, game: OpenGame) -> tuple[float | None, SavedClock | None]:
+        """Return the seconds of an action and the clock after it; None for rolls, and without a clock."""
+        clock, side, now = game.saved.clock, game.turn, self.seating.now()
+        if clock is None or side is None or game.state.is_chance:
+            return None, None
+        seconds = clock.elapsed(now, self.seating.started)
+        after = clock.after(side, seconds, now)
+        if after is None:  # since the request began
+            self.get(game.saved.id)
+            raise ProblemError(422, "the game is over: your time is up")
+        return round(seconds, 6), after
 
     def _change(self, seen: OpenGame, change: Callable[[], None]) -> PlayedGame:
         try:
             change()
         except ConflictError:
-            raise _conflict(self.get(seen.saved.id), seen.saved.length) from None
-        return self.get(seen.saved.id).describe()
+            raise self._conflict(self.get(seen.saved.id, seen.asker), seen.saved.length) from None
+        self.seating.changed(seen.saved.id)
+        return self.describe(self.get(seen.saved.id, seen.asker))
 
-    def _open(self, id: str, at: int) -> OpenGame:
+    def _open(self, id: str, at: int, seat: Seat | None = None) -> OpenGame:
         """Return a running game that has the number of steps the client has seen."""
-        game = self.get(id)
+        game = self.get(id, seat)
         self._require(game, at)
         return game
 
     def _require(self, game: OpenGame, at: int) -> None:
         if game.saved.length != at:
-            raise _conflict(game, at)
+            raise self._conflict(game, at)
         if game.saved.ended is not None:
             raise ProblemError(422, "the game is over")
+
+    def _conflict(self, game: OpenGame, at: int) -> ProblemError:
+        length = game.saved.length
+        text = "the game has changed" if length == at else f"the game has {length} steps, not {at}"
+        return ProblemError(409, text, "at", game=self.describe(game).model_dump(by_alias=True))
 
 
 def _name(side: str, player: str, name: str) -> str:
@@ -329,12 +319,6 @@ def _name(side: str, player: str, name: str) -> str:
     return name
 
 
-def _conflict(game: OpenGame, at: int) -> ProblemError:
-    length = game.saved.length
-    text = "the game has changed" if length == at else f"the game has {length} steps, not {at}"
-    return ProblemError(409, text, "at", game=game.describe().model_dump(by_alias=True))
-
-
 @lru_cache(maxsize=64)
 def _player(name: str, game: Game) -> Player:
     return strength_player(name, game)
@@ -345,20 +329,26 @@ def routes(games: Games) -> APIRouter:
     router = APIRouter(prefix="/api/games", responses=DECLARED)
 
     @router.post("", status_code=201)
-    def begin(request: NewGame) -> PlayedGame:
+    def begin(request: NewGame) -> StartedGame:
         return games.begin(request)
 
     @router.get("/{id}")
-    def game(id: str) -> PlayedGame:
-        return games.get(id).describe()
+    async def game(
+        id: str,
+        seat: Asker,
+        after: Annotated[
+            int | None, Query(ge=0, le=1 << 53, description="Wait for a change if the game has this version.")
+        ] = None,
+    ) -> PlayedGame:
+        return await games.show(id, seat, after)
 
     @router.post("/{id}/steps")
-    def step(id: str, request: GameStepRequest) -> PlayedGame:
-        return games.step(id, request.at, request.step)
+    def step(id: str, request: GameStepRequest, seat: Asker) -> PlayedGame:
+        return games.step(id, request.at, request.step, seat)
 
     @router.post("/{id}/roll")
-    def roll(id: str, request: AtRequest) -> PlayedGame:
-        return games.roll(id, request.at)
+    def roll(id: str, request: AtRequest, seat: Asker) -> PlayedGame:
+        return games.roll(id, request.at, seat)
 
     @router.post("/{id}/reply")
     async def reply(id: str, request: AtRequest) -> PlayedGame:
@@ -369,8 +359,8 @@ def routes(games: Games) -> APIRouter:
         return games.take_back(id, request.at)
 
     @router.post("/{id}/resign")
-    def resign(id: str, request: ResignRequest) -> PlayedGame:
-        return games.resign(id, request.at, request.side)
+    def resign(id: str, request: ResignRequest, seat: Asker) -> PlayedGame:
+        return games.resign(id, request.at, request.side, seat)
 
     @router.post("/{id}/grade")
     async def grade(id: str, request: AtRequest) -> GradedMove:

@@ -20,7 +20,7 @@ from dicent.errors import DicentError
 from dicent.game import Game
 from dicent.game.registry import game_names, make
 from dicent.web.error_answers import DECLARED
-from dicent.web.schemas import Catalogue, LanguageInfo
+from dicent.web.info_schemas import Catalogue, LanguageInfo
 
 log = logging.getLogger("dicent.web")
 

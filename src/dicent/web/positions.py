@@ -19,31 +19,27 @@ from dicent.game.view import Board as GameBoard
 from dicent.game.view import View, as_board
 from dicent.kernels.constants import CHANCE, MAX, MIN
 from dicent.library.library import Result
+from dicent.library.seats import Side
 from dicent.play.notation import described_formats, parse_position, position_texts
 from dicent.play.strengths import STRENGTHS
 from dicent.search.analysis import point_of_view
 from dicent.web.error_answers import DECLARED, about
+from dicent.web.info_schemas import FormatInfo, GameInfo, GameOption, Info, StrengthInfo
 from dicent.web.language import languages
 from dicent.web.schemas import (
     Action,
     Board,
-    FormatInfo,
-    GameInfo,
-    GameOption,
     GameText,
     Grid,
     GuideText,
-    Info,
     Outcome,
     Place,
     Position,
     PositionText,
     RulesBlock,
     RulesText,
-    Side,
     Stack,
     StepRequest,
-    StrengthInfo,
     Turn,
 )
 

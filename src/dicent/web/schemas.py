@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from dicent.library.library import Dice, Ended, Result
+from dicent.library.seats import Side
 
-Side = Literal["MAX", "MIN"]
 Turn = Literal["MAX", "MIN", "CHANCE"]
 Hop = tuple[int | None, int]  # from a place to a place, by their indexes; from None a piece is placed
 
@@ -157,7 +157,7 @@ class Players(BaseModel):
 
 
 class NewPlayers(Request):
-    """The players of a new game: "human" or a strength."""
+    """The players of a new game: "human", a strength, or "link" for a person on a second device."""
 
     MAX: Annotated[str, Field(max_length=40)]
     MIN: Annotated[str, Field(max_length=40)]
@@ -178,6 +178,7 @@ class NewGame(Request):
     players: NewPlayers
     names: Names = Names()
     dice: Dice = "rolled"
+    clock: Annotated[str, Field(max_length=40, description="As in 5+3: minutes and increment.")] | None = None
 
 
 class Captured(BaseModel):
@@ -215,6 +216,20 @@ class Summary(BaseModel):
     reviewed: bool
 
 
+class SecondsLeft(BaseModel):
+    """The seconds that both sides have left."""
+
+    MAX: float
+    MIN: float
+
+
+class ClockState(BaseModel):
+    """The clock of a game when the answer was made."""
+
+    left: SecondsLeft
+    running: Side | None  # the side whose time runs
+
+
 class PlayedGame(BaseModel):
     """A game of the library with its position and history."""
 
@@ -232,6 +247,17 @@ class PlayedGame(BaseModel):
     position: Position
     history: list[PlayedStep]
     reviewed: bool
+    version: int  # counts the changes
+    yours: Side | None  # the side of this device, in a game of two devices
+    guest: bool  # who asks is on the second device, and may only play
+    waiting: bool  # for the second device to join
+    clock: ClockState | None
+
+
+class StartedGame(PlayedGame):
+    """A new game, with the link for a second device."""
+
+    link: str | None
 
 
 class Conflict(Problem):
@@ -318,70 +344,3 @@ class ReviewState(BaseModel):
     progress: float
     review: dict[str, JsonValue] | None
     error: str | None
-
-
-# Information
-
-
-class GameOption(BaseModel):
-    """An option of a game."""
-
-    name: str
-    default: int | str | bool
-    help: str
-    choices: list[int | str | bool] | None
-    labels: dict[str, str]  # what values mean; without choices also the values to offer
-    example: str
-    hidden: bool  # concerns programs, so people are not asked
-
-
-class GameInfo(BaseModel):
-    """A game that can be played."""
-
-    name: str
-    title: str
-    description: str
-    options: list[GameOption]
-    chance: bool
-    view: bool
-
-
-class StrengthInfo(BaseModel):
-    """An opponent."""
-
-    name: str
-    title: str
-
-
-class LanguageInfo(BaseModel):
-    """A language of the pages."""
-
-    code: str
-    name: str
-
-
-class Catalogue(BaseModel):
-    """The sentences of a language, by the English ones: one text, or one for each form of the plural."""
-
-    language: str
-    pages: dict[str, str | dict[str, str]]
-    answers: dict[str, str | dict[str, str]]  # texts of the server and the games, also with placeholders
-
-
-class FormatInfo(BaseModel):
-    """A format in which games are exported."""
-
-    name: str
-    title: str
-    suffix: str  # of its files
-
-
-class Info(BaseModel):
-    """The games, strengths, formats and languages of this server."""
-
-    version: str
-    games: list[GameInfo]
-    default_game: str
-    strengths: list[StrengthInfo]
-    formats: list[FormatInfo]
-    languages: list[LanguageInfo]

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+from collections.abc import Callable
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from dicent.library.seats import Seat
 from dicent.web.error_answers import error_answer
+from dicent.web.seating import SEAT
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 POLICY = (
@@ -35,13 +39,35 @@ HEADERS = {
 SMALL, LARGE = 1 << 16, 1 << 21  # maximum bytes of a request, and of an import
 LARGE_PATHS = ("/api/import",)
 SECONDS = 30  # for a request's body to arrive
+JOIN = "/join/"  # the address of a link, before its secret
+KEPT = 30 * 24 * 3600  # seconds that a browser keeps its seat
+# What a second device may request beside the page, its files and its game.
+GUEST_PATHS = (
+    "/",
+    "/service-worker.js",
+    "/api/info",
+    "/api/rules",
+    "/api/guide",
+    "/api/catalogue",
+    "/api/position",
+)
+GUEST_ACTIONS = ("steps", "roll", "resign")
 
 
 class Security:
     """Middleware that checks every request and adds headers to every answer."""
 
-    def __init__(self, app: ASGIApp, host: str, port: int, token: str | None) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        host: str,
+        port: int,
+        token: str | None,
+        find_seat: Callable[[str], Seat | None] = lambda secret: None,
+    ) -> None:
         self.app = app
+        self.find_seat = find_seat  # by its secret
+        self.seat_cookie = f"dicent-seat-{port}"
         self.local = host in LOOPBACK
         self.token = token
         self.cookie = f"dicent-{port}"
@@ -53,7 +79,7 @@ class Security:
             return
         if scope["type"] == "http" and scope["method"] == "HEAD":
             scope = {**scope, "method": "GET"}  # the server sends the headers of that answer only
-        refused = self._refused(scope)
+        refused = self._refused(scope) or await self._unknown(scope)
         if refused is not None:
             await _refuse(refused, scope, receive, send)
         elif scope["type"] == "websocket":
@@ -88,7 +114,34 @@ class Security:
             return error_answer(403, "requests from other sites are refused")
         if headers.get("sec-fetch-site") in ("cross-site", "same-site") and scope.get("method") != "GET":
             return error_answer(403, "requests from other sites are refused")
-        return None if self.token is None else self._without_token(scope, headers)
+        return None
+
+    async def _unknown(self, scope: Scope) -> Response | None:
+        """Return the answer for a request that is not the owner's, unless a second device may make it."""
+        headers, is_get = Headers(scope=scope), scope["type"] == "http" and scope["method"] == "GET"
+        refused = None if self.token is None else self._without_token(scope, headers)
+        if is_get and scope["path"].startswith(JOIN):
+            return await self._join(scope["path"].removeprefix(JOIN), is_owner=refused is None)
+        secret = _cookie(headers, self.seat_cookie)
+        if refused is None or refused.status_code != 401 or not secret:
+            return refused
+        seat = await run_in_threadpool(self.find_seat, secret)
+        if seat is None:
+            return refused
+        if scope["type"] != "http" or not may_guest(scope["method"], scope["path"], seat.game):
+            return error_answer(403, "a guest may only play the game of the link")
+        scope[SEAT] = seat
+        return None
+
+    async def _join(self, secret: str, is_owner: bool) -> Response:
+        """Give a browser the seat of its link, unless it is the owner's."""
+        seat = await run_in_threadpool(self.find_seat, secret)
+        if seat is None:
+            return error_answer(404, "this link leads to no game; ask for a new one")
+        answer = RedirectResponse(f"/#/play/{seat.game}", 303)
+        if not is_owner:
+            answer.set_cookie(self.seat_cookie, secret, max_age=KEPT, httponly=True, samesite="lax")
+        return answer
 
     def _without_token(self, scope: Scope, headers: Headers) -> Response | None:
         """Check the token in the cookie, the bearer header or the address, which sets the cookie."""
@@ -108,6 +161,14 @@ class Security:
 
     def _is_token(self, given: str) -> bool:
         return self.token is not None and hmac.compare_digest(given.encode(), self.token.encode())
+
+
+def may_guest(method: str, path: str, game: str) -> bool:
+    """Return whether the second device of a game may make a request."""
+    own = f"/api/games/{game}"
+    if method == "GET":
+        return path in GUEST_PATHS or path.startswith("/static/") or path == own
+    return method == "POST" and path in ("/api/position", *(f"{own}/{action}" for action in GUEST_ACTIONS))
 
 
 def _name(host: str) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import secrets
 import socket
 import sys
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -25,6 +27,7 @@ from dicent.web.engine_socket import add_socket
 from dicent.web.error_answers import add_handlers
 from dicent.web.pages import add_pages
 from dicent.web.preparation import Preparation
+from dicent.web.seating import POLL_SECONDS, Seating
 from dicent.web.security import LOOPBACK, Security
 from dicent.web.threads import SearchThreads
 
@@ -49,6 +52,8 @@ class Settings:
     games: tuple[str, ...] = ()  # game files to offer
     header_seconds: float = HEADER_SECONDS  # for the headers of a request to arrive
     connections: int | None = None  # at the same time; by default as many as file handles allow
+    now: Callable[[], float] = time.time  # in seconds since 1970, for the clocks of games
+    poll_seconds: float = POLL_SECONDS  # that a request waits for news of a game
 
     def __post_init__(self) -> None:
         if self.host not in LOOPBACK and self.token is None:
@@ -62,18 +67,33 @@ class Settings:
     @property
     def outside(self) -> str | None:
         """Return the address for other machines, or None."""
-        if self.host not in EVERYWHERE:
+        local = _local_address() if self.host in EVERYWHERE else None
+        return None if local is None else self._address(local)
+
+    @property
+    def shared(self) -> str | None:
+        """Return the address for other devices, without the token; None if no other device can connect."""
+        if self.host in LOOPBACK:
             return None
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-            try:
-                probe.connect(("192.0.2.1", 9))  # sends nothing, but selects the local address
-            except OSError:
-                return None
-            return self._address(probe.getsockname()[0])
+        host = (_local_address() or "127.0.0.1") if self.host in EVERYWHERE else self.host
+        return self._base(host)
 
     def _address(self, host: str) -> str:
+        return self._base(host) + (f"?token={self.token}" if self.token else "")
+
+    def _base(self, host: str) -> str:
         host = f"[{host}]" if ":" in host else host
-        return f"http://{host}:{self.port}/" + (f"?token={self.token}" if self.token else "")
+        return f"http://{host}:{self.port}/"
+
+
+def _local_address() -> str | None:
+    """Return the address of this machine in its network, or None."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # sends nothing, but selects the local address
+        except OSError:
+            return None
+        return str(probe.getsockname()[0])
 
 
 def make_app(settings: Settings) -> FastAPI:
@@ -81,11 +101,14 @@ def make_app(settings: Settings) -> FastAPI:
     offer(settings.games)
     library, threads = Library(settings.folder / FILE), SearchThreads(settings.threads)
     preparation = Preparation(settings.games, settings.warm)
+    seating = Seating(settings.shared, settings.now, settings.poll_seconds)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        seating.open(asyncio.get_running_loop())
         preparation.begin(game_names()[0])
         yield
+        seating.close()
         preparation.close()
         threads.close()
         workers.close()
@@ -105,11 +128,14 @@ def make_app(settings: Settings) -> FastAPI:
     app.include_router(language.routes())
     app.include_router(archive.routes(library))
     app.include_router(statistics.routes(library))
-    app.include_router(games.routes(games.Games(library, threads, preparation)))
+    app.include_router(games.routes(games.Games(library, threads, preparation, seating)))
     app.include_router(reviews.routes(reviews.Reviews(library, threads)))
     app.include_router(runs.routes(runs.Runs(settings.runs)))
     add_pages(app)
-    app.add_middleware(Security, host=settings.host, port=settings.port, token=settings.token)
+    app.add_middleware(
+        Security, host=settings.host, port=settings.port, token=settings.token, find_seat=library.seat
+    )
+    app.state.seating = seating
     return app
 
 
@@ -129,20 +155,30 @@ def serve(settings: Settings, ready: Callable[[uvicorn.Server], object] = lambda
             ws_max_size=WS_BYTES,
             timeout_graceful_shutdown=3,
         )
-        _Server(config, ready).run([listening])
+        _Server(config, ready, app.state.seating.close).run([listening])
 
 
 class _Server(uvicorn.Server):
-    """Uvicorn's server with a callback when it is ready."""
+    """Uvicorn's server with callbacks when it is ready, and when it begins to stop."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[uvicorn.Server], object]) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        ready: Callable[[uvicorn.Server], object],
+        stopping: Callable[[], object],
+    ) -> None:
         super().__init__(config)
-        self.ready = ready
+        self.ready, self.stopping = ready, stopping
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start the server and call `ready`."""
         await super().startup(sockets)
         self.ready(self)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Answer the requests that wait for news, and stop the server."""
+        self.stopping()
+        await super().shutdown(sockets)
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -1,4 +1,5 @@
 // Texts on the screen: sides are named by colour, win probabilities are percentages, scores are points.
+import { isMine } from "./game_state.js";
 import { decimal, language, plainNumber, t, translated } from "./language.js";
 
 /** @typedef {import("./types.js").Side} Side */
@@ -65,7 +66,7 @@ export const resultText = (result, ended, score) => {
   const winner = result > 0 ? COLOUR.MAX : COLOUR.MIN;
   const loser = result > 0 ? COLOUR.MIN : COLOUR.MAX;
   if (ended === "resigned") return t("{winner} wins, {loser} resigned", { winner, loser });
-  if (ended === "time") return t("{winner} wins, {loser} ran out of time", { winner, loser });
+  if (ended === "time") return t("{winner} wins, {loser} lost on time", { winner, loser });
   const n = Math.abs(score ?? 0);
   if (!n) return t("{winner} wins", { winner });
   return n === 1 ? t("{winner} wins 1 point", { winner }) : t("{winner} wins {n} points", { winner, n });
@@ -78,7 +79,7 @@ export const resultText = (result, ended, score) => {
 export function endText(game) {
   const { result, ended, position } = game;
   if (result === null) return resultText(null);
-  const people = /** @type {Side[]} */ (["MAX", "MIN"]).filter((side) => game.players[side] === "human");
+  const people = /** @type {Side[]} */ (["MAX", "MIN"]).filter((side) => isMine(game, side));
   const byBoard = ended !== "resigned" && ended !== "time";
   const how = byBoard ? fromServer(position.ending) : "";
   if (result === 0 || people.length !== 1) {
@@ -93,7 +94,7 @@ export function endText(game) {
 
 /** Say how a game ended that was not played to its end. @param {string|null} ended @param {boolean} won @param {string} rival */
 function notOnBoard(ended, won, rival) {
-  if (ended === "time") return won ? t("You won: {rival} ran out of time", { rival }) : t("You lost: you ran out of time");
+  if (ended === "time") return won ? t("You won: {rival} lost on time", { rival }) : t("You lost on time");
   return won ? t("You won: {rival} resigned", { rival }) : t("You lost: you resigned");
 }
 

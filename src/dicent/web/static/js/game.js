@@ -3,8 +3,9 @@ import { useEffect, useRef, useState } from "./ui.js";
 import { get, post, wait } from "./api.js";
 import { calmMotion, ROLL_TIME } from "./die.js";
 import { getAction } from "./positions.js";
+import { useNews } from "./seats.js";
 import { useTutor } from "./tutor.js";
-import { isHuman, isOver } from "./game_state.js";
+import { isHuman, isMine, isOver } from "./game_state.js";
 
 /** @typedef {import("./types.js").Game} Game */
 /** @typedef {import("./types.js").Side} Side */
@@ -17,6 +18,8 @@ const THINKING = 350; // milliseconds before a reply, so that the user notices i
  */
 export function useGame(id, { rollForMe, tutored }) {
   const [game, setGame] = useState(/** @type {Game|null} */ (null));
+  /** Show an answer unless a later one has arrived. @param {Game} next */
+  const show = (next) => setGame((shown) => (shown?.id === next.id && shown.version > next.version ? shown : next));
   const [busy, setBusy] = useState(/** @type {string|null} */ (null));
   const [problem, setProblem] = useState(/** @type {string|null} */ (null));
   const roller = game && !isOver(game) ? game.position.roller : null;
@@ -28,7 +31,7 @@ export function useGame(id, { rollForMe, tutored }) {
     setGame(null);
     setProblem(null);
     get(`/api/games/${encodeURIComponent(id)}`, {}, { signal: stop.signal })
-      .then(setGame)
+      .then(show)
       .catch((error) => stop.signal.aborted || setProblem(error.message));
     return () => stop.abort();
   }, [id]);
@@ -41,10 +44,10 @@ export function useGame(id, { rollForMe, tutored }) {
     setProblem(null);
     try {
       const next = await post(`/api/games/${encodeURIComponent(id)}/${what}`, { at: before.steps.length, ...body });
-      if (next.steps) setGame(next);
+      if (next.steps) show(next);
       return next;
     } catch (/** @type {any} */ error) {
-      if (error.status === 409 && error.body.game) setGame(error.body.game);
+      if (error.status === 409 && error.body.game) show(error.body.game);
       else setProblem(error.message);
       return null;
     } finally {
@@ -52,6 +55,7 @@ export function useGame(id, { rollForMe, tutored }) {
     }
   }
 
+  useNews(game, show, setProblem);
   const tutor = useTutor(game, tutored);
   useEffect(() => {
     if (!game || isOver(game) || busy || problem || tutor.waits) return;
@@ -70,7 +74,7 @@ function duty(game, roller, rollForMe) {
   const { to_play: turn } = game.position;
   if (turn === "CHANCE") {
     if (game.dice === "hand") return null;
-    return rollForMe || !isHuman(game, roller) ? "roll" : null;
+    return !isHuman(game, roller) || (rollForMe && isMine(game, roller)) ? "roll" : null;
   }
   return turn !== null && !isHuman(game, turn) ? "reply" : null;
 }

@@ -6,6 +6,9 @@
 /** @param {Game} game @param {Side|null} side */
 export const isHuman = (game, side) => side !== null && game.players[side] === "human";
 
+/** Return whether a person at this device plays a side. @param {Game} game @param {Side|null} side */
+export const isMine = (game, side) => isHuman(game, side) && (!game.yours || game.yours === side);
+
 /** @param {Game} game */
 export const isOver = (game) => game.ended !== null || game.position.result !== null || game.result !== null;
 

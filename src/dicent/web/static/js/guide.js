@@ -4,7 +4,7 @@ import { get } from "./api.js";
 import { t } from "./language.js";
 import { Toggle, useLoaded } from "./components.js";
 import { savePreference, readPreference } from "./preferences.js";
-import { isHuman, isOver, turnOf } from "./game_state.js";
+import { isMine, isOver, turnOf } from "./game_state.js";
 import { fromServer } from "./format.js";
 
 /** @typedef {import("./types.js").Game} Game */
@@ -29,7 +29,7 @@ function eventsOf(game, rollForMe) {
   const { position, history } = game;
   const rolls = position.to_play === "CHANCE";
   const turn = turnOf(game);
-  const mine = !isOver(game) && isHuman(game, turn);
+  const mine = !isOver(game) && isMine(game, turn);
   const moves = mine && !rolls;
   const last = history.findLast((past) => past.player !== "CHANCE");
   const ends = position.actions.flatMap((action) => action.paths.map((way) => way.at(-1)?.[1] ?? -1));
@@ -58,7 +58,7 @@ export function useGuide(game, rollForMe) {
   const sentences = useLoaded(ask, [game?.game, watched]).value?.sentences ?? null;
   useEffect(() => {
     if (!game || !watched || !sentences) return;
-    const acted = before.current !== null && before.current.steps.length < game.steps.length && isHuman(before.current, turnOf(before.current));
+    const acted = before.current !== null && before.current.steps.length < game.steps.length && isMine(before.current, turnOf(before.current));
     before.current = game;
     if (acted) remember(game.game, shown);
     const seen = stored().seen[base(game.game)] ?? [];

@@ -7,6 +7,7 @@ import { rulesLink } from "./links.js";
 import { t } from "./language.js";
 import { NameFields, namesFor } from "./names.js";
 import { savePreference, readPreference } from "./preferences.js";
+import { ClockChoice, CLOCKS, keepLink, LINK } from "./seats.js";
 import { Choice, Dot, Message, useLoaded } from "./components.js";
 import { getStart } from "./positions.js";
 import { titleOf, valueText } from "./titles.js";
@@ -41,20 +42,23 @@ export function NewGame() {
   const [sides, setSides] = useState(kept.sides ?? "MAX");
   const [strength, setStrength] = useState(kept.strength ?? "");
   const [second, setSecond] = useState(kept.second ?? "");
+  const [clock, setClock] = useState(CLOCKS.includes(kept.clock) ? kept.clock : "");
   const [dice, setDice] = useState(kept.dice ?? "rolled");
   const [problem, setProblem] = useState(/** @type {string|null} */ (null));
   const [busy, setBusy] = useState(false);
-  useEffect(() => savePreference("new-game", { name, chosen, sides, strength, second, dice }), [name, chosen, sides, strength, second, dice]);
+  useEffect(() => savePreference("new-game", { name, chosen, sides, strength, second, clock, dice }), [name, chosen, sides, strength, second, clock, dice]);
   const game = info?.games.find((one) => one.name === name) ?? info?.games.find((one) => one.name === info.default_game) ?? info?.games[0];
   const text = game ? gameText(game, chosen) : null;
   if (!info || !game) return html`<div class="page narrow"><${Message} text=${error?.message} /></div>`;
 
   const level = info.strengths.some((one) => one.name === strength) ? strength : middle(info.strengths);
   const rival = info.strengths.some((one) => one.name === second) ? second : level;
+  const linked = strength === LINK && (sides === "MAX" || sides === "MIN");
+  const opponent = linked ? LINK : level;
   /** @type {Record<string, {MAX: string, MIN: string}>} */
   const players = {
-    MAX: { MAX: "human", MIN: level },
-    MIN: { MAX: level, MIN: "human" },
+    MAX: { MAX: "human", MIN: opponent },
+    MIN: { MAX: opponent, MIN: "human" },
     both: { MAX: "human", MIN: "human" },
     none: { MAX: level, MIN: rival },
   };
@@ -65,8 +69,12 @@ export function NewGame() {
     setBusy(true);
     setProblem(null);
     try {
-      const given = { game: text, players: players[sides], names: namesFor(players[sides]), dice: game?.chance ? dice : "rolled" };
+      const given = {
+        game: text, players: players[sides], names: namesFor(players[sides]),
+        dice: game?.chance && !linked ? dice : "rolled", clock: linked && clock ? clock : null,
+      };
       const made = await post("/api/games", given, { patient: false });
+      if (made.link) keepLink(made.id, made.link);
       location.hash = `#/play/${made.id}`;
     } catch (/** @type {any} */ e) {
       setProblem(e.message);
@@ -79,10 +87,11 @@ export function NewGame() {
     setName(to);
     setChosen({});
   };
-  const strengths = (/** @type {string} */ id, /** @type {string} */ label, /** @type {string} */ value, /** @type {(v: string) => void} */ set) =>
+  const strengths = (/** @type {string} */ id, /** @type {string} */ label, /** @type {string} */ value, /** @type {(v: string) => void} */ set, /** @type {any} */ more = null) =>
     html`<label class="field-label" for=${id}>${label}
       <select id=${id} value=${value} onChange=${(/** @type {any} */ e) => set(e.currentTarget.value)}>
         ${info.strengths.map((one) => html`<option value=${one.name}>${fromServer(one.title) || capital(one.name)}</option>`)}
+        ${more}
       </select>
     </label>`;
 
@@ -103,11 +112,13 @@ export function NewGame() {
         ["none", t("Neither")],
       ]} />
       <div class="fields">
-        ${sides !== "both" && strengths("strength", sides === "none" ? t("{who}'s strength", { who: COLOUR.MAX }) : t("Opponent"), level, setStrength)}
+        ${sides !== "both" && strengths("strength", sides === "none" ? t("{who}'s strength", { who: COLOUR.MAX }) : t("Opponent"), sides === "none" ? level : opponent, setStrength,
+          sides !== "none" && html`<option value=${LINK}>${t("Another device")}</option>`)}
+        ${linked && html`<${ClockChoice} value=${clock} onChange=${setClock} />`}
         <${NameFields} sides=${sides} />
         ${sides === "none" && strengths("second", t("{who}'s strength", { who: COLOUR.MIN }), rival, setSecond)}
       </div>
-      ${game.chance &&
+      ${game.chance && !linked &&
       html`<${Choice} legend=${t("Dice")} name="dice" value=${dice} onChange=${setDice} choices=${[
         ["rolled", t("Computer rolls")],
         ["hand", t("Real dice")],

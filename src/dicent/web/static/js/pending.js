@@ -5,15 +5,16 @@ import { t } from "./language.js";
 
 const POLL = 1000;
 
-/** Return the jobs that the server has not finished: "hint", strengths, "analysis", "review". @param {string} id of a game */
+/** Return the jobs that the server has not finished: "hint", strengths, "analysis", "review". @param {string|null} id of a game; null for none */
 export function usePending(id) {
   const [jobs, setJobs] = useState(/** @type {string[]} */ ([]));
   useEffect(() => {
     const stop = new AbortController();
     setJobs([]);
+    if (id === null) return;
     async function watch() {
       for (;;) {
-        const answer = await get(`/api/games/${encodeURIComponent(id)}/pending`, {}, { signal: stop.signal });
+        const answer = await get(`/api/games/${encodeURIComponent(String(id))}/pending`, {}, { signal: stop.signal });
         if (stop.signal.aborted) return;
         setJobs(answer.jobs);
         if (!answer.jobs.length) return;

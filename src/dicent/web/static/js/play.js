@@ -22,8 +22,9 @@ import { titleFor } from "./titles.js";
 import { useTray } from "./tray.js";
 import { useTurn } from "./turn.js";
 import { Warning } from "./tutor.js";
-import { isHuman, isOver } from "./game_state.js";
-import { COLOUR, endText, equity, fromServer, percent, sidesOf } from "./format.js";
+import { isHuman, isMine, isOver } from "./game_state.js";
+import { COLOUR, endText, equity, fromServer, percent } from "./format.js";
+import { ClockTime, facing, Invitation, sidesFacing } from "./seats.js";
 
 /** @typedef {import("./types.js").Game} Game */
 /** @typedef {import("./types.js").Side} Side */
@@ -36,7 +37,7 @@ export function Play({ id }) {
   const [tutored, setTutored] = usePreference("tutor", false);
   const [playForced, setPlayForced] = usePreference("forced-moves", false);
   const { game, roller, busy, problem, setProblem, act, tutor } = useGame(id, { rollForMe, tutored });
-  const pending = usePending(id);
+  const pending = usePending(game && !game.yours ? id : null);
   const { value: info } = useLoaded(getInfo, []);
   const guide = useGuide(game, rollForMe);
   const [seen, setSeen] = useState(/** @type {number|null} */ (null)); // the earlier step on the board, or null for the current one
@@ -59,8 +60,9 @@ export function Play({ id }) {
   const at = seen ?? steps;
   const past = useLoaded(() => pastPosition(game, seen), [game, seen]).value;
   const lastSeen = useLastAction(game, at);
+  const evaluates = showWin && !game?.yours;
   const analysis = useAnalysis({
-    game: game?.game ?? "", position: game && !isOver(game) ? game.position.position : null, time: 1.5, running: showWin,
+    game: game?.game ?? "", position: game && !isOver(game) ? game.position.position : null, time: 1.5, running: evaluates,
   });
   const { actions, tray } = useTray(game && !isOver(game) ? game.position : null);
   const send = (/** @type {string} */ step) => act("steps", { step });
@@ -70,8 +72,8 @@ export function Play({ id }) {
   const position = seen !== null && past ? past : game.position;
   const live = at === steps && !isOver(game);
   const toPlay = game.position.to_play;
-  const mine = live && !tutor.waits && toPlay !== "CHANCE" && isHuman(game, /** @type {Side} */ (toPlay));
-  const humans = /** @type {Side[]} */ (["MAX", "MIN"]).filter((side) => isHuman(game, side));
+  const mine = live && !tutor.waits && toPlay !== "CHANCE" && isMine(game, /** @type {Side} */ (toPlay));
+  const humans = /** @type {Side[]} */ (["MAX", "MIN"]).filter((side) => isMine(game, side));
   const rival = game.players[/** @type {Side} */ (toPlay)] ?? ""; // who is to move
   const arrows = hint && hint.at === steps && live && !turn.undo ? hint.arrows : [];
 
@@ -97,8 +99,9 @@ export function Play({ id }) {
 
   const over = isOver(game);
   const undo = mine && !busy ? turn.undo : null; // the last hop of an unfinished turn
-  const [above, below] = sidesOf(position.view);
-  const toRoll = live && !tutor.waits && toPlay === "CHANCE" && game.dice === "rolled" && isHuman(game, roller) && !busy;
+  const view = facing((live && turn.view) || position.view, game.yours);
+  const [above, below] = sidesFacing(position.view, game.yours);
+  const toRoll = live && !tutor.waits && toPlay === "CHANCE" && game.dice === "rolled" && isMine(game, roller) && !busy;
   function press() {
     byDie.current = true;
     act("roll");
@@ -109,19 +112,20 @@ export function Play({ id }) {
     <div class="board-side">
       <h1 class="hidden">${titleFor(game)}</h1>
       <${PlayerLine} game=${game} side=${above} busy=${busy} roller=${roller} />
-      ${position.view
-        ? html`<${Board} view=${(live && turn.view) || position.view} moves=${turn.moves} last=${lastSeen} arrows=${arrows}
+      ${view
+        ? html`<${Board} view=${view} moves=${turn.moves} last=${lastSeen} arrows=${arrows}
             onEnter=${toRoll ? () => act("roll") : null}
             onMove=${mine && !busy ? turn.move : undefined} undo=${undo}
             label=${t("Board, {state}", { state: over || !toPlay ? t("the game is over") : t("{who} to play", { who: COLOUR[roller ?? toPlay] }) })} />`
         : html`<${PlainPosition} text=${position.position} />`}
       <${PlayerLine} game=${game} side=${below} busy=${busy} roller=${roller} />
-      ${showWin && (worth !== null
+      ${evaluates && (worth !== null
         ? html`<${EquityLine} points=${worth} exact=${analysis.analysis?.proved} />`
         : html`<${WinBar} win=${win} exact=${over || (analysis.analysis?.proved ?? false)} />`)}
-      ${showWin && pending.includes("analysis") && html`<p class="help">${t("The evaluation is still being prepared.")}</p>`}
+      ${evaluates && pending.includes("analysis") && html`<p class="help">${t("The evaluation is still being prepared.")}</p>`}
     </div>
     <div class="side">
+      <${Invitation} game=${game} />
       <section class="card turn" aria-label=${t("Turn")}>
         <${TurnDie} game=${game} position=${position} live=${live} roller=${roller} onRoll=${toRoll ? press : null} />
         <div class="turn-words">
@@ -137,15 +141,15 @@ export function Play({ id }) {
       <${Message} text=${problem} onClose=${() => setProblem(null)} />
       <div class="buttons">
         ${over
-          ? html`<a class="button primary" href=${`#/review/${game.id}`}>${t("Review")}</a>
-              ${canRepeat(game, info) && html`<button type="button" class="quiet" disabled=${Boolean(busy)} onClick=${rematch}>${t("Rematch")}</button>`}
+          ? !game.guest && html`<a class="button primary" href=${`#/review/${game.id}`}>${t("Review")}</a>
+              ${!game.yours && canRepeat(game, info) && html`<button type="button" class="quiet" disabled=${Boolean(busy)} onClick=${rematch}>${t("Rematch")}</button>`}
               <a class="button quiet" href="#/play">${t("New game")}</a>
-              ${humans.length > 0 && html`<button type="button" class="quiet" disabled=${Boolean(busy)} onClick=${() => act("take-back")}>${t("Take back")}</button>`}`
+              ${!game.yours && humans.length > 0 && html`<button type="button" class="quiet" disabled=${Boolean(busy)} onClick=${() => act("take-back")}>${t("Take back")}</button>`}`
           : html`
-              <button type="button" class="quiet" disabled=${!mine || Boolean(busy)} onClick=${askHint}>${t("Hint")}</button>
-              <button type="button" class="quiet" disabled=${Boolean(busy) || !humans.length || !(undo || canTakeBack(game))} onClick=${() => (undo ? undo() : act("take-back"))}>${t("Take back")}</button>
+              ${!game.yours && html`<button type="button" class="quiet" disabled=${!mine || Boolean(busy)} onClick=${askHint}>${t("Hint")}</button>`}
+              <button type="button" class="quiet" disabled=${Boolean(busy) || !humans.length || !(undo || (!game.yours && canTakeBack(game)))} onClick=${() => (undo ? undo() : act("take-back"))}>${t("Take back")}</button>
               <button type="button" class="quiet" disabled=${Boolean(busy) || !humans.length} onClick=${() => setAsking(true)}>${t("Resign")}</button>`}
-        <a class="button quiet" href=${analyseLink(game.game, position.position)}>${t("Analyse")}</a>
+        ${(over ? !game.guest : !game.yours) && html`<a class="button quiet" href=${analyseLink(game.game, position.position)}>${t("Analyse")}</a>`}
         <a class="button quiet" href=${rulesLink(game.game)}>${t("Rules")}</a>
       </div>
       ${!over && humans.length > 0 && html`<${TypedStep} game=${game} onStep=${send} enabled=${live && (mine || (toPlay === "CHANCE" && game.dice === "hand")) && !busy} />`}
@@ -154,10 +158,10 @@ export function Play({ id }) {
         <${Stepper} at=${at} most=${steps} onGo=${(/** @type {number} */ to) => setSeen(to === steps ? null : to)} />
       </section>
       <div class="toggles">
-        <${Toggle} label=${t("Evaluation")} checked=${showWin} onChange=${setShowWin} /><${Sound} game=${game} />
+        ${!game.yours && html`<${Toggle} label=${t("Evaluation")} checked=${showWin} onChange=${setShowWin} />`}<${Sound} game=${game} />
         ${game.dice === "rolled" && humans.length > 0 && usesDice(game) && html`<${Toggle} label=${t("Roll for me")} checked=${rollForMe} onChange=${setRollForMe} />`}
         ${!over && humans.length > 0 && html`<${Toggle} label=${t("Play forced moves")} checked=${playForced} onChange=${setPlayForced} />`}
-        ${!over && humans.length === 1 && html`<${Toggle} label=${t("Warn me about mistakes")} checked=${tutored} onChange=${setTutored} />`}
+        ${!over && !game.yours && humans.length === 1 && html`<${Toggle} label=${t("Warn me about mistakes")} checked=${tutored} onChange=${setTutored} />`}
       </div>
     </div>
     ${asking && html`<${Confirm} question=${t("Resign this game?")} yes=${t("Resign")} onNo=${() => setAsking(false)}
@@ -174,7 +178,7 @@ const FORCED_WAIT = 700; // milliseconds in which the user sees the roll of a fo
 function useForced(game, enabled, act) {
   const last = useRef({ id: "", step: -1 });
   const [step, turn] = [game?.steps.length ?? 0, game?.position.to_play];
-  const forced = game && enabled && !isOver(game) && turn && turn !== "CHANCE" && isHuman(game, turn) && game.position.actions.length === 1
+  const forced = game && enabled && !isOver(game) && turn && turn !== "CHANCE" && isMine(game, turn) && game.position.actions.length === 1
     ? game.position.actions[0].text : null;
   useEffect(() => {
     if (!game || forced === null || (last.current.id === game.id && step <= last.current.step)) return;
@@ -243,8 +247,8 @@ function statusText(game, roller, busy) {
   const turn = /** @type {Side|"CHANCE"|null} */ (game.position.to_play);
   const side = turn === "CHANCE" ? roller : turn;
   if (side === null) return "";
-  const alone = ["MAX", "MIN"].filter((one) => isHuman(game, /** @type {Side} */ (one))).length === 1;
-  const [who, yours] = [COLOUR[side], isHuman(game, side) && alone];
+  const alone = ["MAX", "MIN"].filter((one) => isMine(game, /** @type {Side} */ (one))).length === 1;
+  const [who, yours] = [COLOUR[side], isMine(game, side) && alone];
   if (turn === "CHANCE") return yours ? t("Your roll") : t("{who} rolls", { who });
   if (busy === "reply") return t("{who} is thinking", { who });
   return yours ? t("Your move") : t("{who} moves", { who });
@@ -254,7 +258,7 @@ function statusText(game, roller, busy) {
 function helpText(game, roller, mine, rollForMe) {
   if (game.position.to_play === "CHANCE") {
     if (game.dice === "hand") return t("Roll your die, then choose the number.");
-    if (!isHuman(game, roller) || rollForMe) return "";
+    if (!isMine(game, roller) || rollForMe) return "";
     return game.position.view ? t("Click the die, or press Enter on the board.") : t("Click the die.");
   }
   if (!mine) return "";
@@ -272,6 +276,7 @@ function PlayerLine({ game, side, busy, roller }) {
   return html`<div class="player-line ${active ? "active" : ""}">
     <${Dot} side=${side} /><strong>${COLOUR[side]}</strong><span class="soft">${name}</span>
     <span class="player-state">${won ? t("won") : active && busy === "reply" ? t("thinking…") : active ? t("to play") : ""}</span>
+    <${ClockTime} game=${game} side=${side} />
   </div>`;
 }
 

@@ -1,0 +1,68 @@
+"""A game of two devices in two real browsers."""
+
+from contextlib import suppress
+from pathlib import Path
+
+import httpx
+import pytest
+
+from .browsing import Browser, missing, wait_for
+from .test_web_two_devices import TOKEN, reachable
+
+pytestmark = pytest.mark.skipif(missing() is not None, reason=missing() or "")
+STEPS = (".to-roll", ".action-buttons button", ".found-moves button", ".cell.target", ".cell.movable")
+
+
+def turn(page: Browser, owner: httpx.Client, path: str) -> None:
+    """Click the die and the moves of a page until one move has been made."""
+    from selenium.common.exceptions import WebDriverException
+
+    def moves() -> int:
+        return sum(past["player"] != "CHANCE" for past in owner.get(path).json()["history"])
+
+    before = moves()
+
+    def moved() -> bool:
+        found = next(filter(None, map(page.all, STEPS)), [])
+        with suppress(WebDriverException):  # the page has changed
+            for element in found[:1]:
+                element.click()
+        return moves() > before
+
+    wait_for(moved, "a move")
+
+
+def test_two_devices_play_by_link(browser: Browser, tmp_path: Path) -> None:
+    with reachable(tmp_path) as owner:
+        base, other = f"http://127.0.0.1:{owner.base_url.port}/", Browser()
+        try:
+            browser.open(f"{base}?token={TOKEN}")
+            browser.choose("#game", "dice-nim")
+            browser.choose("#strength", "link")
+            browser.choose("#clock", "5+3")
+            browser.click("button.primary", "Start")
+            link = str(browser.see(".invitation input").get_property("value"))
+            assert browser.violations() == []
+            id = browser.driver.current_url.rpartition("/")[2]
+            other.open(base + link.partition("//")[2].partition("/")[2])
+            wait_for(lambda: not browser.all(".invitation"), "the other device")
+            for page, own, rival in ((browser, "Red", "Blue"), (other, "Blue", "Red")):
+                page.see(".player-line .clock", ":")
+                assert [own in line.text for line in page.all(".player-line")] == [False, True]
+                assert [rival in line.text for line in page.all(".player-line")] == [True, False]
+                assert not [one for one in page.all("button") if page.text(one) == "Hint"]
+            other.see(".status", "Red rolls")
+            for _ in range(2):
+                turn(browser, owner, f"/api/games/{id}")
+                other.see(".status", "Your roll")  # without a click
+                turn(other, owner, f"/api/games/{id}")
+                browser.see(".status", "Your roll")
+            assert other.violations() == []
+            other.click("button", "Resign")
+            other.click("dialog button.danger", "Resign")
+            browser.see(".status", "You won: Blue resigned")
+            other.see(".status", "You lost: you resigned")
+            assert browser.complaints() == other.complaints() == []
+        finally:
+            browser.open("about:blank")  # a page that waits would complain about the end of the server
+            other.driver.quit()
