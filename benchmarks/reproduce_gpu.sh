@@ -1,9 +1,9 @@
 #!/bin/bash
 # The calls for a GPU that is available for half an hour, in calls of at most ten minutes. Run them one by one:
 #
-#     bash benchmarks/reproduce_lease.sh "$OUT"     # call 1: scale gpu, learning (7 slots of 85 s)
-#     bash benchmarks/reproduce_lease.sh "$OUT"     # call 2: scale gpu, the rest of learning, and all matches
-#     bash benchmarks/reproduce_lease.sh "$OUT"     # call 3: longer (300 s, then matches), and PUCT's share
+#     bash benchmarks/reproduce_gpu.sh OUT     # call 1: scale gpu, learning (7 slots of 85 s)
+#     bash benchmarks/reproduce_gpu.sh OUT     # call 2: scale gpu, the rest of learning, and all matches
+#     bash benchmarks/reproduce_gpu.sh OUT     # call 3: longer (300 s, then matches), and PUCT's share
 #
 # A call does what is next, in this order, until its time is over; the next call resumes in runs/ on the same machine:
 #
@@ -11,7 +11,7 @@
 #     2  benchmarks/reproduction_studies.py runs/studies longer       snapshots at 45, 90, 180 and 300 s meet
 #     3  benchmarks/gpu_self_play.py runs/share --share               PUCT at least 60 % of Descent's evaluations/s?
 #
-#     bash benchmarks/reproduce_lease.sh OUT [SCALE] [SECONDS]        555 s by default; `smoke 120` tries it on a CPU
+#     bash benchmarks/reproduce_gpu.sh OUT [SCALE] [SECONDS]     555 s by default; `smoke 120` tries it on a CPU
 #
 # OUT gets at most 7 files of less than 16 MiB: tables.tgz (pairs.csv, runs.csv, reports, share.txt) after every call, and
 # fair-N.tar, as many whole runs as fit, as long as scale gpu is not finished. A machine without runs/ takes those from
