@@ -235,6 +235,39 @@ def test_silent_address_is_an_error() -> None:
         dicent.play_match("random", "random", "dice-nim", games=2, cluster="127.0.0.1:1")
 
 
+# A cluster on this machine
+
+
+def listening(process: int) -> list[tuple[str, int]]:
+    """Return the addresses, as Linux writes them, and ports on which a process listens."""
+    sockets = set()
+    with contextlib.suppress(OSError):
+        for file in Path(f"/proc/{process}/fd").iterdir():
+            with contextlib.suppress(OSError):
+                sockets.add(str(file.readlink()))
+    found = []
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            address, _, port = fields[1].rpartition(":")
+            if fields[3] == "0A" and f"socket:[{fields[9]}]" in sockets:
+                found.append((address, int(port, 16)))
+    return found
+
+
+LOOPBACK = ("0100007F", "0" * 24 + "01000000", "0" * 16 + "FFFF00000100007F")  # also in IPv6
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_local_cluster_is_private_and_ends_with_its_driver(tmp_path: Path) -> None:
+    with local_run(tmp_path) as driver:
+        ours = descendants(driver.pid)
+        addresses = {address for process in ours for address, _ in listening(process)}
+        assert addresses
+        assert addresses <= set(LOOPBACK)
+    wait_until(lambda: not any(command(process) for process in ours))  # one that has ended has none
+
+
 STRANGER = """
 import os, subprocess, sys
 from dicent.cluster.connection import TOKEN, Connection, ray

@@ -67,6 +67,7 @@ def test_gpu_network_suits_the_board(monkeypatch: pytest.MonkeyPatch) -> None:
     assert fit(small, dicent.make("backgammon"))[0].network.hidden == 64
 
 
+@pytest.mark.usefixtures("uncompiled")
 def test_a_run_in_points_learns_a_network_that_knows_both_scales(tmp_path: Path) -> None:
     """Values of the network are points, and its map turns them into expected results."""
     settings = {"game": "hypergammon:checkers=1", "games": 80, "max_plies": 400}
