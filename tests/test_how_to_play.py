@@ -1,6 +1,7 @@
 """Rules in words, notes on positions, and how games ended."""
 
 import random
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 import dicent
 from dicent.draw.terminal import picture
 from dicent.errors import ContractError, GameError, IllegalActionError, IllegalOutcomeError
+from dicent.game.guide import guide
 from dicent.game.how_to_play import Block, how_to_play
 from dicent.game.refusal import MOST
 
@@ -25,6 +27,11 @@ VARIANTS = [
     "connect-four:rows=3,columns=3,line=3",
     "backgammon:start=first",
 ]
+# Words that are wrong on a board that is turned. "Left" also means what remains.
+DIRECTION = re.compile(
+    r"\b(?:top|bottom|down|up(?! to)|upwards|downwards|above|below"
+    r"|(?:upper|lower|left|right) (?:corner|row|side))\b"
+)
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +65,22 @@ def test_rules_of_ewn_say_what_happens_when_the_number_is_gone(client: httpx.Cli
     assert "next lower" not in words("ewn-paper")
     assert "hole" not in words("ewn")
     assert "hole" in words("ewn:hole=true")
+
+
+@pytest.mark.parametrize("name", [*dicent.game_names(), *VARIANTS])
+def test_words_hold_for_a_turned_board(client: httpx.Client, name: str) -> None:
+    game = dicent.make(name)
+    bottom = client.get("/api/position", params={"game": name}).json()["view"] or {"bottom": None}
+    said = f"{words(name)} {' '.join(guide(game).values())}"
+    assert bottom["bottom"] is None or not DIRECTION.findall(said)
+
+
+def test_boards_with_up_and_down_are_never_turned(client: httpx.Client) -> None:
+    bottoms = {
+        name: client.get("/api/position", params={"game": name}).json()["view"]["bottom"]
+        for name in ("connect-four", "tic-tac-toe", "ewn", "backgammon")
+    }
+    assert bottoms == {"connect-four": None, "tic-tac-toe": None, "ewn": "MIN", "backgammon": "MAX"}
 
 
 def test_rules_of_an_unknown_game_are_refused(client: httpx.Client) -> None:

@@ -44,6 +44,7 @@ class View:
     column_names: tuple[str, ...] = field(default=())
     caption: str = ""
     purposes: tuple[tuple[int, int, str], ...] = ()  # row, column and what the cell is for: see Place
+    bottom: int = MIN  # see Board
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ class Board:
     stacks: tuple[Stack, ...] = ()
     dice: tuple[str, ...] = ()  # the text of each die; empty before a roll
     caption: str = ""
-    bottom: int = MIN  # the player who sits below the board
+    bottom: int = MIN  # the player who sits below the board; CHANCE: neither, so it is never turned
 
     @property
     def width(self) -> float:
@@ -101,7 +102,7 @@ def as_board(view: View | Board) -> Board:
     purposes = frozenset((int(row), int(column), text) for row, column, text in view.purposes)
     places = _cells(view.rows, view.columns, marked, view.row_names, view.column_names, purposes)
     stacks = tuple(Stack(int(p.row) * view.columns + int(p.column), p.owner, 1, p.label) for p in view.pieces)
-    return Board(places, stacks, (view.die,) if view.die else (), view.caption)
+    return Board(places, stacks, (view.die,) if view.die else (), view.caption, view.bottom)
 
 
 @lru_cache(maxsize=64)
@@ -132,7 +133,7 @@ def find_fault(view: object) -> str | None:
     if isinstance(view, View):
         if not all(0 <= p.row < view.rows and 0 <= p.column < view.columns for p in view.pieces):
             return "a piece stands outside the board"
-        return None
+        return _bottom_fault(view.bottom)
     if not isinstance(view, Board):
         return f"returned a {type(view).__name__}, not a View or a Board"
     if not view.places:
@@ -149,7 +150,11 @@ def find_fault(view: object) -> str | None:
             return f"a stack stands on place {stack.place}; places are 0 to {len(view.places) - 1}"
         if stack.count < 0 or stack.owner not in (MAX, MIN, CHANCE):
             return f"a stack has no count of 0 or more, or no owner MAX, MIN or CHANCE: {stack}"
-    return None
+    return _bottom_fault(view.bottom)
+
+
+def _bottom_fault(bottom: object) -> str | None:
+    return None if bottom in (MAX, MIN, CHANCE) else f"bottom must be MAX, MIN or CHANCE (got {bottom!r})"
 
 
 def find_path_fault(board: Board, paths: object) -> str | None:

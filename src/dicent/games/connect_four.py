@@ -1,6 +1,6 @@
 """Connect Four: drop pieces into columns; four in a row win, a full board is a draw."""
 
-from dicent.game import MAX, MIN, ONGOING, Piece, View, option
+from dicent.game import CHANCE, MAX, MIN, ONGOING, Piece, View, option
 
 NAME = "connect-four"
 ROWS = option("rows", 6, (3, 4, 5, 6, 7, 8), "height of the board")
@@ -151,7 +151,8 @@ def view(s):
         for cell in range(CELLS)
         if s[cell]
     ]
-    return View(ROWS, COLUMNS, tuple(pieces), column_names=tuple(str(c + 1) for c in range(COLUMNS)))
+    names = tuple(str(c + 1) for c in range(COLUMNS))
+    return View(ROWS, COLUMNS, tuple(pieces), column_names=names, bottom=CHANCE)
 
 
 def ending(s):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dicent.game import MAX, MIN, ONGOING, Piece, View
+from dicent.game import CHANCE, MAX, MIN, ONGOING, Piece, View
 
 NAME = "tic-tac-toe"
 HOW_TO_PLAY = """
@@ -123,7 +123,7 @@ def view(s):
         for cell in range(9)
         if s[cell]
     ]
-    return View(3, 3, tuple(pieces), row_names=tuple("321"), column_names=tuple("abc"))
+    return View(3, 3, tuple(pieces), row_names=tuple("321"), column_names=tuple("abc"), bottom=CHANCE)
 
 
 def ending(s):

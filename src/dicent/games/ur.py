@@ -19,10 +19,8 @@ RULES = option(
 PIECES = option("pieces", 7, (1, 2, 3, 4, 5, 6, 7), "pieces of each player")
 PRESETS = {"ur-blitz": {"rules": "blitz", "pieces": 5}, "ur-masters": {"rules": "masters"}}
 
-LONG_WAY = (
-    """a4 to a1, down to b1, along the middle to b7, down to c7 and c8, up over b8 to a8, and back to a7"""
-)
-SHORT_WAY = """a4 to a1, down to b1, along the middle to b8, up to a8, and back to a7"""
+LONG_WAY = """a4 to a1, then b1 to b7 along the middle, then c7, c8, b8, a8 and a7"""
+SHORT_WAY = """a4 to a1, then b1 to b8 along the middle, then a8 and a7"""
 HOW_TO_PLAY = f"""
 MAX and MIN race with {PIECES} pieces each. MAX begins.
 

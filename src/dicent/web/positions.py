@@ -135,7 +135,7 @@ def _describe_board(view: View | GameBoard) -> Board:
         dice=list(board.dice),
         grid=_describe_grid(view) if isinstance(view, View) else None,
         caption=board.caption,
-        bottom="MAX" if board.bottom == MAX else "MIN",
+        bottom=SIDES.get(board.bottom),
     )
 
 

@@ -77,7 +77,7 @@ class Board(BaseModel):
     dice: list[str]
     grid: Grid | None
     caption: str
-    bottom: Side  # the player below the board
+    bottom: Side | None  # the player below the board; null if it is never turned
 
 
 class Action(BaseModel):

@@ -49,7 +49,7 @@ def how_to_play(board: Board, paper: bool) -> str:
     )
     return f"""
 MAX and MIN race for the opposite corner. Each has {board.pieces} numbered pieces. A die decides which one
-moves. MAX starts at the top left, MIN at the bottom right.{begins}
+moves. Each side starts in a corner of its own.{begins}
 
 > start
 {SETUPS.get(board.setup, "Every game starts here.")} The marked corners are the goals.

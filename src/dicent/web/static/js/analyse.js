@@ -6,7 +6,7 @@ import { Board } from "./board.js";
 import { copy } from "./clipboard.js";
 import { Faces } from "./die.js";
 import { firstEquity, firstWin, useAnalysis } from "./engine.js";
-import { flipped } from "./flip.js";
+import { canFlip, flipped } from "./flip.js";
 import { usePreference } from "./preferences.js";
 import { decimal, t } from "./language.js";
 import { analyseLink, treeLink } from "./links.js";
@@ -120,7 +120,7 @@ function AnalysePosition({ game, query, info }) {
   return html`<div class="page two analyse">
     <div class="board-side">
       ${here && view
-        ? html`<${Board} view=${flip ? flipped(view) : view} moves=${turn.moves} onMove=${turn.move} undo=${turn.undo} arrows=${turn.undo ? [] : arrows}
+        ? html`<${Board} view=${flip && canFlip(view) ? flipped(view) : view} moves=${turn.moves} onMove=${turn.move} undo=${turn.undo} arrows=${turn.undo ? [] : arrows}
             label=${t("Board, {state}", { state: turnText(here) })} />`
         : here ? html`<${PlainPosition} text=${here.position} />` : html`<div class="no-board"></div>`}
       ${worth === null
@@ -136,7 +136,7 @@ function AnalysePosition({ game, query, info }) {
         <button type="button" class="quiet" disabled=${!here} onClick=${copyLink}>${t("Copy link")}</button>
         ${here && Object.entries(here.formats).map(([name, written]) => html`<button type="button" class="quiet" title=${written}
           onClick=${async () => setNote((await copy(written)) ? t("Position copied.") : written)}>${t("Copy {format}", { format: name.toUpperCase() })}</button>`)}
-        ${here?.view && html`<button type="button" class="quiet" aria-pressed=${flip} onClick=${() => setFlip(!flip)}>${t("Flip board")}</button>`}
+        ${canFlip(here?.view) && html`<button type="button" class="quiet" aria-pressed=${flip} onClick=${() => setFlip(!flip)}>${t("Flip board")}</button>`}
       </div>
       <${Message} text=${note} kind="note" onClose=${() => setNote(null)} />
     </div>

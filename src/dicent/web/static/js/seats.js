@@ -3,7 +3,7 @@ import { html, useEffect, useMemo, useState } from "./ui.js";
 import { get, wait } from "./api.js";
 import { copy } from "./clipboard.js";
 import { Message } from "./components.js";
-import { flipped } from "./flip.js";
+import { canFlip, flipped } from "./flip.js";
 import { COLOUR, other, sidesOf } from "./format.js";
 import { isOver } from "./game_state.js";
 import { t } from "./language.js";
@@ -72,8 +72,8 @@ export function timeText(left) {
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 }
 
-/** Return a view with the own side at the bottom. @param {View|null} view @param {Side|null} yours */
-export const facing = (view, yours) => (view && yours && view.bottom !== yours ? flipped(view) : view);
+/** Return a view with the own side at the bottom, if the board may be turned. @param {View|null} view @param {Side|null} yours */
+export const facing = (view, yours) => (view && yours && canFlip(view) && view.bottom !== yours ? flipped(view) : view);
 
 /** Return the sides above and below a board. @param {View|null} view @param {Side|null} yours @returns {[Side, Side]} */
 export const sidesFacing = (view, yours) => (yours ? [other(yours), yours] : sidesOf(view));

@@ -10,7 +10,7 @@ export {};
 /** @typedef {{rows: number, columns: number, row_names: string[], column_names: string[]}} Grid */
 /**
  * @typedef {{width: number, height: number, places: Place[], stacks: Stack[], dice: string[], grid: Grid|null,
- *   caption: string, bottom: Side}} View
+ *   caption: string, bottom: Side|null}} View `bottom`: who sits below the board; null if it is never turned
  */
 /** @typedef {[number|null, number]} Hop from a place to a place, by their indexes */
 /** @typedef {{text: string, paths: Hop[][]}} Action */
