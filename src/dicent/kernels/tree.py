@@ -19,7 +19,7 @@ from .generator import open_stream
 from .hashing import find_slot, hash_state
 from .jit import copy, i64, inline, jit
 from .rollout import sample_outcome
-from .values import OUTSIDE, Native, leaf_value
+from .values import CONSTANT, OUTSIDE, Native, leaf_value
 
 TERMINAL = 2  # a kind of node, beside MAX, MIN and CHANCE
 FULL = -2  # there is no room for more nodes or edges
@@ -302,7 +302,7 @@ def value_children(tree, node, leaves, settings, scratch):
             tree.value[child] = 0.0
             if settings.evaluator.kind == OUTSIDE:
                 leaves[new] = child
-            else:
+            elif settings.evaluator.kind != CONSTANT:
                 tree.value[child] = leaf_value(tree.state[child], settings.evaluator, scratch)
             new += 1
     return new
