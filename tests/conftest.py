@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import dicent.games
+from dicent import machine
 from dicent.cli import main
 from dicent.engine import Workers
 
@@ -30,12 +31,19 @@ settings.load_profile("any speed")
 # The processes of `pytest -n auto` take groups of tests in this order: first the longest, so that none of
 # them is left alone at the end.
 LONGEST = (
+    "test_site.py",
     "test_documents.py",
     "test_cluster.py",
     "test_browser.py",
     "test_learn_checkpoints.py",
     "test_cli.py",
 )
+
+
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Run one process more than there are cores: many tests wait for processes, servers and browsers."""
+    return machine.cores() + 1
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
