@@ -1,4 +1,4 @@
-"""Break one rule of the contract in a copy of a valid game, and read the message of check_game."""
+"""Break one rule of the contract in a copy of a valid game, and read the message that refuses it."""
 
 import re
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import dicent
-from dicent.errors import ContractError
+from dicent.errors import ContractError, GameError
 
 Edit = Callable[..., Path]
 
@@ -20,6 +20,13 @@ BEFORE_TEXT = "def format_state(s):"
 PARSES = "def parse_state(text, s):"
 
 NUMPY = ("from dicent.game", "import numpy as np\n\nfrom dicent.game")
+
+
+def refusal(make: Callable[[], dicent.Game]) -> str:
+    """Return the message with which a game is refused."""
+    with pytest.raises(GameError) as caught:
+        make()
+    return str(caught.value)
 
 
 def breach(path: Path, positions: int = 300) -> str:

@@ -14,6 +14,7 @@ import dicent.games
 from dicent import machine
 from dicent.cli import main
 from dicent.engine import Workers
+from dicent.library.library import Library
 
 from .browsing import Browser
 from .talking import Talk
@@ -169,6 +170,13 @@ def complaint(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
         return message
 
     return run
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Iterator[Library]:
+    library = Library(tmp_path / "new" / "games.sqlite")
+    yield library
+    library.close()
 
 
 @pytest.fixture

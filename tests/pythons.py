@@ -27,6 +27,7 @@ QUICK = [
     "test_ewn_properties.py",
     "test_ewn_rules.py",
     "test_ewn_text.py",
+    "test_game_names.py",
     "test_golden.py",
     "test_load.py",
     "test_lock.py",
