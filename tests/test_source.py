@@ -1,10 +1,12 @@
-"""The source text: types that say something."""
+"""The source text: types that say something, files that can be read at a sitting."""
 
 import ast
 from pathlib import Path
 
 import dicent
 
+ROOT = Path(__file__).parent.parent
+MOST_LINES = 400
 MOST_UNTYPED = 60  # uses of Any: JSON, libraries without types, arrays of any type
 
 
@@ -18,3 +20,16 @@ def untyped(path: Path) -> int:
 def test_few_types_are_any() -> None:
     counts = {path: untyped(path) for path in Path(dicent.__file__).parent.rglob("*.py")}
     assert 0 < sum(counts.values()) <= MOST_UNTYPED
+
+
+def test_no_python_file_exceeds_the_most_lines() -> None:
+    paths = [
+        path
+        for folder in ("src", "tests", "benchmarks", "examples", "docs")
+        for path in (ROOT / folder).rglob("*.py")
+    ]
+    lines = {
+        str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines()) for path in paths
+    }
+    assert len(lines) > 100
+    assert {path: count for path, count in lines.items() if count > MOST_LINES} == {}

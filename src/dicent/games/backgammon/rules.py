@@ -14,6 +14,7 @@ from dicent.game import CHANCE, MAX, MIN, ONGOING, option
 from dicent.games.backgammon import how_to_play, text
 from dicent.games.backgammon import view as picture
 from dicent.games.backgammon.dice import CHANCES, OPENING, ROLLS, format_roll
+from dicent.games.backgammon.places import ABROAD, NO_MOVE, ON_BOARD, OWN_POINT
 from dicent.games.backgammon.planes import SHOWN, SPREAD, layout
 from dicent.games.backgammon.replay import replay_turn
 
@@ -59,15 +60,6 @@ SEEN_BY_MOVER = True
 MAX_PLIES = 70 if HYPER else 300  # of 1,000 random games one is longer
 MAX_SCORE = 3.0
 CYCLIC = True
-
-# Turns are found with sets of places, the bits of a number. A place counts steps from the mover's bar:
-# bit 0 is the bar, bit 25 - p is the own point p. A move shifts a checker's bit by the die.
-ON_BOARD = (1 << 25) - 1
-ABROAD = (1 << 19) - 1  # the bar and the points outside the mover's home
-NO_MOVE = 1 << 25
-# The own point of each place, by `bit % 37`, which differs for all powers of two up to 2 ** 35.
-OWN_POINT = np.zeros(37, np.int64)
-OWN_POINT[[(1 << place) % 37 for place in range(26)]] = 25 - np.arange(26)
 
 # Scratch memory behind the actions that `legal_actions` writes, for doubles: the checkers on each own point,
 # and for each move of a turn the own point that it leaves, the places not yet tried instead, and the
@@ -129,7 +121,7 @@ def legal_actions(s, out):
 
 
 def places(s):
-    """Return the places that the mover holds, holds with one checker, could hit, and cannot enter."""
+    """Return the sets of places that the mover holds, holds with one checker, could hit, and cannot enter."""
     mover = int(s[MOVER])
     side = 0 if mover == MAX else 1
     mine = 1 if s[ON_BAR + side] > 0 else 0
