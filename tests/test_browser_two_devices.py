@@ -7,7 +7,8 @@ import httpx
 import pytest
 
 from .browsing import Browser, missing, wait_for
-from .test_web_two_devices import TOKEN, reachable
+from .serving import begin
+from .test_web_two_devices import TOKEN, WITH_LINK, reachable
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=missing() or "")
 STEPS = (".to-roll", ".action-buttons button", ".found-moves button", ".cell.target", ".cell.movable")
@@ -30,6 +31,46 @@ def turn(page: Browser, owner: httpx.Client, path: str) -> None:
         return moves() > before
 
     wait_for(moved, "a move")
+
+
+def links(page: Browser) -> set[str]:
+    """Return where the links of a page lead."""
+    return {str(link.get_dom_attribute("href")) for link in page.all("a[href^='#/']")}
+
+
+def test_a_guest_finds_only_what_a_guest_may_open(browser: Browser, tmp_path: Path) -> None:
+    with reachable(tmp_path) as owner:
+        game = begin(owner, **WITH_LINK)
+        own = f"#/play/{game['id']}"
+        base, guest = f"http://127.0.0.1:{owner.base_url.port}/", Browser()
+        try:
+            guest.open(base + game["link"].partition("//")[2].partition("/")[2])
+            guest.see(".status", "Red rolls")
+            assert links(guest) == {"#/play", "#/rules?game=dice-nim"}
+            for address in ("", "#/play", "#/library", "#/watch", "#/analyse", f"#/review/{game['id']}"):
+                guest.open(base + address)
+                wait_for(lambda: guest.driver.current_url.endswith(own), f"the game in place of {address}")
+                guest.see(".status", "Red rolls")
+            guest.click(".buttons a", "Rules")
+            guest.see(".rules h1")
+            assert links(guest) == {"#/play"}
+            guest.click(".rules a.primary", "Play")
+            guest.click("button", "Resign")
+            guest.click("dialog button.danger", "Resign")
+            guest.see(".status", "You lost: you resigned")
+            assert links(guest) == {"#/play", "#/rules?game=dice-nim"}
+            assert "review" not in guest.see("main").text.lower()
+            guest.open(f"{base}#/play/no-such-game")
+            guest.see(".empty a", "Play")
+            assert links(guest) == {"#/play"}
+            assert guest.violations() == []
+            browser.open(f"{base}?token={TOKEN}")
+            browser.see("nav a", "Library")
+            assert {"#/analyse", "#/library", "#/watch"} < links(browser)
+            assert browser.complaints() == guest.complaints() == []
+        finally:
+            browser.open("about:blank")
+            guest.driver.quit()
 
 
 def test_two_devices_play_by_link(browser: Browser, tmp_path: Path) -> None:

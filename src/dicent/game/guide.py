@@ -1,7 +1,8 @@
 """The guide of a first game: sentences that a newcomer reads once, each where it happens.
 
 A game module states them in the dictionary GUIDE, by event. Without a sentence for the start, that is the
-first paragraph of HOW_TO_PLAY. What the pages offer at the end, `AT_THE_END`, is always said.
+first paragraph of HOW_TO_PLAY. What the pages offer at the end, `AT_THE_END`, is said to
+everyone who may see reviews.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ EVENTS = {
 AT_THE_END = "The review shows which rolls were lucky, and which moves were mistakes."
 
 
-def guide(game: Game) -> dict[str, str]:
-    """Return the sentences of a game's guide by event."""
+def guide(game: Game, reviews: bool = True) -> dict[str, str]:
+    """Return the sentences of a game's guide by event; `reviews` says whether the reader may see reviews."""
     given = dict(game.rules.module.GUIDE)
     for event in given:
         if event not in EVENTS:
             raise GameError(f"GUIDE of {game.name}: there is no event {event!r}; events: {', '.join(EVENTS)}")
     opening = next((block.lines[0] for block in how_to_play(game) if block.kind == "text"), "")
     sentences = {"start": opening, **given}
-    sentences["end"] = f"{sentences.get('end', '')} {AT_THE_END}"
+    sentences["end"] = f"{sentences.get('end', '')} {AT_THE_END if reviews else ''}"
     return {event: " ".join(sentences[event].split()) for event in EVENTS if sentences.get(event, "").strip()}

@@ -25,6 +25,7 @@ from dicent.play.notation import parse_position
 from dicent.play.player import Player
 from dicent.play.strengths import STRENGTHS, strength_player
 from dicent.web.error_answers import DECLARED, ProblemError, about
+from dicent.web.guests import Asker
 from dicent.web.hints import Advice
 from dicent.web.open_game import OpenGame
 from dicent.web.plain_search import stand_in
@@ -41,7 +42,7 @@ from dicent.web.schemas import (
     ResignRequest,
     StartedGame,
 )
-from dicent.web.seating import LINK, Asker, Seating, require_one_device, require_turn
+from dicent.web.seating import LINK, Seating, require_one_device, require_turn
 from dicent.web.threads import SearchThreads
 
 HUMAN = "human"

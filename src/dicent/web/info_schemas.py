@@ -59,7 +59,7 @@ class FormatInfo(BaseModel):
 
 
 class Info(BaseModel):
-    """The games, strengths, formats and languages of this server."""
+    """What this server offers to a visitor."""
 
     version: str
     games: list[GameInfo]
@@ -67,3 +67,5 @@ class Info(BaseModel):
     strengths: list[StrengthInfo]
     formats: list[FormatInfo]
     languages: list[LanguageInfo]
+    pages: list[str]  # that the visitor may open: play (to start games), analyse, library, watch, review
+    guest_of: str | None  # the id of the only game of a guest; null for the owner

@@ -19,11 +19,12 @@ from dicent.game.view import Board as GameBoard
 from dicent.game.view import View, as_board
 from dicent.kernels.constants import CHANCE, MAX, MIN
 from dicent.library.library import Result
-from dicent.library.seats import Side
+from dicent.library.seats import Seat, Side
 from dicent.play.notation import described_formats, parse_position, position_texts
 from dicent.play.strengths import STRENGTHS
 from dicent.search.analysis import point_of_view
 from dicent.web.error_answers import DECLARED, about
+from dicent.web.guests import Asker, pages_for
 from dicent.web.info_schemas import FormatInfo, GameInfo, GameOption, Info, StrengthInfo
 from dicent.web.language import languages
 from dicent.web.schemas import (
@@ -148,8 +149,8 @@ def _describe_grid(view: View) -> Grid:
     )
 
 
-def describe_server() -> Info:
-    """List the games, strengths, record formats and languages that this server offers."""
+def describe_server(seat: Seat | None = None) -> Info:
+    """List what this server offers to its owner, or to a guest with a seat."""
     return Info(
         version=dicent.__version__,
         games=[_describe_game(game_named(name)) for name in game_names()],
@@ -157,6 +158,8 @@ def describe_server() -> Info:
         strengths=[StrengthInfo(name=name, title=title) for name, title in STRENGTHS.items()],
         formats=[FormatInfo(**asdict(one)) for one in described_formats()],
         languages=languages(),
+        pages=pages_for(seat),
+        guest_of=None if seat is None else seat.game,
     )
 
 
@@ -188,8 +191,8 @@ def routes() -> APIRouter:
     router = APIRouter(prefix="/api", responses=DECLARED)
 
     @router.get("/info")
-    def info() -> Info:
-        return describe_server()
+    def info(seat: Asker) -> Info:
+        return describe_server(seat)
 
     @router.get("/rules")
     def rules(game: GameText) -> RulesText:
@@ -197,10 +200,10 @@ def routes() -> APIRouter:
             return describe_rules(game_named(game))
 
     @router.get("/guide")
-    def first_game(game: GameText) -> GuideText:
+    def first_game(game: GameText, seat: Asker) -> GuideText:
         with about("game"):
             chosen = game_named(game)
-            return GuideText(game=chosen.name, sentences=guide(chosen))
+            return GuideText(game=chosen.name, sentences=guide(chosen, reviews="review" in pages_for(seat)))
 
     @router.get("/position")
     def position(

@@ -7,31 +7,18 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated
-
-from fastapi import Depends, Request
 
 from dicent.errors import DicentError
-from dicent.library.seats import OTHER, SavedClock, Seat, Side
+from dicent.library.seats import OTHER, SavedClock, Side
 from dicent.play.clock import Clock
 from dicent.web.error_answers import ProblemError, about
 from dicent.web.open_game import OpenGame
 from dicent.web.schemas import ClockState, NewGame, SecondsLeft
 
 LINK = "link"  # the opponent that joins by a link
-SEAT = "dicent.seat"  # the seat of a request, in its scope
 MOST = 32  # requests that wait for news of one game
 POLL_SECONDS = 25.0  # that a request waits for news
 LATER = 0.001  # seconds after the end of a side's time
-
-
-def _seat_of(request: Request) -> Seat | None:
-    """Return the seat of a request of the second device; None for the owner of the server."""
-    found = request.scope.get(SEAT)
-    return found if isinstance(found, Seat) else None
-
-
-Asker = Annotated[Seat | None, Depends(_seat_of)]
 
 
 class Seating:

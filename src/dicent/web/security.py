@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dicent.library.seats import Seat
 from dicent.web.error_answers import error_answer
-from dicent.web.seating import SEAT
+from dicent.web.guests import SEAT, may_guest
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 POLICY = (
@@ -41,17 +41,6 @@ LARGE_PATHS = ("/api/import",)
 SECONDS = 30  # for a request's body to arrive
 JOIN = "/join/"  # the address of a link, before its secret
 KEPT = 30 * 24 * 3600  # seconds that a browser keeps its seat
-# What a second device may request beside the page, its files and its game.
-GUEST_PATHS = (
-    "/",
-    "/service-worker.js",
-    "/api/info",
-    "/api/rules",
-    "/api/guide",
-    "/api/catalogue",
-    "/api/position",
-)
-GUEST_ACTIONS = ("steps", "roll", "resign")
 
 
 class Security:
@@ -161,14 +150,6 @@ class Security:
 
     def _is_token(self, given: str) -> bool:
         return self.token is not None and hmac.compare_digest(given.encode(), self.token.encode())
-
-
-def may_guest(method: str, path: str, game: str) -> bool:
-    """Return whether the second device of a game may make a request."""
-    own = f"/api/games/{game}"
-    if method == "GET":
-        return path in GUEST_PATHS or path.startswith("/static/") or path == own
-    return method == "POST" and path in ("/api/position", *(f"{own}/{action}" for action in GUEST_ACTIONS))
 
 
 def _name(host: str) -> str:

@@ -1,5 +1,6 @@
 // The application shell: page routing, the theme, the language, and a notice while the server does not answer.
 import { html, render, useEffect, useState } from "./ui.js";
+import { isOpen, OwnGame, useAccess } from "./access.js";
 import { Analyse } from "./analyse.js";
 import { getInfo, setAway, watchServer } from "./api.js";
 import { chooseLanguage, language, t } from "./language.js";
@@ -34,12 +35,14 @@ function App() {
     document.title = `${title} · Dicent`;
     scrollTo(0, 0);
   }, [at.page, at.id]);
+  const may = useAccess();
+  const pages = PAGES.filter(([page]) => page === "play" || may(page)); // a guest plays, but does not start games
   const current = at.page === "review" ? "library" : at.page;
   return html`
     <a class="skip" href="#main" onClick=${(/** @type {Event} */ e) => { e.preventDefault(); document.getElementById("main")?.focus(); }}>${t("Skip to content")}</a>
     <header class="top">
       <a class="brand" href="#/play" aria-label="Dicent"><img src="/static/icon.svg" alt="" width="26" height="26" /><span>Dicent</span></a>
-      <nav aria-label=${t("Pages")}>${PAGES.map(([page, text]) => html`<a key=${page} href=${`#/${page}`} aria-current=${page === current ? "page" : undefined}>${text}</a>`)}</nav>
+      <nav aria-label=${t("Pages")}>${pages.map(([page, text]) => html`<a key=${page} href=${`#/${page}`} aria-current=${page === current ? "page" : undefined}>${text}</a>`)}</nav>
       <${ThemeButton} />
     </header>
     <div class="away" role="status">${away && html`<span>${t("Connection lost. Reconnecting. Your game is saved.")}</span>`}</div>
@@ -50,6 +53,8 @@ function App() {
 
 /** @param {{at: ReturnType<typeof readHash>}} props */
 function Page({ at }) {
+  const { value: info } = useLoaded(getInfo, []);
+  if (!isOpen(info, at)) return html`<${OwnGame} />`;
   switch (at.page) {
     case "analyse":
       return html`<${Analyse} query=${at.query} />`;

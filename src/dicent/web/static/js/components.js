@@ -13,10 +13,6 @@ export function Message({ text, kind = "problem", onClose }) {
   </div>`;
 }
 
-/** Replace the page of a game that cannot be shown. @param {{text: string}} props */
-export const NotHere = ({ text }) => html`<div class="page narrow"><div class="card empty"><h1>${capital(fromServer(text))}</h1>
-  <div class="buttons centre"><a class="button primary" href="#/play">${t("New game")}</a><a class="button quiet" href="#/library">${t("Library")}</a></div></div></div>`;
-
 /** Show the position as text, for games without a board. @param {{text: string}} props */
 export const PlainPosition = ({ text }) => html`<div class="no-board"><p><span class="soft">${t("Position")}</span><br /><span class="big-text">${text}</span></p></div>`;
 

@@ -1,5 +1,6 @@
 // The page of a game in play: the board, the die, the turn, and the user's actions.
 import { html, useEffect, useRef, useState } from "./ui.js";
+import { NotHere, useAccess } from "./access.js";
 import { Board } from "./board.js";
 import { Die, Faces } from "./die.js";
 import { getInfo, post } from "./api.js";
@@ -13,7 +14,7 @@ import { usePreference } from "./preferences.js";
 import { rememberChosen, wasChosen } from "./play_from.js";
 import { MoveList } from "./moves.js";
 import { nameOf } from "./names.js";
-import { Confirm, Dot, EquityLine, Message, NotHere, PlainPosition, Stepper, Toggle, useLoaded, WinBar } from "./components.js";
+import { Confirm, Dot, EquityLine, Message, PlainPosition, Stepper, Toggle, useLoaded, WinBar } from "./components.js";
 import { Sound } from "./sound.js";
 import { arrowsOf, findAction, getPosition } from "./positions.js";
 import { announce, announceStep } from "./announce.js";
@@ -39,6 +40,7 @@ export function Play({ id }) {
   const { game, roller, busy, problem, setProblem, act, tutor } = useGame(id, { rollForMe, tutored });
   const pending = usePending(game && !game.yours ? id : null);
   const { value: info } = useLoaded(getInfo, []);
+  const may = useAccess();
   const guide = useGuide(game, rollForMe);
   const [seen, setSeen] = useState(/** @type {number|null} */ (null)); // the earlier step on the board, or null for the current one
   const [hint, setHint] = useState(/** @type {{at: number, arrows: Arrow[], text: string}|null} */ (null));
@@ -141,15 +143,15 @@ export function Play({ id }) {
       <${Message} text=${problem} onClose=${() => setProblem(null)} />
       <div class="buttons">
         ${over
-          ? !game.guest && html`<a class="button primary" href=${`#/review/${game.id}`}>${t("Review")}</a>
+          ? html`${may("review") && html`<a class="button primary" href=${`#/review/${game.id}`}>${t("Review")}</a>`}
               ${!game.yours && canRepeat(game, info) && html`<button type="button" class="quiet" disabled=${Boolean(busy)} onClick=${rematch}>${t("Rematch")}</button>`}
-              <a class="button quiet" href="#/play">${t("New game")}</a>
+              ${may("play") && html`<a class="button quiet" href="#/play">${t("New game")}</a>`}
               ${!game.yours && humans.length > 0 && html`<button type="button" class="quiet" disabled=${Boolean(busy)} onClick=${() => act("take-back")}>${t("Take back")}</button>`}`
           : html`
               ${!game.yours && html`<button type="button" class="quiet" disabled=${!mine || Boolean(busy)} onClick=${askHint}>${t("Hint")}</button>`}
               <button type="button" class="quiet" disabled=${Boolean(busy) || !humans.length || !(undo || (!game.yours && canTakeBack(game)))} onClick=${() => (undo ? undo() : act("take-back"))}>${t("Take back")}</button>
               <button type="button" class="quiet" disabled=${Boolean(busy) || !humans.length} onClick=${() => setAsking(true)}>${t("Resign")}</button>`}
-        ${(over ? !game.guest : !game.yours) && html`<a class="button quiet" href=${analyseLink(game.game, position.position)}>${t("Analyse")}</a>`}
+        ${(over ? may("analyse") : !game.yours) && html`<a class="button quiet" href=${analyseLink(game.game, position.position)}>${t("Analyse")}</a>`}
         <a class="button quiet" href=${rulesLink(game.game)}>${t("Rules")}</a>
       </div>
       ${!over && humans.length > 0 && html`<${TypedStep} game=${game} onStep=${send} enabled=${live && (mine || (toPlay === "CHANCE" && game.dice === "hand")) && !busy} />`}
@@ -203,10 +205,10 @@ const pastPosition = (game, seen) =>
     ? getPosition(game.game, seen === 0 ? game.start : game.history[seen - 1].position)
     : Promise.resolve(null);
 
-/** Return the side that resigns; if both are human, the side to play. @param {Game} game @param {Side|null} roller @param {Side[]} humans */
+/** Return the side that resigns; if both are human, the side to play. @param {Game} game @param {Side|null} roller @param {Side[]} humans @returns {Side} */
 function resigner(game, roller, humans) {
-  const turn = roller ?? game.position.to_play;
-  return humans.includes(/** @type {Side} */ (turn)) ? turn : humans[0];
+  const turn = /** @type {Side} */ (roller ?? game.position.to_play);
+  return humans.includes(turn) ? turn : humans[0];
 }
 
 /**

@@ -5,7 +5,8 @@ import { Board } from "./board.js";
 import { Die } from "./die.js";
 import { t } from "./language.js";
 import { GuideSwitch } from "./guide.js";
-import { NotHere, PlainPosition, useLoaded } from "./components.js";
+import { NotHere, useAccess } from "./access.js";
+import { PlainPosition, useLoaded } from "./components.js";
 import { fromServer } from "./format.js";
 
 /** @typedef {import("./types.js").RulesBlock} RulesBlock */
@@ -14,13 +15,14 @@ import { fromServer } from "./format.js";
 export function Rules({ query }) {
   const named = query.get("game");
   const { value: rules, error } = useLoaded(async () => get("/api/rules", { game: named ?? (await getInfo()).default_game }), [named]);
+  const may = useAccess();
   if (error) return html`<${NotHere} text=${error.message} />`;
   if (!rules) return null;
   return html`<article class="page narrow rules">
     <h1>${fromServer(rules.title)}</h1>
     ${rules.blocks.map((/** @type {RulesBlock} */ block) => html`<${Block} block=${block} />`)}
     <${GuideSwitch} game=${rules.game} />
-    <div class="buttons"><a class="button primary" href="#/play">${t("New game")}</a>
+    <div class="buttons"><a class="button primary" href="#/play">${may("play") ? t("New game") : t("Play")}</a>
       ${history.length > 1 && html`<button type="button" class="quiet" onClick=${() => history.back()}>${t("Back")}</button>`}</div>
   </article>`;
 }

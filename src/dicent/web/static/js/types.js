@@ -44,7 +44,7 @@ export {};
  */
 /**
  * @typedef {{version: string, games: GameInfo[], default_game: string, strengths: {name: string, title: string}[],
- *   formats: Format[], languages: {code: string, name: string}[]}} Info
+ *   formats: Format[], languages: {code: string, name: string}[], pages: string[], guest_of: string|null}} Info `pages`: those that the visitor may open; `guest_of`: the only game of a guest
  */
 /** @typedef {{name: string, title: string, suffix: string}} Format of exported games */
 /** @typedef {{outcome: string, p: number, value: number, win: number|null, equity?: number|null}} ByOutcome */
