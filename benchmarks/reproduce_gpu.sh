@@ -1,7 +1,7 @@
 #!/bin/bash
 # The calls for a GPU that is available for half an hour, in calls of at most ten minutes. Run them one by one:
 #
-#     bash benchmarks/reproduce_gpu.sh OUT     # call 1: scale gpu, learning (7 slots of 85 s)
+#     bash benchmarks/reproduce_gpu.sh OUT     # call 1: scale gpu, learning (7 slots of 80 s)
 #     bash benchmarks/reproduce_gpu.sh OUT     # call 2: scale gpu, the rest of learning, and all matches
 #     bash benchmarks/reproduce_gpu.sh OUT     # call 3: longer (300 s, then matches), and PUCT's share
 #
@@ -13,7 +13,7 @@
 #
 #     bash benchmarks/reproduce_gpu.sh OUT [SCALE] [SECONDS]     555 s by default; `smoke 120` tries it on a CPU
 #
-# OUT gets at most 7 files of less than 16 MiB: tables.tgz (pairs.csv, runs.csv, reports, share.txt) after every call, and
+# OUT gets at most 5 files of less than 16 MiB: tables.tgz (pairs.csv, runs.csv, reports, share.txt) after every call, and
 # fair-N.tar, as many whole runs as fit, as long as scale gpu is not finished. A machine without runs/ takes those from
 # carried/fair-*.tar and learns the others again. Afterwards, in the source folder:
 #
@@ -28,14 +28,15 @@ mkdir -p runs "$out"
 left() { echo $((seconds - SECONDS)); } # seconds
 minutes() { "$python" -c "print(max(0.01, ($(left) - $1) / 60))"; }
 trial=$([ "$scale" = gpu ] || echo --trial)
+needed=$([ "$scale" = gpu ] && echo 430 || echo 60) # seconds of study 2, so that one call learns all of it
 
 carried=$(ls carried/fair-*.tar 2>/dev/null)
 [ -e runs/fair/reproduction.json ] && carried=
 "$python" benchmarks/reproduce_piece.py runs/fair --scale "$scale" --minutes "$(minutes 25)" \
-    ${carried:+--unpack $carried} --pack "$out/fair.tar" --most 75 2>&1 | tee runs/fair.log
+    ${carried:+--unpack $carried} --pack "$out/fair.tar" --most 60 2>&1 | tee runs/fair.log
 if grep -q "everything is done" runs/fair.log; then
     rm -f "$out"/fair-*.tar
-    if [ "$(left)" -gt 60 ] && [ ! -e runs/longer.done ]; then
+    if [ "$(left)" -gt "$needed" ] && [ ! -e runs/longer.done ]; then
         "$python" benchmarks/reproduction_studies.py runs/studies longer --minutes "$(minutes 15)" $trial 2>&1 |
             tee runs/longer.log
         grep -q "all matches are over" runs/longer.log && touch runs/longer.done

@@ -221,10 +221,10 @@ SCALES = {
         "gpu",
         processes=4,
         alphazero_processes=4,
-        games=100,
+        games=60,
         play=Limit(depth=3),
         simulations=60,
-        seconds=85.0,
+        seconds=80.0,
         network={**FULL, **PADDED},
         descent={
             **FEW_FILES,
