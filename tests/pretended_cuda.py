@@ -132,6 +132,8 @@ class PretendedDevice:
         return self._count("tensor", torch.zeros(shape))
 
     def pinned_zeros(self, shape: Sequence[int], dtype: torch.dtype) -> Tensor:
+        if self.recorded:
+            raise RuntimeError(CAPTURING)
         return self._count("pinned", torch.zeros(*shape, dtype=dtype))
 
     def make_stream(self, priority: int) -> Stream:

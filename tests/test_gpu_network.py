@@ -150,6 +150,14 @@ def test_a_recording_keeps_other_threads_off_its_stream(
     while_recording(device, lambda: other.forward(states), twin.load)
 
 
+def test_a_network_reserves_no_memory_while_another_one_records(
+    device: PretendedDevice, twin: GpuNetwork
+) -> None:
+    """In a tournament networks move to the GPU when they first play, and others record at that time."""
+    states = states_of(EWN, 10)
+    while_recording(device, lambda: twin.forward(states), lambda: GpuNetwork(network(EWN), EWN, device))
+
+
 @pytest.mark.parametrize("priority", [0, -1])
 def test_a_learner_keeps_other_threads_off_its_stream(
     device: PretendedDevice, twin: GpuNetwork, priority: int

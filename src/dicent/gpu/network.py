@@ -38,11 +38,12 @@ class GpuNetwork:
         self.module, self.game, self.device = module, game, device
         self.half = copy.deepcopy(module).to(device.evaluation_type)
         self.half.to(memory_format=LAST)  # type: ignore[call-overload]  # not in torch's stubs
-        device.move_in(self.half)
         self.evaluate = device.compile(_evaluate) if compiled else _evaluate
         self.evaluate_full = device.compile(_evaluate_full, dynamic=False) if compiled else _evaluate
         self.encode = bind(game).kernel(encoding_kernels.encode_batch)
-        self.stages = [GpuStage(self) for _ in range(STAGES)]
+        with device.recording:  # no memory is reserved while another thread records
+            device.move_in(self.half)
+            self.stages = [GpuStage(self) for _ in range(STAGES)]
         self.loads = device.streams.borrow()
         self.batches = Batches(self.stages)
         self.load()

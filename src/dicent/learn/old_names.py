@@ -6,7 +6,7 @@ All readers of run folders and network files translate with `translate` and one 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -35,6 +35,12 @@ ARRAYS = {"matches": "searches", "kept": "layers", "left": "depths"}  # parts of
 def translate(content: Mapping[str, T], table: Mapping[str, str]) -> dict[str, T]:
     """Return a mapping with new names for the old ones; names that are new already stay."""
     return {table.get(name, name): value for name, value in content.items()}
+
+
+def translate_scale(scale: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the scale of a reproduction with the names of this version."""
+    new = translate(scale, {"matches": "self_play_games"})
+    return {**new, **{part: translate(new[part], SETTINGS) for part in ("network", "descent", "alphazero")}}
 
 
 def translate_arrays(arrays: Mapping[str, T]) -> dict[str, T]:

@@ -26,7 +26,7 @@ from dicent.cluster.connection import Connection, joined
 from dicent.errors import DicentError
 from dicent.evaluate.network import Network
 from dicent.evaluate.network_file import load_network
-from dicent.files import JsonObject, lock, read_json, write_atomically
+from dicent.files import lock, read_json, write_atomically
 from dicent.game.registry import PAPER_GAME
 from dicent.gpu.device import choose_device
 from dicent.learn import old_names
@@ -169,6 +169,13 @@ class _Reproduction:
         """Play the remaining matches of the last networks, or of those after so many evaluations."""
         networks = {run: self._network(run, evaluations) for run in self.runs}
         judge = self._network(next(run for run in self.runs if run.arm == JUDGE), None)
+        try:
+            self._play_all(evaluations, networks, judge)
+        finally:  # a GPU does not hold the networks of two comparisons
+            for network in (*networks.values(), judge):
+                network.close()
+
+    def _play_all(self, evaluations: int | None, networks: dict[Run, Network], judge: Network) -> None:
         home = self.folder if evaluations is None else self.folder / EQUAL / str(evaluations)
         self.comparisons[evaluations] = found = Comparison()
         searches = {r: Expectiminimax(networks[r], completion=False) for r in self.runs if r.arm != ALPHAZERO}
@@ -365,7 +372,7 @@ def _settle(folder: Path, scale: Scale, seed: int, on_cluster: bool = False) -> 
     except (OSError, ValueError) as error:
         raise DicentError(f"{path} cannot be read: {error}") from error
     if theirs is not None and theirs.get("format") == OLD_FORMAT:
-        theirs = _translated(theirs)
+        theirs |= {"format": FORMAT, "scale": old_names.translate_scale(theirs["scale"])}
     if theirs is not None:  # older files lack newer sizes, which had these values
         theirs["scale"] = {"thinking": {}, "at_once": 1, **theirs.get("scale", {})}
     if theirs is None:
@@ -379,14 +386,6 @@ def _settle(folder: Path, scale: Scale, seed: int, on_cluster: bool = False) -> 
             f"{folder} holds a reproduction with other settings ({', '.join(changed)}): resume it with its "
             "own settings and version of Dicent, or choose another folder"
         )
-
-
-def _translated(old: JsonObject) -> JsonObject:
-    """Return the content of an old `reproduction.json` with the names of this version."""
-    scale = old_names.translate(old["scale"], {"matches": "self_play_games"})
-    for part in ("network", "descent", "alphazero"):
-        scale[part] = old_names.translate(scale[part], old_names.SETTINGS)
-    return {**old, "format": FORMAT, "scale": scale}
 
 
 @contextlib.contextmanager
