@@ -7,10 +7,15 @@ from rich.console import Console
 from rich.terminal_theme import DIMMED_MONOKAI
 
 import dicent
+from dicent.draw.charts import interval_chart
 from dicent.draw.svg import STYLE, UNIT, board_svg
 from dicent.draw.terminal import board, describe_rollouts
+from dicent.reproduction.findings import Share, head_to_head
+from dicent.reproduction.pairs import PAIRS, RUNS, Cost, Pair, read_rows, reproduction
+from dicent.reproduction.study_figures import longer_meetings
 
 FOLDER = Path(__file__).parent / "images"
+FAIR = Path(__file__).parent / "lab" / "reproduction" / "fair"
 COLOURS = "--ink: #1a202c; --soft: #718096; --line: #cbd5e0; --paper: #ffffff;"
 BOARDS = {
     "pig.svg": ("pig", "35 20 8 1 -"),
@@ -117,9 +122,43 @@ def _node(column: float, row: int, kind: str, text: str) -> str:
     return f'{shape}<text class="step" x="{x:g}" y="{y + 5:g}">{text}</text>'
 
 
+CHART_STYLE = "text { font: 12px system-ui, sans-serif; fill: var(--soft); } .grid { stroke: var(--line); }"
+
+
+def searches_picture(pairs: list[Pair], costs: list[Cost]) -> str:
+    """Return the scores of the three searches after equal time and after equal evaluations."""
+    result = reproduction(pairs, costs, "gpu")
+    assert result.equal is not None
+    kinds = {"time": result.table_1(), "evaluations": result.equal.table_1()}
+    short = {"descent": "Descent", "expectiminimax": "Expectiminimax", "determinized": "determinization"}
+    rows = {f"{short[name]}, {kind}": table[name] for kind, table in kinds.items() for name in short}
+    return score_picture(rows, "score of the networks of a search against all 24 networks, %")
+
+
+def longer_picture(pairs: list[Pair], costs: list[Cost]) -> str:
+    """Return the scores of Descent Expectiminimax against Expectiminimax over time and evaluations."""
+    pairs = [pair for pair in pairs if pair.study == "longer"]
+    costs = [cost for cost in costs if cost.study == "longer"]
+    met = longer_meetings(pairs, costs, "seconds")
+    rows = {f"after {seconds} s": head_to_head(one) for seconds, one in met.items()}
+    met = longer_meetings(pairs, costs, "evaluations")
+    rows |= {f"after {n / 1e6:.1f} M evaluations": head_to_head(one) for n, one in met.items()}
+    return score_picture(rows, "score of Descent Expectiminimax against Expectiminimax, %")
+
+
+def score_picture(rows: dict[str, Share], label: str) -> str:
+    """Return a chart of scores with their intervals."""
+    values = [100 * share.value for share in rows.values()]
+    intervals = [(100 * share.interval[0], 100 * share.interval[1]) for share in rows.values()]
+    return standalone(interval_chart(list(rows), values, intervals, label), CHART_STYLE)
+
+
 def pictures() -> dict[str, str]:
     """Return the pictures that are the same on every machine, by the names of their files."""
     found = {name: board_picture(*shown) for name, shown in BOARDS.items()}
+    pairs, costs = read_rows(FAIR / PAIRS, Pair), read_rows(FAIR / RUNS, Cost)
+    found["reproduction-searches.svg"] = searches_picture(pairs, costs)
+    found["reproduction-longer.svg"] = longer_picture(pairs, costs)
     return {**found, "descent.svg": descent_picture()}
 
 

@@ -67,13 +67,13 @@ def test_scale_cpu_has_one_core_per_process_and_one_arm_per_slot() -> None:
         assert (config.run.threads, config.run.device, config.learner.overlap) == (1, "cpu", False)
 
 
-def test_scale_gpu_has_20_000_games_for_each_search_in_both_comparisons() -> None:
+def test_scale_gpu_has_15_000_games_for_each_search_in_both_comparisons() -> None:
     scale = SCALES["gpu"]
     ours = [run.arm.search for run in scale.runs(0) if run.arm != ALPHAZERO]
     met = Counter(frozenset(pair) for pair in combinations(ours, 2))
     for search in set(ours):
         others = [count for pair, count in met.items() if search in pair and len(pair) == 2]
-        assert 2 * scale.games * sum(others) >= 20_000  # without games against itself
+        assert 2 * scale.games * sum(others) > 15_000  # without games against itself
 
 
 def test_slots_hold_one_arm_each_and_take_turns() -> None:

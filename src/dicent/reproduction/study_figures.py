@@ -112,23 +112,27 @@ def _points_of(pairs: Sequence[Pair], unit: str) -> list[str]:
 
 
 def _longer(pairs: list[Pair], costs: list[Cost]) -> dict[str, str]:
-    """Return the difference between two searches over time and over evaluations, and its trend."""
-    cases = f"{DESCENT}-depth", f"{OTHER}-depth"
-    seconds = round(float(np.mean([cost.seconds for cost in costs])))
-    points = {point: _number(point, seconds) for point in {pair.point for pair in pairs}}
+    """Return the score of Descent Expectiminimax over time and over evaluations, and its trend."""
     tables = {}
     for unit in ("seconds", "evaluations"):
-        chosen = sorted(
-            (p for p in points if p.startswith(unit) or (p == END and unit == "seconds")),
-            key=lambda point: points[point],
-        )
-        met = [meeting(_at(pairs, p), *cases) for p in chosen]
-        rows = [[f"{points[p]:,}", score_cell(head_to_head(m))] for p, m in zip(chosen, met, strict=True)]
-        if len(chosen) > 1:
-            slope = trend(np.log2([points[p] for p in chosen]), met)
+        met = longer_meetings(pairs, costs, unit)
+        rows = [[f"{point:,}", score_cell(head_to_head(one))] for point, one in met.items()]
+        if len(met) > 1:
+            slope = trend(np.log2(list(met)), list(met.values()))
             rows.append(["change when doubled", difference_cell(slope)])
         tables[f"longer-{unit}"] = as_table([unit, "Descent's score"], rows)
     return tables | {"longer-costs": _case_costs(costs)}
+
+
+def longer_meetings(pairs: Sequence[Pair], costs: Sequence[Cost], unit: str) -> dict[int, Met]:
+    """Return the results of Descent Expectiminimax against Expectiminimax by the seconds or evaluations."""
+    seconds = round(float(np.mean([cost.seconds for cost in costs])))
+    points = {point: _number(point, seconds) for point in {pair.point for pair in pairs}}
+    chosen = [p for p in points if p.startswith(unit) or (p == END and unit == "seconds")]
+    return {
+        points[p]: meeting(_at(pairs, p), f"{DESCENT}-depth", f"{OTHER}-depth")
+        for p in sorted(chosen, key=points.__getitem__)
+    }
 
 
 def _number(point: str, seconds: int) -> int:
