@@ -15,7 +15,9 @@ author = "The Dicent developers"
 copyright = "The Dicent developers"
 release = version = dicent.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.viewcode", "generated_pages"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "generated_pages"]
+if not tags.has("quick"):  # noqa: F821  (Sphinx defines it)
+    extensions.append("sphinx.ext.viewcode")
 exclude_patterns = ["lab/reproduction/*/report.html"]
 myst_enable_extensions = ["colon_fence", "deflist", "attrs_inline"]
 myst_heading_anchors = 4

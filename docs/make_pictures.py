@@ -1,5 +1,6 @@
 """Draw the pictures of the README and the documentation: python docs/make_pictures.py."""
 
+import csv
 import io
 from pathlib import Path
 
@@ -7,7 +8,9 @@ from rich.console import Console
 from rich.terminal_theme import DIMMED_MONOKAI
 
 import dicent
-from dicent.draw.charts import interval_chart
+from dicent.draw.charts import COLOURS as CURVE_COLOURS
+from dicent.draw.charts import HEIGHT, Curve, chart, interval_chart
+from dicent.draw.charts import LEFT as CHART_LEFT
 from dicent.draw.svg import STYLE, UNIT, board_svg
 from dicent.draw.terminal import board, describe_rollouts
 from dicent.reproduction.findings import Share, head_to_head
@@ -15,6 +18,7 @@ from dicent.reproduction.pairs import PAIRS, RUNS, Cost, Pair, read_rows, reprod
 from dicent.reproduction.study_figures import longer_meetings
 
 FOLDER = Path(__file__).parent / "images"
+LEARNED = Path(__file__).parent / "lab" / "learning-curve.csv"
 FAIR = Path(__file__).parent / "lab" / "reproduction" / "fair"
 COLOURS = "--ink: #1a202c; --soft: #718096; --line: #cbd5e0; --paper: #ffffff;"
 BOARDS = {
@@ -122,7 +126,10 @@ def _node(column: float, row: int, kind: str, text: str) -> str:
     return f'{shape}<text class="step" x="{x:g}" y="{y + 5:g}">{text}</text>'
 
 
-CHART_STYLE = "text { font: 12px system-ui, sans-serif; fill: var(--soft); } .grid { stroke: var(--line); }"
+CHART_STYLE = """
+text { font: 12px system-ui, sans-serif; fill: var(--soft); } .grid { stroke: var(--line); }
+.curve { fill: none; stroke-width: 2; }
+"""
 
 
 def searches_picture(pairs: list[Pair], costs: list[Cost]) -> str:
@@ -146,6 +153,21 @@ def longer_picture(pairs: list[Pair], costs: list[Cost]) -> str:
     return score_picture(rows, "score of Descent Expectiminimax against Expectiminimax, %")
 
 
+def learning_picture() -> str:
+    """Return the scores of a run against four opponents by the games that it has played."""
+    with LEARNED.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    games = [float(row["games"]) for row in rows]
+    names = list(rows[0])[2:]
+    curves = [Curve(name, games, [float(row[name]) for row in rows], dots=True) for name in names]
+    svg, _, _ = chart(curves, "self-play games", "score", percent=True).partition("</svg>")
+    legend = "".join(
+        f'<tspan style="fill: {colour}">● </tspan><tspan>{name}&#160;&#160; </tspan>'
+        for name, colour in zip(names, CURVE_COLOURS, strict=False)
+    )
+    return standalone(f'{svg}<text x="{CHART_LEFT}" y="{HEIGHT - 4}">{legend}</text></svg>', CHART_STYLE)
+
+
 def score_picture(rows: dict[str, Share], label: str) -> str:
     """Return a chart of scores with their intervals."""
     values = [100 * share.value for share in rows.values()]
@@ -159,7 +181,7 @@ def pictures() -> dict[str, str]:
     pairs, costs = read_rows(FAIR / PAIRS, Pair), read_rows(FAIR / RUNS, Cost)
     found["reproduction-searches.svg"] = searches_picture(pairs, costs)
     found["reproduction-longer.svg"] = longer_picture(pairs, costs)
-    return {**found, "descent.svg": descent_picture()}
+    return {**found, "descent.svg": descent_picture(), "learning-curve.svg": learning_picture()}
 
 
 if __name__ == "__main__":

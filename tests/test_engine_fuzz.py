@@ -85,13 +85,13 @@ def ears() -> Iterator[tuple[Engine, list[dict[str, Any]]]]:
     workers.close()
 
 
-def test_engine_survives_thousands_of_damaged_lines(
+def test_engine_survives_many_damaged_lines(
     ears: tuple[Engine, list[dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
     engine, heard = ears
     rng = random.Random(1)
-    for i in range(1500):
+    for i in range(500):
         line = mutated(rng)
         before = len(heard)
         engine.ask(line)
@@ -131,9 +131,9 @@ def test_a_line_is_a_query_or_an_error(line: str | bytes) -> None:
         json.dumps({"id": query.id, "unknown": query.unknown}, ensure_ascii=False).encode()
 
 
-def test_a_process_survives_thousands_of_damaged_lines() -> None:
+def test_a_process_survives_many_damaged_lines() -> None:
     rng = random.Random(2)
-    lines = [mutated(rng) for _ in range(2500)]
+    lines = [mutated(rng) for _ in range(800)]
     lines += [b"x" * (LONGEST_LINE * 3), b"\x00" * 100, b"[" * 50_000, b"\xff" * 1000]
     rng.shuffle(lines)
     process = subprocess.Popen(
