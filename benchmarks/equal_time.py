@@ -1,7 +1,7 @@
 """Native against dense networks, learned side by side from zero, at equal processor time per move.
 
-    python benchmarks/equal_time.py FOLDER learn --seeds 1 2 3 4 --minutes 2.5
-    python benchmarks/equal_time.py FOLDER play --games 12
+    python benchmarks/equal_time.py FOLDER learn --minutes 1
+    python benchmarks/equal_time.py FOLDER play --rounds 10
     python benchmarks/equal_time.py FOLDER table
 
 `docs/lab/performance.md` settles games, seeds and numbers. `learn` trains a dense and a sparse network of
@@ -31,7 +31,6 @@ from dicent.learn.config import config
 from dicent.learn.train import train
 from dicent.search.tree_search import Search
 from dicent.stats.intervals import pair_interval
-from dicent.stats.welch import student_quantile
 
 DICE = f"{Path(__file__).with_name('ewn_dice.py').resolve()}:dice=3"
 GAMES = ("connect-four", "ewn-dice")
@@ -95,33 +94,31 @@ def learn(folder, games, seeds, minutes):
             sys.exit(f"{name}, seed {seed}: a run failed")
 
 
-def play(folder, games, count):
-    """Play the matches that are missing, one game at a time."""
+def play(folder, games, searches, rounds):
+    """Play the matches that are missing, one game at a time; a round has four games of every two networks."""
     Search.clock = staticmethod(time.thread_time)
     seeds = {name: sorted({s for n, _, s in learned(folder) if n == name}) for name in games}
-    done = {(r["game"], r["search"], r["sparse"], r["dense"]) for r in rows_of(folder / "matches.jsonl")}
-    for name in games:
+    done = {tuple(row["match"]) for row in rows_of(folder / "matches.jsonl")}
+    for number, name, search in itertools.product(range(rounds), games, searches):
         game = dicent.make(game_of(folder, name))
-        for search, a, b in itertools.product(DENSE_PLAYERS, seeds[name], seeds[name]):
-            if (name, search, a, b) in done:
+        for a, b in itertools.product(seeds[name], seeds[name]):
+            if (name, search, a, b, number) in done:
                 continue
             sparse, dense = (folder / f"{name}-{kind}-{seed}" for kind, seed in (("sparse", a), ("dense", b)))
-            luck = {"luck": str(sparse)} if game.num_outcomes else {}
             result = dicent.play_match(
                 f"expectiminimax:{sparse},time={MOVE},prune",
                 f"{search}:{dense},time={MOVE}",
-                *(game, count),
-                seed=1000 * a + b,
+                *(game, 4),
+                seed=100 * number + 10 * a + b,
                 threads=1,
-                **luck,
+                luck=str(sparse) if game.num_outcomes else None,
             )
             adjusted = result.adjusted_pairs
-            row = {"game": name, "search": search, "sparse": a, "dense": b}
-            row |= {"pairs": result.pairs.tolist(), "seconds": result.seconds_per_move}
+            row = {"match": (name, search, a, b, number), "pairs": result.pairs.tolist()}
             row["adjusted"] = (result.pairs if adjusted is None else adjusted).tolist()
+            row["seconds"] = result.seconds_per_move
             with open(folder / "matches.jsonl", "a") as file:
                 file.write(json.dumps(row) + "\n")
-            print(row["game"], search, a, b, f"{np.mean(row['adjusted']):.3f}", flush=True)
 
 
 def ends(adjusted):
@@ -136,24 +133,22 @@ def table(folder):
         some = [row for key, row in learned(folder).items() if key[:2] == (name, kind)]
         for key in ("games", "evaluations", "seconds"):
             print(name, kind, key, *(row[key] for row in some))
-    print("| game | search of the dense network | games | score of the sparse network | ms per move |")
-    print("|---|---|---|---|---|")
+    print("| game | search of the dense network | games | score of the sparse network | each pair | ms |")
+    print("|---|---|---|---|---|---|")
     for name, search in itertools.product(GAMES, DENSE_PLAYERS):
-        rows = [r for r in rows_of(folder / "matches.jsonl") if (r["game"], r["search"]) == (name, search)]
+        rows = [r for r in rows_of(folder / "matches.jsonl") if r["match"][:2] == [name, search]]
         if not rows:
             continue
         pairs = np.concatenate([row["adjusted"] for row in rows])
         low, high = pair_interval(pairs) if name == "connect-four" else ends(pairs)
-        by_network = [
-            np.mean([np.mean(row["adjusted"]) for row in rows if row["sparse"] == seed])
-            for seed in sorted({row["sparse"] for row in rows})
-        ]
-        n = len(by_network)
-        half = student_quantile(0.95, n - 1) * np.std(by_network, ddof=1) / n**0.5 if n > 1 else np.nan
+        means: dict[tuple[int, int], list[float]] = {}
+        for row in rows:
+            means.setdefault(tuple(row["match"][2:4]), []).extend(row["adjusted"])
+        each = ", ".join(f"{np.mean(shares):.1%}" for _, shares in sorted(means.items()))
         a, b = (1000 * np.mean([row["seconds"][side] for row in rows]) for side in (0, 1))
         print(
-            f"| {name} | {search} | {2 * len(pairs)} | {pairs.mean():.1%} ({low:.1%} to {high:.1%}); "
-            f"over {n} sparse networks ± {half:.1%} | {a:.0f}, {b:.0f} |"
+            f"| {name} | {search} | {2 * len(pairs)} | {pairs.mean():.1%} ({low:.1%} to {high:.1%}) "
+            f"| {each} | {a:.0f}, {b:.0f} |"
         )
 
 
@@ -165,9 +160,10 @@ def main():
     parser.add_argument("work", choices=("learn", "one", "play", "table"))
     parser.add_argument("--games-of", nargs="+", default=GAMES, choices=GAMES)
     parser.add_argument("--kind", choices=KINDS)
-    parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3, 4])
-    parser.add_argument("--minutes", type=float, default=2.5)
-    parser.add_argument("--games", type=int, default=12, help="of each pair of networks")
+    parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2])
+    parser.add_argument("--minutes", type=float, default=1.0)
+    parser.add_argument("--searches", nargs="+", default=DENSE_PLAYERS, choices=DENSE_PLAYERS)
+    parser.add_argument("--rounds", type=int, default=10, help="of four games of every two networks")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     if given.work == "learn":
@@ -175,7 +171,7 @@ def main():
     elif given.work == "one":
         learn_one(given.folder, given.games_of[0], given.kind, given.seeds[0], given.minutes)
     elif given.work == "play":
-        play(given.folder, given.games_of, given.games)
+        play(given.folder, given.games_of, given.searches, given.rounds)
     else:
         table(given.folder)
 
