@@ -1,9 +1,11 @@
 """Limits of time, with a clock that counts work: no test here depends on the speed of the machine."""
 
+import importlib
 import random
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import dicent
@@ -54,8 +56,6 @@ class Ticking(Evaluator):
     offers_policy = property(lambda self: True)
 
     def evaluate_with_policy(self, game: Game, states: Cells):  # type: ignore[no-untyped-def]
-        import numpy as np
-
         return self.evaluate(game, states), np.zeros((len(states), game.num_actions), np.float32)
 
 
@@ -201,6 +201,37 @@ def test_pruned_search_keeps_its_time_and_uses_complete_actions(state: dicent.St
         if analysis.depth < 4:
             found.add(check_broken_off(analysis, at))
     assert found >= {0, 1, 2}
+
+
+def test_the_reserve_of_a_search_by_layers_pays_for_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reserve is measured by a rehearsal. Most of the work of both is to back up nodes."""
+    group = Group(Expectiminimax(RandomEvaluator(3)), EWN)
+    module = importlib.import_module(f"{group.bound.package.__name__}.expectiminimax")
+    calls, real = [0], module.backup
+
+    def backup(*arguments: Any) -> None:
+        calls[0] += 1
+        real(*arguments)
+
+    monkeypatch.setattr(module, "backup", backup)
+    ends = set()
+    for nodes in range(100, 2000, 100):
+        group = Group(group.search, EWN)
+        group.kernels.prepare_deadline()
+        group.begin(0, MIDDLE, Limit(time=1.0))
+        while group.tree.nodes[0] < nodes:
+            group.advance(5)
+        before = [getattr(group.tree, name).copy() for name in ("value", "completion", "resolved")]
+        calls[0] = 0
+        group.kernels.dry_run(group.tree, group.searches, 0)
+        reserved = group.kernels.passes * calls[0]
+        after = [getattr(group.tree, name) for name in ("value", "completion", "resolved")]
+        assert all(np.array_equal(a, b, equal_nan=True) for a, b in zip(before, after, strict=True))
+        calls[0] = 0
+        group.break_off()
+        ends.add(calls[0] > 0)
+        assert calls[0] <= 1.5 * reserved  # the rehearsal has other work, too
+    assert True in ends
 
 
 def test_growing_trees_stop_in_time(monkeypatch: pytest.MonkeyPatch) -> None:

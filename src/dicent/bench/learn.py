@@ -39,7 +39,7 @@ def learn_rows(rounds: int, scale: float) -> Iterator[Row]:
 def _network_rows(name: str, kind: str, settings: dict[str, int], rounds: int, scale: float) -> Iterator[Row]:
     game = make(DEFAULT_GAME)
     module = build(kind, {"input_shape": game.input_shape, "seen_by_mover": game.seen_by_mover, **settings})
-    network = Network(module)
+    network = Network(module, threads=1)
     play = SelfPlay(Descent(network), game, 128, Limit(evaluations=60), Ordinal(), itertools.count())
     play.deal()
     play.advance()

@@ -57,7 +57,7 @@ def _evaluator(game: Game, kind: str, sizes: dict[str, int]) -> Evaluator:
     torch.manual_seed(1)
     module = build(kind, {"input_shape": game.input_shape, "seen_by_mover": game.seen_by_mover, **sizes})
     if kind != "sparse":
-        return Network(module)
+        return Network(module, threads=1)
     return SparseEvaluator.of(module)
 
 

@@ -184,7 +184,7 @@ def _network_rows(rounds: int, scale: float) -> Iterator[Row]:
     torch.set_num_threads(1)
     game = make(benchmark().paper)
     network = _recorder(ResidualNetwork(game.input_shape))
-    evaluator = Network(network)
+    evaluator = Network(network, threads=1)
     states = [game.initial_state(seed) for seed in range(64)]
     evaluations = max(64, int(400 * scale))
 

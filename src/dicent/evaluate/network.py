@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from dicent import machine
 from dicent.errors import DicentError
 from dicent.evaluate.base import Evaluator, PolicyEvaluator, Values
 from dicent.game import Cells, Game
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 Logits = npt.NDArray[np.float32]
 
-SMALLEST = 32  # states that are worth a thread
+SMALLEST = 16  # states that are worth a thread
 
 
 class Network(PolicyEvaluator):
@@ -37,9 +38,9 @@ class Network(PolicyEvaluator):
     `device` is cpu, cuda, auto or a device object. A network runs in float32 on a CPU and in half precision
     on a GPU; it falls back to the CPU if there is no GPU that works.
 
-    On a CPU `threads` share a batch evenly, and each evaluates up to `largest` states at once. On a GPU the
-    states of several threads are evaluated together, in batches that fit into memory. `compiled` costs a
-    quarter of a minute there and about doubles the throughput.
+    On a CPU `threads` share a batch evenly, by default one for each core, and each evaluates up to `largest`
+    states at once. On a GPU the states of several threads are evaluated together, in batches that fit into
+    memory. `compiled` costs a quarter of a minute there and about doubles the throughput.
     """
 
     description: Description | None = None  # of a network that comes from a file
@@ -49,7 +50,7 @@ class Network(PolicyEvaluator):
         module: torch.nn.Module,
         device: str | Device = "cpu",
         largest: int = 16384,
-        threads: int = 1,
+        threads: int | None = None,
         compiled: bool = False,
     ) -> None:
         self.gpu = None if device == "cpu" else _usable(device)
@@ -59,7 +60,7 @@ class Network(PolicyEvaluator):
         else:
             self.gpu.move_in(module)
         self.largest = largest
-        self.threads = threads
+        self.threads = threads or machine.cores()
         self.compiled = compiled
         self._pool: ThreadPoolExecutor | None = None
         self._pool_size = 0
@@ -155,7 +156,7 @@ class Network(PolicyEvaluator):
 
         planes = np.empty((len(states), *game.input_shape), np.float32)
         bind(game).kernel(encoding_kernels.encode_batch)(np.ascontiguousarray(states), planes)
-        with torch.no_grad():
+        with torch.no_grad(), one_thread_of_torch():
             answer = self.module(torch.from_numpy(planes))
         value, policy = answer if isinstance(answer, tuple) else (answer, None)
         logits = None if policy is None else policy.numpy()
@@ -171,6 +172,23 @@ class Network(PolicyEvaluator):
                 self.gpu.move_in(self.module)
                 self._on_gpu[game] = GpuNetwork(self.module, game, self.gpu, self.compiled)
             return self._on_gpu[game]
+
+
+@contextlib.contextmanager
+def one_thread_of_torch() -> Iterator[None]:
+    """Inside this context torch uses one core for what this thread computes.
+
+    Torch's own threads wait for each other at every layer. If another program has one of the cores, a batch
+    of three states takes up to a second.
+    """
+    import torch
+
+    usual = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(usual)
 
 
 def single_threads(count: int) -> ThreadPoolExecutor:
@@ -194,24 +212,14 @@ def _usable(device: str | Device) -> Device | None:
 
 @contextlib.contextmanager
 def shared_out(networks: Sequence[Network], threads: int) -> Iterator[None]:
-    """Inside this context `threads` of our own share the batches of networks on a CPU.
-
-    Torch's threads wait for each other at every layer, which is slow on busy cores.
-    """
+    """Inside this context `threads` share the batches of networks on a CPU."""
     mine = [network for network in networks if network.gpu is None]
-    if not mine:
-        yield
-        return
-    import torch
-
-    before, usual = [network.threads for network in mine], torch.get_num_threads()
-    torch.set_num_threads(1)
+    before = [network.threads for network in mine]
     try:
         for network in mine:
-            network.threads = max(network.threads, threads)
+            network.threads = threads
         yield
     finally:
-        torch.set_num_threads(usual)
         for network, old in zip(mine, before, strict=True):
             network.threads = old
 

@@ -82,7 +82,7 @@ def network_bytes(module: torch.nn.Module, description: Description) -> bytes:
 
 
 def load_network(
-    path: str | Path, device: str | Device = "cpu", threads: int = 1, compiled: bool = False
+    path: str | Path, device: str | Device = "cpu", threads: int | None = None, compiled: bool = False
 ) -> Network | NativeNetwork:
     """Load the network in a file, or the latest of a run folder; other arguments as in `Network`.
 
@@ -128,7 +128,7 @@ def _load_native(file: Path, header: JsonObject) -> NativeNetwork:
 
 
 def _load_module(
-    file: Path, header: JsonObject, device: str | Device, threads: int, compiled: bool
+    file: Path, header: JsonObject, device: str | Device, threads: int | None, compiled: bool
 ) -> Network:
     from dicent.nets import build_like  # needs torch, which a damaged file must not
 

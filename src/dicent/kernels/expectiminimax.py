@@ -186,6 +186,17 @@ def mark_late(tree, searches, layers, row):
         tree.on_path[node] = is_late(tree, layers, row, node, searches.max_turns[row])
 
 
+@jit
+def rehearse(tree, searches, layers, row, completion):
+    """Do about a quarter of the work of `break_off` if all nodes are complete, and change no value."""
+    mark_late(tree, searches, layers, row)
+    for node in range(layers.start[row, layers.depth[row] + 1] - 1, -1, -1):
+        if tree.first_edge[node] != NONE and node // TOGETHER % 4 == 0:
+            value, c, resolved = tree.value[node], tree.completion[node], tree.resolved[node]
+            backup(tree, node, completion)
+            tree.value[node], tree.completion[node], tree.resolved[node] = value, c, resolved
+
+
 @inline
 def is_late(tree, layers, row, node, max_turns):
     """Return 1 if a state below `node` is not evaluated at the new depth, else 0."""

@@ -37,7 +37,7 @@ class ExpectiminimaxKernels(SearchKernels):
     """
 
     path_length = 1
-    passes = 4.0
+    passes = 3.0
     memory: Layers
 
     def __init__(
@@ -126,8 +126,10 @@ class ExpectiminimaxKernels(SearchKernels):
         return bool(self.memory.depth[row] == 0)
 
     def dry_run(self, tree: Tree, searches: Searches, row: int) -> None:
-        """Mark the nodes that are not complete; `break_off` does it again, and backs up the others."""
-        self.bound.kernel(expectiminimax_kernels.mark_late)(tree_of(tree, row), searches, self.memory, row)
+        """See `rehearse`."""
+        self.bound.kernel(expectiminimax_kernels.rehearse)(
+            tree_of(tree, row), searches, self.memory, row, self.settings.completion
+        )
 
     def break_off(self, tree: Tree, searches: Searches, row: int) -> None:
         """Use what the unfinished depth has found, where that is sound."""
