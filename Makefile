@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint types layers unit docs wheel test-pythons browser chromium types-js exact rules clock faults cluster cluster-faults fuzz learners load bench golden lock audit clean
+.PHONY: help run test lint types layers unit docs wheel test-pythons browser chromium types-js exact mazes rules clock faults cluster cluster-faults fuzz learners load bench golden lock audit clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -63,6 +63,9 @@ types-js:  ## Check the types of the browser pages with the TypeScript compiler 
 
 exact: $(READY)  ## Run the tests of exact values that take minutes
 	$(BIN)/pytest tests/slow_exact.py
+
+mazes: $(READY)  ## Search 30,000 positions of random games with cycles, and check every proof (about ten minutes)
+	$(BIN)/pytest -s tests/slow_mazes.py
 
 rules: $(READY)  ## Compare the rules with other programs on hundreds of thousands of positions (about ten minutes)
 	$(BIN)/pytest tests/slow_rules.py

@@ -14,6 +14,7 @@ from typing import Any
 
 import httpx
 
+from dicent.game import registry
 from dicent.web.server import Settings, serve
 
 PATIENCE = 600.0  # seconds to wait for a server, also on a very slow machine
@@ -28,9 +29,9 @@ def free_port() -> int:
 
 @contextmanager
 def served(folder: Path, **settings: Any) -> Iterator[httpx.Client]:
-    """Yield a client of a server that runs in a thread."""
+    """Yield a client of a server that runs in a thread. Its games are no longer offered afterwards."""
     chosen = Settings(**{"folder": folder, "runs": folder / "runs", "port": free_port(), **settings})
-    ready, servers = threading.Event(), list[Any]()
+    ready, servers, offered = threading.Event(), list[Any](), dict(registry._offered)
     thread = threading.Thread(
         target=serve, args=(chosen, lambda server: (servers.append(server), ready.set()))
     )
@@ -42,6 +43,8 @@ def served(folder: Path, **settings: Any) -> Iterator[httpx.Client]:
     finally:
         servers[0].should_exit = True
         thread.join(PATIENCE)
+        registry._offered.clear()
+        registry._offered.update(offered)
 
 
 class Process:

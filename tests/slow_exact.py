@@ -120,11 +120,17 @@ def test_tablebase_of_a_whole_small_game_agrees_with_the_solver(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("pieces", "win", "states"), [(3, 0.516201102238, 263_121), (4, 0.516159233557, 2_602_822)]
+    ("game", "win", "states"),
+    [
+        ("ur:pieces=3", 0.516201102238, 263_121),
+        ("ur:pieces=4", 0.516159233557, 2_602_822),
+        ("ur:rules=blitz,pieces=2", 0.505027398163, 20_314),
+        ("ur:rules=masters,pieces=2", 0.510354915527, 18_992),
+    ],
 )
-def test_ur_with_more_pieces(pieces: int, win: float, states: int) -> None:
-    """Finkel's rules, from an independent program."""
-    solution = dicent.solve(dicent.make("ur", pieces=pieces))
+def test_ur_with_more_pieces(game: str, win: float, states: int) -> None:
+    """Independent programs."""
+    solution = dicent.solve(dicent.make(game))
     assert solution.win == pytest.approx(win, abs=1e-10)
     assert solution.states == states
 

@@ -89,6 +89,13 @@ def test_score_beyond_the_stated_largest_is_refused(edited: Callable[..., Path])
         dicent.solve(game, compiled=False)
 
 
+def test_cyclic_game_with_points_needs_their_largest(edited: Callable[..., Path]) -> None:
+    path = edited("backgammon", ("MAX_SCORE = 3.0", ""))
+    game = dicent.make(f"{path}:variant=hyper,checkers=1")
+    with pytest.raises(dicent.DicentError, match="set it to the largest absolute value of score"):
+        dicent.solve(game, compiled=False)
+
+
 def test_checkers_of_backgammon_are_refused() -> None:
     with pytest.raises(dicent.DicentError, match="checkers is an option of hypergammon"):
         dicent.make("backgammon:checkers=1")

@@ -131,8 +131,9 @@ def test_features_must_be_what_encode_sets(edited: Edit, old: str, new: str, pro
         ("outcomes", "not all positive", "return 6", "return 0"),
         ("apply_outcome", "changed nothing for outcome 0", ROLLS, "s[DIE] = o"),
         ("to_play", "NUM_OUTCOMES is 0", "NUM_OUTCOMES = 6", "NUM_OUTCOMES = 0"),
+        ("outcomes", "with size 5; NUM_OUTCOMES sizes its buffer", "NUM_OUTCOMES = 6", "NUM_OUTCOMES = 5"),
     ],
-    ids=["sum", "zero", "none", "idle", "undeclared"],
+    ids=["sum", "zero", "none", "idle", "undeclared", "too few"],
 )
 def test_chance_must_have_valid_outcomes_and_probabilities(
     edited: Edit, function: str, problem: str, old: str, new: str
@@ -154,7 +155,7 @@ def test_outcomes_declared_equal_must_be_equal(edited: Edit) -> None:
         ("NUM_ACTIONS - 1", "out[a] = a", "out[a] = a + 1"),
         ("NUM_ACTIONS - 1", "out[a] = a", "out[a] = a - 1"),
         ("NUM_ACTIONS - 1", "    return n\n", "    return n + 1\n"),
-        ("raised IndexError", COUNTS_ACTIONS, "n = 4"),
+        ("MAX_LEGAL sizes its buffer", COUNTS_ACTIONS, "n = 4"),
         ("found none", COUNTS_ACTIONS, "n = 0"),
     ],
     ids=["repeated", "too high", "negative", "not written", "too many", "none"],

@@ -122,6 +122,16 @@ def test_accuracy_prints_json(answer: Callable[..., Any], complaint: Callable[..
     assert "must be 1 or more" in complaint("accuracy", "random", "--positions", "0")
 
 
+def test_accuracy_cuts_no_figure_off_on_a_narrow_terminal(
+    output: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    player = "greedy:rollout=1,terminal=score"
+    narrow = output("accuracy", player, "--game", "hypergammon:checkers=1", "--positions", "5")
+    assert "millipoints lost" in narrow
+    assert "…" not in narrow
+
+
 def test_accuracy_prints_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["accuracy", "greedy:rollout=2", "--game", "dice-nim", "--positions", "9"]) == 0
     printed = capsys.readouterr().out

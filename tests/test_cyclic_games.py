@@ -22,9 +22,10 @@ from dicent.kernels.graph import Graph, node_at
 from dicent.kernels.policy_iteration import System
 
 # The first player's win probability. Pig: independent value iteration; holding with no points is not allowed.
-# Ur: an independent program with Finkel's rules, and the number of states that it counted.
+# Ur: independent programs, and the numbers of states that they counted. Masters have three dice; 0 is a 4.
 PIG = {20: 0.615558549805, 40: 0.54469}  # slow_exact.py has more
 UR = {1: (0.530049839525, 217), 2: (0.518572907496, 12_869)}
+LONG_UR = {"blitz": (0.509237648361, 277), "masters": (0.527598258106, 216)}  # one piece each
 
 
 @pytest.mark.parametrize(("target", "win"), PIG.items())
@@ -37,6 +38,13 @@ def test_pig_has_its_known_value(target: int, win: float) -> None:
 @pytest.mark.parametrize(("pieces", "known"), UR.items())
 def test_ur_has_its_known_value_and_number_of_states(pieces: int, known: tuple[float, int]) -> None:
     solution = dicent.solve(dicent.make("ur", pieces=pieces))
+    assert solution.win == pytest.approx(known[0], abs=1e-10)
+    assert solution.states == known[1]
+
+
+@pytest.mark.parametrize(("rules", "known"), LONG_UR.items())
+def test_ur_on_the_long_track_has_its_known_value(rules: str, known: tuple[float, int]) -> None:
+    solution = dicent.solve(dicent.make("ur", rules=rules, pieces=1), compiled=False)
     assert solution.win == pytest.approx(known[0], abs=1e-10)
     assert solution.states == known[1]
 

@@ -69,6 +69,20 @@ def test_player_with_a_solution_plays_without_regret(tmp_path: Path) -> None:
         player.search.evaluator.evaluate(dicent.make("pig"), np.zeros((1, 4), np.int8))
 
 
+def test_player_with_the_solution_of_a_game_file_gets_the_game_from_the_match(tmp_path: Path) -> None:
+    """The file names a game file, which it may not choose; the user names it for the match."""
+    rules = dicent.make("dice-nim").rules.source.replace('NAME = "dice-nim"', 'NAME = "stones"')
+    (tmp_path / "stones.py").write_text(rules, encoding="utf-8")
+    game = dicent.load(tmp_path / "stones.py", stones=7)
+    solver = Solver(game, compiled=False)
+    solver.value_of(game.initial_state())
+    save_solution(tmp_path / "solution", solver)
+    player = dicent.parse_player(f"greedy:solution={tmp_path / 'solution'}")
+    assert dicent.play_match(player, "random", game, games=20).score > 0.5
+    with pytest.raises(dicent.DicentError, match=r"is the solution of .*stones.py:stones=7, not of pig"):
+        player.require(dicent.make("pig"))
+
+
 def test_unreachable_state_is_refused(tmp_path: Path) -> None:
     _, solution = saved(tmp_path / "nim", "dice-nim:stones=7")
     state = dicent.make("dice-nim:stones=7").parse("7 2 -")

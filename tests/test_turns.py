@@ -1,5 +1,8 @@
 """Limits in turns: a player's turn lasts until the other player moves."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -38,6 +41,11 @@ def test_a_turn_is_longer_than_a_ply_where_a_player_moves_again() -> None:
     start = PIG.parse("0 0 0 1 -")
     one_turn = Expectiminimax(RandomEvaluator(seed=4)).analyse(start, Limit(turns=1))
     assert one_turn.depth > 4
+
+
+def test_command_takes_turns(answer: Callable[..., Any]) -> None:
+    found = answer("analyse", PIG.name, "0 0 0 1 -", "--player", "expectiminimax:random=4", "--turns", "1")
+    assert found["depth"] > 4
 
 
 def test_player_text_takes_turns() -> None:

@@ -31,6 +31,7 @@ def analyse(
     nodes: int | None = None,
     evaluations: int | None = None,
     depth: int | None = None,
+    turns: int | None = None,
     every: float = 0.5,
     seed: int | None = None,
     json: Json = False,
@@ -44,6 +45,7 @@ def analyse(
         nodes: Maximum number of states in the tree.
         evaluations: Maximum number of states to evaluate.
         depth: Maximum number of plies to search; rolls count.
+        turns: Maximum number of turns to search, for Expectiminimax; a turn lasts until the other moves.
         every: Seconds between two updates of the display.
         seed: Seed of the start position, if it is random and no position is given.
         stream: Print a line of JSON at every update and one at the end.
@@ -56,8 +58,8 @@ def analyse(
     if not every > 0:
         raise DicentError(f"--every must be above 0 (got {every})")
     who = find_player(player or default_player(), made, any_text=True)
-    nothing = time is None and nodes is None and evaluations is None and depth is None
-    limit = who.budget if nothing else dicent.Limit(time, nodes, evaluations, depth)
+    given = (time, nodes, evaluations, depth, turns)
+    limit = who.budget if all(part is None for part in given) else dicent.Limit(*given)
     found = _analyses(who, state, limit, every)
     if stream:
         for analysis in found:

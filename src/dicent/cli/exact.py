@@ -12,7 +12,16 @@ from rich.console import Console
 from rich.table import Table
 
 import dicent
-from dicent.cli.shared import GameText, Json, PositionText, app, escape, print_json, progress_line
+from dicent.cli.shared import (
+    GameText,
+    Json,
+    PositionText,
+    app,
+    escape,
+    print_json,
+    print_whole,
+    progress_line,
+)
 from dicent.game.registry import DEFAULT_GAME, make_installed
 
 if TYPE_CHECKING:
@@ -284,7 +293,7 @@ def _print_accuracy(title: str, rows: list[AccuracyRow], points: bool) -> None:
         worst = "-" if row.worst is None else f"{row.worst:.4f}"
         optimal = _spread(row.optimal, "{:.1%}")
         table.add_row(row.group, f"{row.decisions:,}", _spread(row.error), worst, optimal, *losses)
-    Console(highlight=False).print(table)
+    print_whole(table)
 
 
 def _spread(estimate: Estimate | None, form: str = "{:.4f}", times: float = 1.0) -> str:

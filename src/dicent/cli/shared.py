@@ -9,6 +9,7 @@ import rich.markup
 import tyro
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
 
 import dicent
 from dicent.cluster.connection import Connection, joined
@@ -37,6 +38,7 @@ ClockText = Annotated[
         help="Time of each player for a whole game: minutes and the increment in seconds, as in 5+3.",
     ),
 ]
+WIDE = Console(width=1000).options
 app = tyro.extras.SubcommandApp()
 
 
@@ -59,6 +61,13 @@ def connected(cluster: str | None) -> Iterator[Connection | None]:
 def print_json(value: object) -> None:
     """Print a value as one line of JSON."""
     print(json_module.dumps(value, ensure_ascii=False), flush=True)
+
+
+def print_whole(table: Table) -> None:
+    """Print a table that may be wider than the terminal, which then wraps its lines: no figure is cut off."""
+    console = Console(highlight=False)
+    console.width = max(console.width, console.measure(table, options=WIDE).maximum)
+    console.print(table)
 
 
 def progress_line() -> Progress:

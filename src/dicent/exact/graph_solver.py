@@ -36,7 +36,10 @@ class GraphSolver:
     ) -> None:
         largest = game.max_score if scores else 1.0
         if largest is None:
-            raise DicentError(f"{game.name} does not state MAX_SCORE, which bounds the values of its states")
+            raise DicentError(
+                f"{game.name} does not state MAX_SCORE, which bounds the values of its states: set it to the "
+                "largest absolute value of score, or solve for win probabilities (values of gain)"
+            )
         self.game, self.largest = game, largest
         self.bound = bind(game, compiled)
         self._threads = Threads()

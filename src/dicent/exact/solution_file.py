@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
@@ -21,7 +22,7 @@ from dicent.exact.solver import Solver
 from dicent.files import JsonObject, open_file, parse_json, replaced
 from dicent.game import Cells, Game, State
 from dicent.game.binding import bind
-from dicent.game.registry import make_installed
+from dicent.game.registry import is_game_file, make_installed
 from dicent.kernels import look_up as look_up_kernels
 from dicent.kernels.constants import NONE
 from dicent.kernels.look_up import Solved
@@ -89,18 +90,37 @@ class StoredSolution:
 
 
 class ExactEvaluator(Evaluator):
-    """The exact values of a stored solution: a player one ply ahead plays perfectly with them."""
+    """The exact values of a stored solution: a player one ply ahead plays perfectly with them.
 
-    def __init__(self, solution: StoredSolution) -> None:
-        self.solution = solution
-        self.terminal = GAIN if solution.kind == "gain" else TerminalValue("score")
+    The solution of a game file is opened with the first game to evaluate, since its own file may not choose
+    a game file to run.
+    """
+
+    def __init__(self, solution: StoredSolution | str | Path) -> None:
+        self._solution = solution if isinstance(solution, StoredSolution) else None
+        if isinstance(solution, StoredSolution):
+            kind = solution.kind
+        else:
+            with _opened(Path(solution)) as (_, header):
+                kind = _kind(header)
+            if not is_game_file(str(header["game"])):
+                self._solution = load_solution(solution)
+            self._path = Path(solution)
+        self.terminal = GAIN if kind == "gain" else TerminalValue("score")
+
+    def open(self, game: Game) -> StoredSolution:
+        """Return the solution; raise an error if it is that of another game."""
+        if self._solution is None:
+            self._solution = load_solution(self._path, game)
+        self._solution.require(game)
+        return self._solution
 
     def evaluate(self, game: Game, states: Cells) -> Values:
         """Return the values [B] of states [B, S]."""
-        self.solution.require(game)
-        values = self.solution.values(states)
+        solution = self.open(game)
+        values = solution.values(states)
         if np.isnan(values).any():
-            self.solution.value_of(game.state(states[int(np.isnan(values).argmax())]))  # raises
+            solution.value_of(game.state(states[int(np.isnan(values).argmax())]))  # raises
         return values
 
     def evaluate_marked(self, game: Game, states: Cells) -> tuple[Values, Marks | None]:
@@ -126,10 +146,7 @@ def save_solution(path: str | Path, solver: Solver) -> None:
 def load_solution(path: str | Path, game: Game | None = None) -> StoredSolution:
     """Load a solution. `game` is needed if a file defines the game, and must be the one that was solved."""
     path = Path(path)
-    with _explained(path), open_file(path), safe_open(path, "numpy") as file:
-        header: JsonObject = parse_json((file.metadata() or {})[KEY])
-        if header["format"] != FORMAT:
-            raise DicentError(f"{path} has format {header['format']}; this version reads {FORMAT}")
+    with _opened(path) as (file, header):
         solved = make_installed(header["game"], path) if game is None else game
         if header["rules"] != rules_hash(solved):
             raise DicentError(
@@ -141,9 +158,25 @@ def load_solution(path: str | Path, game: Game | None = None) -> StoredSolution:
             raise ValueError(f"states have shape {states.shape} and type {states.dtype}")
         if values.shape != states.shape[:1] or values.dtype != np.float64 or not np.isfinite(values).all():
             raise ValueError("values must be one finite number for each state")
-        if header["values"] not in KINDS:
-            raise ValueError(f"values must be of {' or '.join(KINDS)} (got {str(header['values'])[:40]!r})")
-        return StoredSolution(solved, states, values, header["values"], float(header["bound"]), str(path))
+        return StoredSolution(solved, states, values, _kind(header), float(header["bound"]), str(path))
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[tuple[Any, JsonObject]]:
+    """Open a solution, and read its description."""
+    with _explained(path), open_file(path), safe_open(path, "numpy") as file:
+        header: JsonObject = parse_json((file.metadata() or {})[KEY])
+        if header["format"] != FORMAT:
+            raise DicentError(f"{path} has format {header['format']}; this version reads {FORMAT}")
+        yield file, header
+
+
+def _kind(header: JsonObject) -> ValueKind:
+    """Return what kind of values a solution has."""
+    for kind in KINDS:
+        if header["values"] == kind:
+            return kind
+    raise ValueError(f"values must be of {' or '.join(KINDS)} (got {str(header['values'])[:40]!r})")
 
 
 def rules_hash(game: Game) -> str:

@@ -22,6 +22,11 @@ from dicent.kernels.constants import CHANCE, DEAL, MAX, MIN, ONGOING
 from dicent.kernels.generator import open_stream
 
 Cells = npt.NDArray[np.signedinteger[Any]]
+SIZED_BY = {
+    "outcomes": "NUM_OUTCOMES",
+    "legal_actions": "MAX_LEGAL",
+    "encode": "INPUT_SHAPE",
+}  # their buffers
 NAMES = {MAX: "MAX", MIN: "MIN", CHANCE: "chance"}  # in data, and in messages to programmers
 
 
@@ -29,9 +34,10 @@ def describe(game: "Game", cells: Cells) -> str:
     """Return a position for messages: its text, if it has one, and its numbers."""
     numbers = ",".join(str(number) for number in cells)
     try:
-        return f"position {State(game, cells.copy())} (state {numbers})"
+        text = str(State(game, cells.copy()))
     except Exception:
-        return f"state {numbers}"
+        text = numbers
+    return f"state {numbers}" if text == numbers else f"position {text} (state {numbers})"
 
 
 def describe_fault(function: str, error: BaseException | None) -> str:
@@ -39,6 +45,8 @@ def describe_fault(function: str, error: BaseException | None) -> str:
     if isinstance(error, ValueError) and "read-only" in str(error):  # NumPy's message
         advice = "; use scratch memory (SCRATCH_SIZE)" if function == "legal_actions" else ""
         return f"wrote to s, which it may only read{advice}"
+    if isinstance(error, IndexError) and function in SIZED_BY:
+        return f"raised {type(error).__name__}: {error}; {SIZED_BY[function]} sizes its buffer"
     return f"raised {type(error).__name__}: {error}"
 
 

@@ -14,13 +14,17 @@ RULES = option(
     "rules",
     "finkel",
     ("finkel", "blitz", "masters"),
-    "the short track with a safe rosette (finkel), or the long one; in blitz captures grant a roll, too",
+    "the short track with a safe rosette (finkel), or the long one, with captures that grant a roll (blitz) "
+    "or with three dice (masters)",
 )
 PIECES = option("pieces", 7, (1, 2, 3, 4, 5, 6, 7), "pieces of each player")
 PRESETS = {"ur-blitz": {"rules": "blitz", "pieces": 5}, "ur-masters": {"rules": "masters"}}
 
 LONG_WAY = """a4 to a1, then b1 to b7 along the middle, then c7, c8, b8, a8 and a7"""
 SHORT_WAY = """a4 to a1, then b1 to b8 along the middle, then a8 and a7"""
+DICE = 3 if RULES == "masters" else 4
+FOUR_DICE = "Roll the four dice. Each shows 0 or 1, so you may move 0 to 4 steps."
+THREE_DICE = "Roll the three dice. Each shows 0 or 1; three zeros count as 4, so you may move 1 to 4 steps."
 HOW_TO_PLAY = f"""
 MAX and MIN race with {PIECES} pieces each. MAX begins.
 
@@ -30,9 +34,9 @@ is its mirror image and starts on c4. The middle row belongs to both.
 
 ## A turn
 
-Roll the four dice. Each shows 0 or 1, so you may move 0 to 4 steps. Move one piece by the whole number: a
+{FOUR_DICE if DICE == 4 else THREE_DICE} Move one piece by the whole number: a
 waiting piece enters the board, or a piece on the board goes ahead. To go home a piece needs the exact
-number. If no piece can move, or the roll is 0, you pass.
+number. If no piece can move{", or the roll is 0" if DICE == 4 else ""}, you pass.
 
 ## Captures
 
@@ -51,7 +55,9 @@ The player who first brings all pieces home wins.
 """
 
 GUIDE = {
-    "roll": "Roll the four dice. Each shows 0 or 1; their sum says how far one piece moves.",
+    "roll": "Roll the four dice. Each shows 0 or 1; their sum says how far one piece moves."
+    if DICE == 4
+    else "Roll the three dice. Each shows 0 or 1; their sum says how far one piece moves, and 0 counts as 4.",
     "move": "Pieces with a ring can move by the whole number. Waiting pieces enter the board.",
     "note": "Without a move you pass, and the other player rolls.",
     "marked": "A marked cell is a rosette. A piece that lands there gives you another roll.",
@@ -77,14 +83,17 @@ CELLS = [(r, c) for r in range(ROWS) for c in range(COLUMNS) if (r, c) not in MI
 NUM_CELLS = len(CELLS)
 HAND, MOVER, DIE = NUM_CELLS, NUM_CELLS + 2, NUM_CELLS + 3  # in hand: MAX, then MIN
 STATE_SIZE = NUM_CELLS + 4
-TO_ROLL = -1  # what the die says before a roll
+TO_ROLL = -1  # what the dice say before a roll
+FEWEST, MOST = (0 if DICE == 4 else 1), 4  # steps
 
 # Actions: the place on the track that a piece leaves, 0 for the hand; or no move at all.
 PASS = LENGTH + 1
 NUM_ACTIONS = LENGTH + 2
 CYCLIC = True
-NUM_OUTCOMES = 5
+NUM_OUTCOMES = MOST - FEWEST + 1
 CHANCES = np.array([1.0, 4.0, 6.0, 4.0, 1.0]) / 16.0
+if DICE == 3:
+    CHANCES = np.array([3.0, 3.0, 1.0, 1.0]) / 8.0  # the last is that of three zeros
 NUM_SYMMETRIES = 2  # the identity, and the players swapped with the board mirrored
 SEEN_BY_MOVER = True
 WHOLE_PLANES = True
@@ -120,7 +129,7 @@ def outcomes(s, p):
 
 
 def apply_outcome(s, o):
-    s[DIE] = o
+    s[DIE] = FEWEST + o
 
 
 def legal_actions(s, out):
@@ -205,7 +214,7 @@ def encode(s, planes):
     for i in range(int(s[theirs])):
         planes[2 + PIECES + i] = 1.0
     if s[DIE] != TO_ROLL:
-        planes[2 + 2 * PIECES + int(s[DIE])] = 1.0
+        planes[2 + 2 * PIECES + int(s[DIE]) - FEWEST] = 1.0
     if s[MOVER] == MAX:
         planes[INPUT_SHAPE[0] - 1] = 1.0
 
@@ -255,10 +264,9 @@ def parse_state(text, s):
                 f"{count!r} pieces in hand and {on_board} on the board: there are {PIECES} in all"
             )
         s[hand] = int(count)
-    if mover not in ("1", "2") or die not in tuple("-01234"):
-        raise ValueError(
-            f"the mover is {mover!r} and the die {die!r}, not 1 or 2 and 0 to 4 or - (to be rolled)"
-        )
+    if mover not in ("1", "2") or die not in ("-", *map(str, range(FEWEST, MOST + 1))):
+        rolls = f"{FEWEST} to {MOST} or - (to be rolled)"
+        raise ValueError(f"the mover is {mover!r} and the die {die!r}, not 1 or 2 and {rolls}")
     s[MOVER] = MAX if mover == "1" else MIN
     s[DIE] = TO_ROLL if die == "-" else int(die)
     home = [player for player in (MAX, MIN) if not any_left(s, player)]
@@ -301,7 +309,7 @@ def format_action(s, a):
 
 
 def format_outcome(s, o):
-    return str(o)
+    return str(FEWEST + o)
 
 
 def view(s):

@@ -33,7 +33,7 @@ from dicent.evaluate.native_network import NativeNetwork
 from dicent.evaluate.network import Network
 from dicent.evaluate.network_file import NETWORKS, load_network, shipped_files
 from dicent.evaluate.terminal_value import GAIN
-from dicent.exact.solution_file import ExactEvaluator, load_solution
+from dicent.exact.solution_file import ExactEvaluator
 from dicent.exact.with_tablebase import WithTablebase
 from dicent.game import Game
 from dicent.game.registry import names_game
@@ -99,6 +99,8 @@ class Player:
         for evaluator in self._evaluators:
             if isinstance(evaluator, WithTablebase):
                 evaluator.tablebase_of(game)  # raises if none is built
+            elif isinstance(evaluator, ExactEvaluator):
+                evaluator.open(game)  # raises if it is the solution of another game
         network = self.network
         if network is None:
             return
@@ -272,7 +274,7 @@ def _network(text: str, name: str, fields: Fields) -> Evaluator:
     if not of_network:
         raise PlayerError(f"{text!r}: a file says its own terminal value; leave out terminal")
     if "solution" in given:
-        return ExactEvaluator(load_solution(str(given["solution"])))
+        return ExactEvaluator(str(given["solution"]))
     return load_network(str(given["network"]), device)
 
 
