@@ -17,6 +17,7 @@ import os
 import signal
 import statistics
 import time
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -72,6 +73,7 @@ def overhead(arguments):
     here = ClusterWorker(order_of(config, game))
     here.prepare(0, weights)
     wall, own, everything, sent, evaluations = [], [], [], 0, 0
+    by_process = Counter()
     with Connection():
         there = ray().remote(Timed).options(num_cpus=1).remote(order_of(config, game, 1))
         shared = ray().put(weights)
@@ -84,8 +86,10 @@ def overhead(arguments):
                 if kind == "local":
                     ours = local(here, arguments.seconds)
                 else:
-                    theirs, with_ray, count, size = remote(there, shared, round(arguments.seconds), game)
+                    theirs, used, count, size = remote(there, shared, round(arguments.seconds), game)
+                    by_process += used
                     sent, evaluations = sent + size, evaluations + count
+                    with_ray = count / used.total()
             wall.append(theirs[0] / ours[0])
             own.append(theirs[1] / ours[1])
             everything.append(with_ray / ours[1])
@@ -96,6 +100,8 @@ def overhead(arguments):
     print(f"worker to threads, evaluations/s: {in_words(wall)}")
     print(f"the same per second of processor time of the worker: {in_words(own)}")
     print(f"the same with the processor time of the driver and of Ray's processes: {in_words(everything)}")
+    for name, seconds in by_process.most_common():
+        print(f"{seconds / by_process.total():7.2%} of the processor time: {name}")
     print(f"{sent / evaluations:.1f} bytes per evaluation")
 
 
@@ -120,8 +126,8 @@ def local(worker, seconds):
 def remote(actor, weights, requests, game):
     """Ask a worker, two requests in flight as the driver does.
 
-    Return evaluations per second of wall and of the worker's processor time, evaluations per second of the
-    processor time of all processes, evaluations, and bytes.
+    Return evaluations per second of wall and of the worker's processor time, the processor time of all
+    processes, evaluations, and bytes.
     """
     used, all_used = ray().get(actor.processor.remote()), processor_of_all()
     begin, evaluations, size = time.monotonic(), 0, 0
@@ -135,24 +141,32 @@ def remote(actor, weights, requests, game):
         size += sum(array.nbytes for array in answer.message.values())
     seconds = time.monotonic() - begin
     used, all_used = ray().get(actor.processor.remote()) - used, processor_of_all() - all_used
-    return (evaluations / seconds, evaluations / used), evaluations / all_used, evaluations, size
+    return (evaluations / seconds, evaluations / used), all_used, evaluations, size
 
 
 def processor_of_all():
-    """Return the seconds of processor time of this process and of those that it has started."""
+    """Return the processor time of this process and of those that it has started, in seconds by name."""
     times, parents = {}, {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            words = (folder / "cmdline").read_bytes().decode().split("\0")  # a single one if it was renamed
         except OSError:
             continue
-        parents[int(folder.name)] = int(fields[1])
-        times[int(folder.name)] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        process = int(folder.name)
+        program = words[2 if words[1:2] == ["-u"] else 1] if "python" in words[0] else words[0].split()[0]
+        name = "driver" if process == os.getpid() else Path(program).stem
+        parents[process] = int(fields[1])
+        times[process] = name, (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def is_ours(process):
         return process == os.getpid() or (process in parents and is_ours(parents[process]))
 
-    return sum(seconds for process, seconds in times.items() if is_ours(process))
+    found = Counter()
+    for process, (name, seconds) in times.items():
+        if is_ours(process):
+            found[name] += seconds
+    return found
 
 
 # Loss and replacement
