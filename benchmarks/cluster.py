@@ -150,12 +150,12 @@ def processor_of_all():
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             fields = (folder / "stat").read_text().rpartition(")")[2].split()
-            words = (folder / "cmdline").read_bytes().decode().split("\0")  # a single one if it was renamed
+            words = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode().split()
         except OSError:
             continue
         process = int(folder.name)
-        program = words[2 if words[1:2] == ["-u"] else 1] if "python" in words[0] else words[0].split()[0]
-        name = "driver" if process == os.getpid() else Path(program).stem
+        programs = [word for word in words if "python" not in Path(word).name and not word.startswith("-")]
+        name = "driver" if process == os.getpid() else Path(*programs[:1]).stem
         parents[process] = int(fields[1])
         times[process] = name, (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
