@@ -12,6 +12,7 @@ a worker with two unanswered requests waits. The messages share the memory of th
 """
 
 import argparse
+import contextlib
 import itertools
 import os
 import signal
@@ -261,16 +262,21 @@ class Intake:
         self.states = self.bytes = 0
         self.busy = self.processor = 0.0  # seconds of wall time, and of processor time
 
-    def take(self, place, answer):
+    @contextlib.contextmanager
+    def timed(self):
         begin, used = time.monotonic(), time.thread_time()
-        games = self.driver._checked(place, answer, 0)
-        self.driver._count(place, answer, 0, games)
-        place.answers += 1
-        for one in games:
-            self.replay.add(one.dataset, (0, one.number))
-            self.states += len(one.dataset)
+        yield
         self.busy += time.monotonic() - begin
         self.processor += time.thread_time() - used
+
+    def take(self, place, answer):
+        with self.timed():
+            games = self.driver._checked(place, answer, 0)
+            self.driver._count(place, answer, 0, games)
+            place.answers += 1
+            for one in games:
+                self.replay.add(one.dataset, (0, one.number))
+                self.states += len(one.dataset)
         self.bytes += size_of(answer)
 
 
@@ -282,22 +288,22 @@ def intake(arguments):
         actor = ray().remote(Recorded).options(num_cpus=1).remote(answers)
         waiting = [(place, actor.play.remote(i, 0)) for i, place in enumerate(taken.places)]
         begin = time.monotonic()
-        while time.monotonic() - begin < 10 * arguments.seconds:
+        while time.monotonic() - begin < max(10.0, 10 * arguments.seconds):
             place, reference = waiting.pop(0)
             ray().wait([reference])
-            start, used = time.monotonic(), time.thread_time()
-            answer = ray().get(reference)
-            taken.busy += time.monotonic() - start
-            taken.processor += time.thread_time() - used
+            with taken.timed():
+                answer = ray().get(reference)
             taken.take(place, answer)
-            waiting.append((place, actor.play.remote(place.slot.index, place.answers)))
+            with taken.timed():
+                waiting.append((place, actor.play.remote(place.slot.index, place.answers)))
         seconds = time.monotonic() - begin
         learner = learner_speed(config, game, taken.replay)
     print(f"{WORKERS} workers replayed for {seconds:.0f} s, the driver busy for {taken.busy / seconds:.0%}")
     for what, spent in (("wall", taken.busy), ("processor", taken.processor)):
-        absorbed = taken.states / spent
+        absorbed, messages = taken.states / spent, sum(place.answers for place in taken.places) / spent
         print(
-            f"intake per second of {what} time: {absorbed:,.0f} states, {taken.bytes / spent / 1e6:,.1f} MB, "
+            f"intake per second of {what} time: {messages:,.0f} messages, {absorbed:,.0f} states, "
+            f"{taken.bytes / spent / 1e6:,.1f} MB, "
             f"{absorbed / per_evaluation:,.0f} evaluations of all workers together, which is that of "
             f"{absorbed / per_evaluation / arguments.rate:.2f} workers with {arguments.rate:,.0f} a second"
         )
@@ -350,9 +356,8 @@ def replay(arguments):
             i = min(range(len(places)), key=lambda i: ready[i][0])
             if ready[i][0] > now:
                 time.sleep(ready[i][0] - now)
-            start = time.monotonic()
-            answer, place = ray().get(shared), places[i]
-            taken.busy += time.monotonic() - start
+            with taken.timed():
+                answer, place = ray().get(shared), places[i]
             first = i * GAMES_OF_WORKER + place.answers * games
             numbers = first + np.arange(games)
             renumbered = replace(answer, message={**answer.message, "number": numbers}, number=place.answers)
