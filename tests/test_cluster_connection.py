@@ -16,7 +16,7 @@ from dicent.cluster.connection import PRIVATE, TOKEN, Connection
 from dicent.errors import DicentError, MissingRayError
 
 
-@pytest.mark.parametrize("address", ["nonsense", "host:", ":", "a:b", "", "ray://10.0.0.7:10001"])
+@pytest.mark.parametrize("address", ["nonsense", "host:", ":", "a:b", "", "ray://10.0.0.7:10001", "a:65536"])
 def test_odd_addresses_are_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "ray", SimpleNamespace)
     with pytest.raises(DicentError, match="cluster must be auto or"):
@@ -56,10 +56,14 @@ def test_failed_connection_leaves_no_run_folder(tmp_path: Path, monkeypatch: pyt
     assert not (tmp_path / "run").exists()
 
 
-def test_missing_ray_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("address", ["auto", "10.0.0.1:6379"])
+def test_missing_ray_is_named(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
+    monkeypatch.setattr(connection, "_private", {})
+    for name in (*PRIVATE, "RAY_ADDRESS"):
+        monkeypatch.delenv(name, raising=False)
     with pytest.raises(MissingRayError, match=r"pip install 'dicent\[cluster\]'"):
-        Connection("10.0.0.1:6379")
+        Connection(address)
 
 
 def test_local_cluster_is_refused_if_it_would_be_open(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,6 +32,7 @@ NEEDLESS = {
     "RAY_prestart_worker_first_driver": "0",
 }
 ATTEMPTS = {"RAY_gcs_server_port_wait_time_s": "3"}  # to join a cluster that answers, one a second
+LAST_PORT = 65535
 KNOCK = 10.0  # seconds to wait for an address that does not answer; Ray itself waits for minutes
 HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])  # of gRPC, with no settings
 SETTINGS = 4  # type of the first frame of the answer, after three bytes of its size
@@ -174,7 +175,7 @@ def joined(cluster: Connection | str | None) -> Iterator[Connection | None]:
 def _knock(address: str) -> None:
     """Raise an error if no gRPC server, such as the head of a Ray cluster, answers at an address."""
     host, _, port = address.rpartition(":")
-    if not host or "/" in host or not port.isdecimal():
+    if not host or "/" in host or not port.isdecimal() or int(port) > LAST_PORT:
         raise DicentError(f"cluster must be {AUTO} or an address such as 10.0.0.7:6379 (got {address!r})")
     try:
         with (
@@ -183,7 +184,7 @@ def _knock(address: str) -> None:
         ):
             found.sendall(HELLO)
             answer = answers.read(4)
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         raise DicentError(f"no Ray cluster answers at {address}: {error}") from error
     is_encrypted = os.environ.get("RAY_USE_TLS", "0") != "0"
     if not is_encrypted and answer[3:] != bytes([SETTINGS]):
@@ -203,7 +204,7 @@ def _private_settings() -> dict[str, str]:
     chosen = _unless_set(NEEDLESS)
     if PRIVATE.items() <= os.environ.items():
         return chosen
-    if "ray" in sys.modules and not _private:
+    if sys.modules.get("ray") is not None and not _private:
         settings = " ".join(f"{name}={value}" for name, value in PRIVATE.items())
         raise DicentError(
             "ray was imported before a cluster was asked for, so that a cluster on this machine would be "
