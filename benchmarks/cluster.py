@@ -12,11 +12,13 @@ a worker with two unanswered requests waits. The messages share the memory of th
 """
 
 import argparse
+import contextlib
 import itertools
 import os
 import signal
 import statistics
 import time
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -72,6 +74,7 @@ def overhead(arguments):
     here = ClusterWorker(order_of(config, game))
     here.prepare(0, weights)
     wall, own, everything, sent, evaluations = [], [], [], 0, 0
+    by_process = Counter()
     with Connection():
         there = ray().remote(Timed).options(num_cpus=1).remote(order_of(config, game, 1))
         shared = ray().put(weights)
@@ -84,8 +87,10 @@ def overhead(arguments):
                 if kind == "local":
                     ours = local(here, arguments.seconds)
                 else:
-                    theirs, with_ray, count, size = remote(there, shared, round(arguments.seconds), game)
+                    theirs, used, count, size = remote(there, shared, round(arguments.seconds), game)
+                    by_process += used
                     sent, evaluations = sent + size, evaluations + count
+                    with_ray = count / used.total()
             wall.append(theirs[0] / ours[0])
             own.append(theirs[1] / ours[1])
             everything.append(with_ray / ours[1])
@@ -96,6 +101,8 @@ def overhead(arguments):
     print(f"worker to threads, evaluations/s: {in_words(wall)}")
     print(f"the same per second of processor time of the worker: {in_words(own)}")
     print(f"the same with the processor time of the driver and of Ray's processes: {in_words(everything)}")
+    for name, seconds in by_process.most_common():
+        print(f"{seconds / by_process.total():7.2%} of the processor time: {name}")
     print(f"{sent / evaluations:.1f} bytes per evaluation")
 
 
@@ -120,8 +127,8 @@ def local(worker, seconds):
 def remote(actor, weights, requests, game):
     """Ask a worker, two requests in flight as the driver does.
 
-    Return evaluations per second of wall and of the worker's processor time, evaluations per second of the
-    processor time of all processes, evaluations, and bytes.
+    Return evaluations per second of wall and of the worker's processor time, the processor time of all
+    processes, evaluations, and bytes.
     """
     used, all_used = ray().get(actor.processor.remote()), processor_of_all()
     begin, evaluations, size = time.monotonic(), 0, 0
@@ -135,24 +142,32 @@ def remote(actor, weights, requests, game):
         size += sum(array.nbytes for array in answer.message.values())
     seconds = time.monotonic() - begin
     used, all_used = ray().get(actor.processor.remote()) - used, processor_of_all() - all_used
-    return (evaluations / seconds, evaluations / used), evaluations / all_used, evaluations, size
+    return (evaluations / seconds, evaluations / used), all_used, evaluations, size
 
 
 def processor_of_all():
-    """Return the seconds of processor time of this process and of those that it has started."""
+    """Return the processor time of this process and of those that it has started, in seconds by name."""
     times, parents = {}, {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            words = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode().split()
         except OSError:
             continue
-        parents[int(folder.name)] = int(fields[1])
-        times[int(folder.name)] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        process = int(folder.name)
+        programs = [word for word in words if "python" not in Path(word).name and not word.startswith("-")]
+        name = "driver" if process == os.getpid() else Path(*programs[:1]).stem
+        parents[process] = int(fields[1])
+        times[process] = name, (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def is_ours(process):
         return process == os.getpid() or (process in parents and is_ours(parents[process]))
 
-    return sum(seconds for process, seconds in times.items() if is_ours(process))
+    found = Counter()
+    for process, (name, seconds) in times.items():
+        if is_ours(process):
+            found[name] += seconds
+    return found
 
 
 # Loss and replacement
@@ -247,16 +262,21 @@ class Intake:
         self.states = self.bytes = 0
         self.busy = self.processor = 0.0  # seconds of wall time, and of processor time
 
-    def take(self, place, answer):
+    @contextlib.contextmanager
+    def timed(self):
         begin, used = time.monotonic(), time.thread_time()
-        games = self.driver._checked(place, answer, 0)
-        self.driver._count(place, answer, 0, games)
-        place.answers += 1
-        for one in games:
-            self.replay.add(one.dataset, (0, one.number))
-            self.states += len(one.dataset)
+        yield
         self.busy += time.monotonic() - begin
         self.processor += time.thread_time() - used
+
+    def take(self, place, answer):
+        with self.timed():
+            games = self.driver._checked(place, answer, 0)
+            self.driver._count(place, answer, 0, games)
+            place.answers += 1
+            for one in games:
+                self.replay.add(one.dataset, (0, one.number))
+                self.states += len(one.dataset)
         self.bytes += size_of(answer)
 
 
@@ -268,22 +288,22 @@ def intake(arguments):
         actor = ray().remote(Recorded).options(num_cpus=1).remote(answers)
         waiting = [(place, actor.play.remote(i, 0)) for i, place in enumerate(taken.places)]
         begin = time.monotonic()
-        while time.monotonic() - begin < 10 * arguments.seconds:
+        while time.monotonic() - begin < max(10.0, 10 * arguments.seconds):
             place, reference = waiting.pop(0)
             ray().wait([reference])
-            start, used = time.monotonic(), time.thread_time()
-            answer = ray().get(reference)
-            taken.busy += time.monotonic() - start
-            taken.processor += time.thread_time() - used
+            with taken.timed():
+                answer = ray().get(reference)
             taken.take(place, answer)
-            waiting.append((place, actor.play.remote(place.slot.index, place.answers)))
+            with taken.timed():
+                waiting.append((place, actor.play.remote(place.slot.index, place.answers)))
         seconds = time.monotonic() - begin
         learner = learner_speed(config, game, taken.replay)
     print(f"{WORKERS} workers replayed for {seconds:.0f} s, the driver busy for {taken.busy / seconds:.0%}")
     for what, spent in (("wall", taken.busy), ("processor", taken.processor)):
-        absorbed = taken.states / spent
+        absorbed, messages = taken.states / spent, sum(place.answers for place in taken.places) / spent
         print(
-            f"intake per second of {what} time: {absorbed:,.0f} states, {taken.bytes / spent / 1e6:,.1f} MB, "
+            f"intake per second of {what} time: {messages:,.0f} messages, {absorbed:,.0f} states, "
+            f"{taken.bytes / spent / 1e6:,.1f} MB, "
             f"{absorbed / per_evaluation:,.0f} evaluations of all workers together, which is that of "
             f"{absorbed / per_evaluation / arguments.rate:.2f} workers with {arguments.rate:,.0f} a second"
         )
@@ -336,9 +356,8 @@ def replay(arguments):
             i = min(range(len(places)), key=lambda i: ready[i][0])
             if ready[i][0] > now:
                 time.sleep(ready[i][0] - now)
-            start = time.monotonic()
-            answer, place = ray().get(shared), places[i]
-            taken.busy += time.monotonic() - start
+            with taken.timed():
+                answer, place = ray().get(shared), places[i]
             first = i * GAMES_OF_WORKER + place.answers * games
             numbers = first + np.arange(games)
             renumbered = replace(answer, message={**answer.message, "number": numbers}, number=place.answers)

@@ -1,9 +1,11 @@
 """Training and tournaments on a Ray cluster: several machines in one, and what happens when they fail."""
 
 import contextlib
+import functools
 import importlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -22,9 +24,11 @@ from dicent.cluster.connection import Connection
 from dicent.cluster.tasks import Tasks
 from dicent.errors import DicentError
 from dicent.learn import cluster_workers
+from dicent.learn.cluster_worker import Order
 from dicent.learn.run_reader import RunReader
 from dicent.learn.status import Status
 from dicent.nets.dense import DenseNetwork
+from dicent.play import cluster_games
 from dicent.reproduction.cluster_learning import learn_on_cluster
 
 from .clusters import (
@@ -225,7 +229,7 @@ def test_commands_use_the_cluster(
     assert main(given) == 0
     assert set(called) == {"request" if command == "train" else "task"}
     found = capfd.readouterr()
-    assert (found.out + found.err).count("1 cores") == 2  # both machines are listed
+    assert (found.out + found.err).count("1 core,") == 2  # both machines are listed
 
 
 def test_reproduce_learns_on_the_cluster(
@@ -293,5 +297,38 @@ def test_call_of_a_killed_process_runs_again(
         caller = Tasks(connection)
         assert caller.places == 2
         assert dict(caller.run(half, [(2 * i,) for i in range(4)])) == {0: 0, 1: 1, 2: 2, 3: 3}
-        with pytest.raises(DicentError, match="7 is odd"):
+        with pytest.raises(DicentError, match=rf"{re.escape(machines.head_node.node_ip_address)}: 7 is odd"):
             list(caller.run(half, [(7,)]))
+
+
+# Errors on other machines
+
+
+@pytest.mark.parametrize("command", ["train", "match"])
+def test_error_on_another_machine_is_one_line_with_its_cause(
+    command: str, machines: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
+) -> None:
+    """The driver has another version of Dicent."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(cluster_workers, "MOST_FAILURES", 1)
+    monkeypatch.setattr(cluster_games, "__version__", "0.0.1")
+    monkeypatch.setattr(cluster_workers, "Order", functools.partial(Order, dicent="0.0.1"))
+    given = [command, *COMMANDS[command], "--game", "dice-nim", "--cluster", machines.address]
+    assert main(given) == 1
+    found = capfd.readouterr()
+    address = machines.head_node.node_ip_address
+    causes = [line for line in (found.out + found.err).splitlines() if "and the driver 0.0.1" in line]
+    assert causes[-1].startswith("error: ")
+    assert address in causes[-1]
+    assert not any(word in found.out + found.err for word in ("Traceback", "ray::", "  File", "(raylet)"))
+
+
+def test_notices_of_ray_are_not_printed_among_results(machines: Any, capfd: Any) -> None:
+    notice = {"lines": ["A worker died"], "pid": "raylet", "is_err": False}
+    printed = []
+    with Connection(machines.address):
+        ray._private.worker.print_to_stdstream(dict(notice), ignore_prefix=False)
+        printed.append(capfd.readouterr().out)
+    ray._private.worker.print_worker_logs(notice, sys.stdout)
+    printed.append(capfd.readouterr().out)
+    assert ["A worker died" in text for text in printed] == [False, True]

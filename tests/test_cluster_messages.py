@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import dicent
 from dicent.errors import DicentError
 from dicent.game import Cells
+from dicent.learn import packed_games
 from dicent.learn.cluster_place import GameNumbersSeen
 from dicent.learn.cluster_worker import GAMES_OF_WORKER
 from dicent.learn.dataset import Dataset, FinishedGame, values_only
@@ -112,6 +113,20 @@ def test_state_that_native_code_must_not_read_is_found_anywhere(row: int, value:
     states[row, cell] = value
     with pytest.raises(DicentError, match="make no sense"):
         read(pack([ewn_game(states)]))
+
+
+@pytest.mark.parametrize(("size", "expected"), [(100, 2), (100_000, 400)])
+def test_sample_does_not_grow_with_the_number_of_messages(
+    size: int, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A driver with hundreds of workers receives as many messages a second; a check takes a millisecond."""
+    checked: list[object] = []
+    monkeypatch.setattr(packed_games, "check_state", checked.append)
+    message = pack([ewn_game(np.stack([EWN.initial_state(1).cells] * size))])
+    read = MessageReader(EWN, 1.0, actions=0).read
+    for _ in range(100 if size > 10_000 else 500):
+        read(message)
+    assert expected <= len(checked) <= expected + 5  # and unusual states, of which the first are some
 
 
 def test_states_of_sound_games_are_accepted() -> None:

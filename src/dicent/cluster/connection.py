@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dicent.cluster.causes import why_not_joined
 from dicent.errors import DicentError, MissingRayError
+from dicent.version import __version__
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -19,8 +21,21 @@ if TYPE_CHECKING:
 AUTO, LOCAL = "auto", "local"
 # Ray reads these when it is imported. The last one keeps a cluster to one machine: all ports on loopback.
 PRIVATE = {"RAY_AUTH_MODE": "token", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
-TOKEN, USAGE = "RAY_AUTH_TOKEN", "RAY_USAGE_STATS_ENABLED"
+TOKEN = "RAY_AUTH_TOKEN"
+# What a cluster on one machine does not need, and what would take time from its workers.
+NEEDLESS = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_enable_metrics_collection": "0",
+    "RAY_event_stats": "0",
+    "RAY_task_events_report_interval_ms": "0",  # never
+    "RAY_enable_worker_prestart": "0",
+    "RAY_prestart_worker_first_driver": "0",
+}
+ATTEMPTS = {"RAY_gcs_server_port_wait_time_s": "3"}  # to join a cluster that answers, one a second
+LAST_PORT = 65535
 KNOCK = 10.0  # seconds to wait for an address that does not answer; Ray itself waits for minutes
+HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])  # of gRPC, with no settings
+SETTINGS = 4  # type of the first frame of the answer, after three bytes of its size
 
 
 def ray() -> Any:
@@ -30,6 +45,19 @@ def ray() -> Any:
     except ModuleNotFoundError:
         raise MissingRayError from None
     return module
+
+
+def check_version(driver: str) -> None:
+    """Raise an error if the driver has another version of Dicent than this machine."""
+    if driver != __version__:
+        raise DicentError(
+            f"this machine has Dicent {__version__}, and the driver {driver}: install the same version on all"
+        )
+
+
+def count(number: int, what: str) -> str:
+    """Return a number of things in words, such as "1 core"."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 @dataclass(frozen=True)
@@ -45,9 +73,9 @@ class Node:
 
     def in_words(self) -> str:
         """Return a line for people."""
-        gpus = f", {self.gpus} GPU{'s' if self.gpus > 1 else ''}" if self.gpus else ""
+        gpus = f", {count(self.gpus, 'GPU')}" if self.gpus else ""
         here = ", this machine" if self.is_ours else ""
-        return f"{self.address}: {self.cores} cores{gpus}, {self.memory / 2**30:,.1f} GB{here}"
+        return f"{self.address}: {count(self.cores, 'core')}{gpus}, {self.memory / 2**30:,.1f} GB{here}"
 
 
 class Connection:
@@ -64,7 +92,7 @@ class Connection:
         if not address:
             raise DicentError(f"cluster must be {AUTO} or the address of a Ray cluster (got {address!r})")
         found = os.environ.get("RAY_ADDRESS") or LOCAL if address == AUTO else address
-        self._variables = _keep_private() if found == LOCAL else {}
+        self._variables = _set(_private_settings() if found == LOCAL else _unless_set(ATTEMPTS))
         try:
             self._connect(found)
         except BaseException:
@@ -85,10 +113,12 @@ class Connection:
                 module.init(address=LOCAL, include_dashboard=False, _node_ip_address="127.0.0.1", **quiet)
             else:
                 module.init(address=found, **quiet)
-        except (ConnectionError, RuntimeError, ValueError, module.exceptions.RayError) as error:
-            where = "on this machine" if found in (LOCAL, AUTO) else f"at {found}"
-            hint = "if the cluster has a token, this process needs it and RAY_AUTH_MODE=token, too"
-            raise DicentError(f"no Ray cluster answers {where}: {error}; {hint}") from error
+        except (OSError, RuntimeError, ValueError, module.exceptions.RayError) as error:
+            if found == LOCAL:
+                cause = " ".join(str(error).split())
+                raise DicentError(f"no Ray cluster can be started on this machine: {cause}") from error
+            raise DicentError(why_not_joined(error, found)) from error
+        _print_notices(False)
 
     def __enter__(self) -> Connection:
         return self
@@ -101,10 +131,11 @@ class Connection:
     def close(self) -> None:
         """Leave the cluster; a cluster that this connection has started ends."""
         ray().shutdown()
+        _print_notices(True)
         self._restore()
 
     def _restore(self) -> None:
-        """Restore the environment that a private cluster has changed."""
+        """Restore the environment."""
         for name, value in self._variables.items():
             if value is None:
                 os.environ.pop(name, None)
@@ -142,25 +173,38 @@ def joined(cluster: Connection | str | None) -> Iterator[Connection | None]:
 
 
 def _knock(address: str) -> None:
-    """Raise an error if nothing answers at an address."""
+    """Raise an error if no gRPC server, such as the head of a Ray cluster, answers at an address."""
     host, _, port = address.rpartition(":")
-    if not host or "/" in host or not port.isdecimal():
+    if not host or "/" in host or not port.isdecimal() or int(port) > LAST_PORT:
         raise DicentError(f"cluster must be {AUTO} or an address such as 10.0.0.7:6379 (got {address!r})")
     try:
-        with contextlib.closing(socket.create_connection((host.strip("[]"), int(port)), KNOCK)):
-            pass
-    except (OSError, OverflowError) as error:
+        with (
+            socket.create_connection((host.strip("[]"), int(port)), KNOCK) as found,
+            found.makefile("rb") as answers,
+        ):
+            found.sendall(HELLO)
+            answer = answers.read(4)
+    except OSError as error:
         raise DicentError(f"no Ray cluster answers at {address}: {error}") from error
+    is_encrypted = os.environ.get("RAY_USE_TLS", "0") != "0"
+    if not is_encrypted and answer[3:] != bytes([SETTINGS]):
+        raise DicentError(
+            f"the program that answers at {address} is no Ray cluster; the port of Ray is often 6379"
+        )
 
 
-def _keep_private() -> dict[str, str | None]:
-    """Make the clusters that this process starts listen on loopback only, and ask for a token.
+def _print_notices(is_printed: bool) -> None:
+    """Let Ray print its notices about machines, or not: it prints them among our results, also in JSON."""
+    # `log_to_driver` is for the output of workers only.
+    ray()._private.worker._worker_logs_enabled = is_printed
 
-    Return the variables of the environment that this changes, as they were.
-    """
+
+def _private_settings() -> dict[str, str]:
+    """Return variables with which clusters of this process listen on loopback only, and ask for a token."""
+    chosen = _unless_set(NEEDLESS)
     if PRIVATE.items() <= os.environ.items():
-        return {}
-    if "ray" in sys.modules and not _private:
+        return chosen
+    if sys.modules.get("ray") is not None and not _private:
         settings = " ".join(f"{name}={value}" for name, value in PRIVATE.items())
         raise DicentError(
             "ray was imported before a cluster was asked for, so that a cluster on this machine would be "
@@ -168,9 +212,18 @@ def _keep_private() -> dict[str, str | None]:
         )
     if not _private:
         _private.update({**PRIVATE, TOKEN: secrets.token_hex(32)})
-    changes = {**_private, USAGE: os.environ.get(USAGE, "0")}
-    before = {name: os.environ.get(name) for name in changes}
-    os.environ |= changes
+    return chosen | _private
+
+
+def _unless_set(variables: dict[str, str]) -> dict[str, str]:
+    """Return variables with the values of the environment, or else with these."""
+    return {name: os.environ.get(name, value) for name, value in variables.items()}
+
+
+def _set(variables: dict[str, str]) -> dict[str, str | None]:
+    """Set variables of the environment; return them as they were."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ |= variables
     return before
 
 

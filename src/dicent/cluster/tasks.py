@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from dicent.cluster.connection import Connection, ray
+from dicent.cluster.causes import cause_of, machine_of
+from dicent.cluster.connection import Connection, count, ray
 from dicent.errors import DicentError
 
 Result = TypeVar("Result")
@@ -105,17 +106,17 @@ class Tasks:
                     self._ray.cancel(reference, force=True)
 
     def _needed(self) -> str:
-        gpus = f" and {self.gpus} GPU" if self.gpus else ""
-        return f"no machine of the cluster has {self.cores} cores{gpus}; waiting for one to join"
+        gpus = f" and {count(self.gpus, 'GPU')}" if self.gpus else ""
+        return f"no machine of the cluster has {count(self.cores, 'core')}{gpus}; waiting for one to join"
 
     def _result(self, reference: object) -> Any:
         errors = self._ray.exceptions
         try:
             return self._ray.get(reference)
         except errors.RayTaskError as error:
-            if isinstance(error.cause, DicentError):
-                raise error.cause from None
-            raise DicentError(f"a machine of the cluster failed: {error}") from error
+            raise DicentError(f"{machine_of(error)}: {cause_of(error)}") from error
         except errors.RayError as error:
-            cause = str(error).strip().splitlines()[-1]
-            raise DicentError(f"a call was lost {RETRIES + 1} times on the cluster: {cause}") from error
+            cause = cause_of(error)
+            raise DicentError(
+                f"a call failed on the cluster, after up to {RETRIES} retries: {cause}"
+            ) from error

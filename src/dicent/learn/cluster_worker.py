@@ -14,6 +14,7 @@ import numpy.typing as npt
 import torch
 
 from dicent import nets
+from dicent.cluster.connection import check_version
 from dicent.errors import DicentError
 from dicent.evaluate.terminal_value import TERMINAL_VALUES, TerminalValue
 from dicent.game import Game
@@ -60,8 +61,7 @@ class ClusterWorker:
     """Plays like the threads of a local run, with its own network, and answers requests one by one."""
 
     def __init__(self, order: Order) -> None:
-        if order.dicent != __version__:
-            raise DicentError(f"this machine has Dicent {__version__}, and the driver {order.dicent}")
+        check_version(order.dicent)
         torch.set_num_threads(1)
         config = config_from(tomllib.loads(order.config), "the driver")
         custom, game = Overrides(), order.game

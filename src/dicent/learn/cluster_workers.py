@@ -21,6 +21,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from dicent.cluster.causes import cause_of
 from dicent.cluster.connection import Connection, ray
 from dicent.errors import DicentError
 from dicent.game import Game, State
@@ -269,9 +270,7 @@ class ClusterWorkers(Workers):
             return
         self._give_up(place)
         place.failures += 1
-        lines = str(error).strip().splitlines() or [type(error).__name__]
-        machine = place.machine
-        cause = lines[-1] if isinstance(error, self._ray.exceptions.RayTaskError) else lines[0]
+        machine, cause = place.machine, cause_of(error)
         if place.failures < MOST_FAILURES:
             place.state = WAITING
             place.restarts += 1
@@ -279,7 +278,9 @@ class ClusterWorkers(Workers):
             return
         place.state, place.heard = FAILED, self._listened
         if not self._has_played and all(other.state == FAILED for other in self._places.values()):
-            raise DicentError(f"{place.failures} workers on {machine} failed one after the other: {error}")
+            raise DicentError(
+                f"{place.failures} workers on {machine} failed one after the other: {cause}"
+            ) from error
         if place.failures == MOST_FAILURES:
             self._warn(
                 f"{place.failures} workers on {machine} failed one after the other; another is tried every "

@@ -17,7 +17,8 @@ from dicent.search.search_kernels import Arrays
 Message = Arrays
 NO_RESULT = 127  # of a game that was cut
 DATASET = ("states", "values", "policies")
-SAMPLE = 4  # states of a message that the rules check, beside those with unusual cells
+SAMPLED = 20_000  # one state in so many is checked by the rules, which takes a millisecond in Python
+SAMPLE = 4  # states of a message that the rules check at most, beside those with unusual cells
 ROUNDING = 1e-4  # of policies
 
 
@@ -50,6 +51,7 @@ class MessageReader:
         start = game.initial_state(0).cells
         self._low, self._high = start.copy(), start.copy()  # of each cell, in states that are sound
         self._rng = np.random.default_rng(0)
+        self._unchecked = 0  # states since the last sample
 
     def read(self, message: Message) -> list[FinishedGame]:
         """Return the games of a message."""
@@ -111,7 +113,10 @@ class MessageReader:
         """Let the rules check a sample of states, and all that have a cell out of the range so far."""
         if not len(states):
             return
-        rows = self._rng.integers(0, len(states), SAMPLE)
+        self._unchecked += len(states)
+        rows = self._rng.integers(0, len(states), min(SAMPLE, self._unchecked // SAMPLED))
+        if len(rows):
+            self._unchecked = 0
         low, high = states.min(axis=0), states.max(axis=0)
         smaller, larger = low < self._low, high > self._high
         if smaller.any() or larger.any():
@@ -150,7 +155,8 @@ def _unpack(message: Message) -> list[FinishedGame]:
 def _split(array: npt.NDArray[Any], sizes: npt.NDArray[np.int64], count: int) -> list[npt.NDArray[Any]]:
     if sizes.shape != (count,) or int(sizes.min()) < 0 or int(sizes.sum()) != len(array):
         raise ValueError("the sizes of its arrays do not add up")
-    return np.split(array, np.cumsum(sizes)[:-1])
+    ends = np.cumsum(sizes).tolist()
+    return [array[end - size : end] for size, end in zip(sizes.tolist(), ends, strict=True)]
 
 
 def _fields() -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dicent.cluster.connection import Node
+from dicent.cluster.connection import Node, count
 
 CORES = 4  # of a worker on a machine without a GPU
 
@@ -21,7 +21,7 @@ class Slot:
     @property
     def device(self) -> str:
         """Return the device in words."""
-        return "GPU" if self.gpus else _count(self.cores, "core")
+        return "GPU" if self.gpus else count(self.cores, "core")
 
 
 def slots_of(node: Node, device: str = "auto") -> list[Slot]:
@@ -42,9 +42,5 @@ def planned(node: Node, device: str) -> str:
     """Return a machine in words, with the workers that it will have."""
     slots = slots_of(node, device)
     gpus, cores = sum(slot.gpus for slot in slots), sum(slot.cores for slot in slots)
-    places = _count(gpus, "GPU") if gpus else _count(cores, "core")
-    return f"{node.in_words()}: " + (f"{_count(len(slots), 'worker')} on {places}" if slots else "no worker")
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+    places = count(gpus, "GPU") if gpus else count(cores, "core")
+    return f"{node.in_words()}: " + (f"{count(len(slots), 'worker')} on {places}" if slots else "no worker")

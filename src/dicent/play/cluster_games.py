@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from dicent.cluster.connection import Connection
+from dicent.cluster.connection import Connection, check_version
 from dicent.cluster.tasks import Shared, Tasks
 from dicent.errors import DicentError
 from dicent.evaluate.network import Network, shared_out
@@ -37,7 +37,7 @@ class ClusterGames:
         gpus = int(any(network.device != "cpu" for network in _networks(players)))
         self._tasks = Tasks(connection, gpus=gpus)
         self._most = MOST_ON_GPU if gpus else MOST
-        self._shared = self._tasks.share((players, game, seed, max_plies, clock, __version__))
+        self._shared = self._tasks.share((players, game, seed, max_plies, clock))
 
     def waves(self, numbers: Numbers) -> list[Numbers]:
         """Return games that may be played at once: all, as each piece has a core of its own."""
@@ -49,7 +49,8 @@ class ClusterGames:
         """Play the games with these numbers to their ends; see `LocalGames.play`."""
         places = max(1, self._tasks.places)
         size = max(2, min(self._most, -(-len(numbers) // places)))
-        calls = [(self._shared, numbers[first : first + size]) for first in range(0, len(numbers), size)]
+        firsts = range(0, len(numbers), size)
+        calls = [(__version__, self._shared, numbers[first : first + size]) for first in firsts]
         for _, ended in self._tasks.run(play_piece, calls, lambda: tick(0)):
             take(ended)
 
@@ -66,11 +67,10 @@ def _check(network: Network) -> None:
         )
 
 
-def play_piece(shared: Shared, numbers: Numbers) -> list[Ended]:
+def play_piece(version: str, shared: Shared, numbers: Numbers) -> list[Ended]:
     """Play some games of a match on this machine."""
-    players, game, seed, max_plies, clock, version = shared.get()
-    if version != __version__:
-        raise DicentError(f"a machine of the cluster has Dicent {__version__}, and the driver {version}")
+    check_version(version)  # before anything is opened that another version may not know
+    players, game, seed, max_plies, clock = shared.get()
     ended: list[Ended] = []
     with shared_out(_networks(players), 1):
         games = LocalGames(players, game, seed, 1, max_plies, clock)

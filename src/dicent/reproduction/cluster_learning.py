@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed, wait
 from pathlib import Path
 
 from dicent import machine
-from dicent.cluster.connection import Connection, ray
+from dicent.cluster.connection import Connection, check_version, ray
 from dicent.cluster.stop import Stop
 from dicent.cluster.tasks import Tasks
 from dicent.errors import DicentError
@@ -96,8 +96,7 @@ def _tasks(connection: Connection, config: Config, warn: Callable[[str], object]
 
 def learn_part(settings: str, files: Files, stop: Stop, cores: int, version: str) -> Files:
     """Learn, or resume, a run on this machine until the driver stops; return the files of its folder."""
-    if version != __version__:
-        raise DicentError(f"a machine of the cluster has Dicent {__version__}, and the driver {version}")
+    check_version(version)
     end = time.monotonic() + AT_A_TIME
     config = config_from(tomllib.loads(settings), "the driver")
     with stop.watched() as asked, tempfile.TemporaryDirectory() as folder, _own_cores(cores):
