@@ -230,6 +230,7 @@ def test_requests_that_wait_are_limited_and_end_with_the_server() -> None:
             with pytest.raises(ProblemError, match="already wait"), seating.news("one"):
                 pass
             other = stack.enter_context(seating.news("other"))
+            events.append(stack.enter_context(seating.news("one", is_guest=True)))  # has places of its own
             seating.changed("one")
             await asyncio.gather(*(event.wait() for event in events))
             assert not other.is_set()

@@ -115,7 +115,7 @@ class Games:
 
         if after is None:
             return await run_in_threadpool(shown)
-        with self.seating.news(id) as changed:
+        with self.seating.news(id, is_guest=seat is not None) as changed:
             game = await run_in_threadpool(shown)
             if game.version != after:
                 return game
