@@ -136,7 +136,7 @@ async function walk(played) {
 }
 
 /** Let a line end between the parts of a player's text. @param {string} player */
-const breakable = (player) => player.replace(/[:,]/g, "$&\u200b");
+const breakable = (player) => player.replace(/[:,=]/g, "$&\u200b");
 
 /** @param {number} n */
 const whole = (n) => decimal(Math.round(n), 0);
