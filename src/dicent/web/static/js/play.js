@@ -263,11 +263,12 @@ function helpText(game, roller, mine, rollForMe) {
   if (game.position.to_play === "CHANCE") {
     if (game.dice === "hand") return t("Roll your die, then choose the number.");
     if (!isMine(game, roller) || rollForMe) return "";
+    if (matchMedia("(hover: none)").matches) return t("Tap the die.");
     return game.position.view ? t("Click the die, or press Enter on the board.") : t("Click the die.");
   }
   if (!mine) return "";
   const hops = game.position.actions.flatMap((action) => action.paths[0] ?? []);
-  if (hops.some(([from]) => from !== null)) return t("Move a piece with a ring.");
+  if (hops.some(([from]) => from !== null)) return t("Choose a piece with a ring, then where it goes.");
   return hops.length ? t("Choose a square with a dot.") : t("Choose a move below.");
 }
 
