@@ -16,6 +16,7 @@ from PIL import Image
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.browsing import Browser, Server, wait_for
+from tests.test_web_two_devices import TOKEN, joined, reachable
 
 FOLDER = Path(__file__).parent / "images" / "web"
 LOOKS = [(form, theme) for form in ("desktop", "phone") for theme in ("light", "dark")]
@@ -110,6 +111,32 @@ def take_newcomer(server: Server, browser: Browser, look: tuple[str, str]) -> No
     shoot(browser, "german", look)
 
 
+def take_two_devices(browser: Browser, look: tuple[str, str]) -> None:
+    """Take the link of a game of two devices, and the offer of a rematch."""
+    with tempfile.TemporaryDirectory() as folder, reachable(Path(folder)) as owner:
+        address = f"http://127.0.0.1:{owner.base_url.port}/"
+        browser.open(f"{address}?token={TOKEN}")
+        kept = {"dicent.guide": '{"on": false, "seen": {}}'}
+        browser.driver.execute_script("localStorage.clear(); Object.assign(localStorage, arguments[0])", kept)
+        browser.open(f"{address}#/play")
+        browser.choose("#strength", "link")
+        browser.choose("#clock", "5+3")
+        browser.click("button.primary", "Start")
+        browser.see(".invitation input")
+        top(browser)
+        shoot(browser, "invitation", look)
+        id = browser.driver.current_url.rpartition("/")[2]
+        link = str(browser.see(".invitation input").get_property("value"))
+        with joined(owner, {"id": id, "link": link}) as guest:
+            guest.get(f"/api/games/{id}")
+            guest.post(f"/api/games/{id}/resign", json={"at": 0, "side": "MIN"})
+            guest.post(f"/api/games/{id}/rematch", json={"at": 0})
+        browser.see(".buttons button", "Accept rematch")
+        top(browser)
+        shoot(browser, "two-devices", look)
+        browser.open("about:blank")
+
+
 def take_offline(server: Server, browser: Browser, look: tuple[str, str]) -> None:
     """Take the page that is shown while the server does not answer."""
     open_fresh(server, browser, "#/play")
@@ -144,6 +171,7 @@ def take(server: Server, browser: Browser, running: str, finished: str, look: tu
         shoot(browser, "review-below", look)
     take_library(server, browser, look)
     take_watch(server, browser, look)
+    take_two_devices(browser, look)
     take_offline(server, browser, look)
 
 

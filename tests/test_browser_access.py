@@ -35,7 +35,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     ]
     (run / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (run / "games.jsonl").write_text(json.dumps(BLUNDER) + "\n")
-    dicent.play_tournament(folder / "runs" / "cup", ["random", "uct:3"], "dice-nim", games=4)
+    players = ["random", "uct:3,exploration=0.70710678"]  # a long name
+    dicent.play_tournament(folder / "runs" / "cup", players, "dice-nim", games=4)
     server = Server(folder)
     yield server
     server.kill()
@@ -79,6 +80,9 @@ def views(server: Server) -> dict[str, str]:
 def fits(browser: Browser, what: str) -> None:
     wide = browser.driver.execute_script("return document.documentElement.scrollWidth")
     assert wide <= 390, f"{what} is {wide} pixels wide on a phone of 390"
+    tables = "[...document.querySelectorAll('.table-scroll')]"
+    hidden = f"return {tables}.filter(table => table.scrollWidth > table.clientWidth).length"
+    assert not browser.driver.execute_script(hidden), f"a table of {what} hides columns on a phone"
 
 
 @pytest.mark.parametrize("dark", [False, True] if ALL else [False], ids=["light", "dark"][: 1 + ALL])

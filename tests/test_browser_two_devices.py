@@ -61,8 +61,7 @@ def test_a_guest_finds_only_what_a_guest_may_open(browser: Browser, tmp_path: Pa
             assert links(guest) == {"#/play", "#/rules?game=dice-nim"}
             assert "review" not in guest.see("main").text.lower()
             guest.open(f"{base}#/play/no-such-game")
-            guest.see(".empty a", "Play")
-            assert links(guest) == {"#/play"}
+            guest.see(".status", "You lost: you resigned")
             assert guest.violations() == []
             browser.open(f"{base}?token={TOKEN}")
             browser.see("nav a", "Library")
@@ -107,3 +106,58 @@ def test_two_devices_play_by_link(browser: Browser, tmp_path: Path) -> None:
         finally:
             browser.open("about:blank")  # a page that waits would complain about the end of the server
             other.driver.quit()
+
+
+def announced(page: Browser) -> str:
+    """Return what a screen reader has been told last."""
+    return str(page.driver.execute_script("return document.getElementById('announcer').textContent"))
+
+
+def test_both_devices_move_to_the_rematch(browser: Browser, tmp_path: Path) -> None:
+    with reachable(tmp_path) as owner:
+        game = begin(owner, **WITH_LINK, clock="5+3")
+        base, guest = f"http://127.0.0.1:{owner.base_url.port}/", Browser()
+
+        def rematch_of(id: str) -> str:
+            path = f"/api/games/{id}"
+            return str(wait_for(lambda: owner.get(path).json()["rematch"], "the rematch"))
+
+        def see_game(page: Browser, id: str) -> None:
+            wait_for(lambda: page.driver.current_url.endswith(f"#/play/{id}"), "the address of the game")
+
+        try:
+            browser.open(f"{base}?token={TOKEN}")
+            browser.open(f"{base}#/play/{game['id']}")
+            guest.open(base + game["link"].partition("//")[2].partition("/")[2])
+            guest.see(".status", "Red rolls")
+            before = game["id"]
+            for loser, winner in ((guest, browser), (browser, guest)):  # Blue loses twice
+                loser.click("button", "Resign")
+                loser.click("dialog button.danger", "Resign")
+                winner.see(".status", "You won")
+                loser.click(".buttons button", "Rematch")
+                loser.see(".status-more", "Waiting for Red to accept the rematch.")
+                assert not loser.see(".buttons button", "Rematch offered").is_enabled()
+                winner.see(".status-more", "Blue offers a rematch.")
+                wait_for(lambda page=winner: "Blue offers a rematch." in announced(page), "the announcement")
+                assert winner.violations() == loser.violations() == []
+                winner.click(".buttons button", "Accept rematch")
+                before = rematch_of(before)
+                for page in (winner, loser):
+                    see_game(page, before)
+                loser.see(".status", "Your roll")  # sides are swapped, and Red begins
+                winner.see(".status", "Red rolls")
+                wait_for(lambda: not browser.all(".invitation"), "the other device")
+                browser.see(".clock", ":")
+            guest.open(f"{base}#/play/{game['id']}")  # a bookmark of the first game
+            see_game(guest, before)
+            guest.see(".player-line .clock", ":")
+            browser.open(f"{base}#/play/{game['id']}")
+            browser.see(".status", "You won")
+            browser.click(".buttons a", "Next game")
+            see_game(browser, rematch_of(game["id"]))
+            browser.see(".status", "You lost")
+            assert browser.complaints() == guest.complaints() == []
+        finally:
+            browser.open("about:blank")
+            guest.driver.quit()

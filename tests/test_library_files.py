@@ -71,12 +71,41 @@ def test_libraries_of_older_versions_open_and_keep_their_games(tmp_path: Path, v
             [played] = library.played()
             assert played.review == Reviewed((0.25, 0.125), (0.25, 0.0), (2, 1))
     with closing(Library(path)) as library:
-        id = library.add("ewn", START, ("human", "human"), seat=("MIN", "secret"), clock=Clock(60.0))
+        id = library.add("ewn", START, ("human", "human"), seat=("MIN", "secret", False), clock=Clock(60.0))
         assert library.get(id).seat == library.seat("secret") == Seat(id, "MIN", joined=False)
         assert library.get(id).clock == SavedClock(0.0, (60.0, 60.0))
     with closing(Library(tmp_path / "new.sqlite")):
         pass
     assert columns_of(path) == columns_of(tmp_path / "new.sqlite")
+
+
+SEATS_3 = """CREATE TABLE seats (
+  game TEXT PRIMARY KEY REFERENCES games ON DELETE CASCADE,
+  side TEXT NOT NULL,
+  secret TEXT NOT NULL UNIQUE,
+  joined INTEGER NOT NULL DEFAULT 0
+) STRICT"""
+
+
+def test_libraries_of_version_3_keep_their_seats(tmp_path: Path) -> None:
+    path = tmp_path / "old.sqlite"
+    with closing(Library(path)) as library:
+        id = library.add("ewn", START, ("human", "human"), seat=("MIN", "secret", False), clock=Clock(60.0))
+        columns = columns_of(path)
+    with closing(sqlite3.connect(path, isolation_level=None)) as file:
+        seats = file.execute("SELECT game, side, secret, joined FROM seats").fetchall()
+        for statement in ("DROP TABLE seats", SEATS_3, "PRAGMA user_version = 3"):
+            file.execute(statement)
+        file.executemany("INSERT INTO seats VALUES (?,?,?,?)", seats)
+    with closing(Library(path)) as library:
+        assert library.get(id).seat == library.seat("secret") == Seat(id, "MIN", joined=False)
+        library.end(library.get(id), 1, "resigned")
+        for side in ("MAX", "MIN"):
+            library.want_rematch(library.get(id), side, START, 0)  # type: ignore[arg-type]
+        rematch = library.get(id).seat
+        assert rematch is not None
+        assert library.seat("secret") == Seat(str(rematch.rematch), "MAX", joined=False)
+    assert columns_of(path) == columns
 
 
 def columns_of(path: Path) -> dict[str, set[tuple[object, ...]]]:

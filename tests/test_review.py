@@ -81,7 +81,7 @@ def test_a_known_blunder_is_found(reviewer: Reviewer) -> None:
     assert review.loss == {"MAX": 1, "MIN": 0}
     assert (review.start_win, review.final, review.adjusted) == pytest.approx((1, 0, 0))
     assert all(moment.proved for moment in review.moments)
-    assert review.verdict.startswith("MIN won. The dice were even. Mistakes cost MAX 100 points")
+    assert review.verdict.startswith("MIN won. The dice were even. Mistakes cost MAX 100 percentage points")
 
 
 @pytest.mark.parametrize("seed", range(5))

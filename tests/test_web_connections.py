@@ -55,6 +55,15 @@ def test_a_body_that_nobody_waits_for_does_not_hold_a_connection(tmp_path: Path)
                         break
 
 
+def test_answers_that_nobody_reads_do_not_hold_a_connection(tmp_path: Path) -> None:
+    with served(tmp_path, host="0.0.0.0", token="correct-horse", answer_seconds=0.2) as own:
+        raw = socket.create_connection((own.base_url.host, own.base_url.port or 0))
+        with raw, contextlib.suppress(ConnectionError):  # the server has closed it
+            raw.settimeout(PATIENCE)
+            while True:  # until the buffers between both sides are full
+                raw.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" * 1000)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")
 def test_a_server_with_few_file_handles_answers_among_half_sent_requests(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]

@@ -13,7 +13,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from .serving import begin, go_on, served
+from .serving import PATIENCE, begin, go_on, served
 
 CHECKS = [
     not_a_server_error,
@@ -46,7 +46,7 @@ def test_answers_match_the_description(tmp_path: Path) -> None:
             def check(case: schemathesis.Case, id: str | None) -> None:
                 if id is not None and "id" in (case.path_parameters or {}):
                     case.path_parameters["id"] = id
-                case.validate_response(case.call(), checks=CHECKS)
+                case.validate_response(case.call(timeout=PATIENCE), checks=CHECKS)
 
             check()
         assert client.get("/api/info").is_success

@@ -144,6 +144,7 @@ ALLOWED = {
     ("POST", "/api/games/{id}/steps"),
     ("POST", "/api/games/{id}/roll"),
     ("POST", "/api/games/{id}/resign"),
+    ("POST", "/api/games/{id}/rematch"),
 }
 
 
@@ -229,6 +230,7 @@ def test_requests_that_wait_are_limited_and_end_with_the_server() -> None:
             with pytest.raises(ProblemError, match="already wait"), seating.news("one"):
                 pass
             other = stack.enter_context(seating.news("other"))
+            events.append(stack.enter_context(seating.news("one", is_guest=True)))  # has places of its own
             seating.changed("one")
             await asyncio.gather(*(event.wait() for event in events))
             assert not other.is_set()
@@ -341,7 +343,7 @@ def test_a_server_for_this_machine_only_gives_no_link(tmp_path: Path) -> None:
 
 def test_the_library_holds_no_secret_and_forgets_deleted_seats(tmp_path: Path) -> None:
     with closing(Library(tmp_path / "games.sqlite")) as library:
-        id = library.add("dice-nim", "s", ("human", "human"), seat=("MIN", "a secret"))
+        id = library.add("dice-nim", "s", ("human", "human"), seat=("MIN", "a secret", False))
         assert library.seat("another") is None
         seat = library.seat("a secret")
         assert seat is not None

@@ -9,15 +9,18 @@ from pathlib import Path
 from dicent.errors import LibraryError
 from dicent.files import open_file
 
-VERSION = 3
+VERSION = 4
 MARK = 0x44696365  # "Dice", in the file's header, marks our files
 SQLITE, HEADER = b"SQLite format 3\0", 100  # how the header begins; its bytes
 SIDES = ("max", "min")
 SEATS = """CREATE TABLE seats (
   game TEXT PRIMARY KEY REFERENCES games ON DELETE CASCADE,
   side TEXT NOT NULL,     -- MAX or MIN: the side of the second device
-  secret TEXT NOT NULL UNIQUE,  -- SHA-256 of the secret in its link
-  joined INTEGER NOT NULL DEFAULT 0
+  secret TEXT UNIQUE,     -- SHA-256 of the secret in its link; NULL once the rematch has it
+  joined INTEGER NOT NULL DEFAULT 0,
+  chosen INTEGER NOT NULL DEFAULT 0,  -- whether the start was chosen: a rematch begins there, too
+  rematch_offer TEXT,     -- MAX or MIN: the side that offers a rematch
+  rematch TEXT            -- the id of the rematch
 ) STRICT"""
 CLOCKS = """CREATE TABLE clocks (
   game TEXT PRIMARY KEY REFERENCES games ON DELETE CASCADE,
@@ -86,6 +89,12 @@ UPGRADES = {
         SUMS,
         SEATS,
         CLOCKS,
+    ],
+    4: [
+        "ALTER TABLE seats RENAME TO old_seats",
+        SEATS,
+        "INSERT INTO seats (game, side, secret, joined) SELECT game, side, secret, joined FROM old_seats",
+        "DROP TABLE old_seats",
     ],
 }
 

@@ -19,8 +19,9 @@ from typing import Any, Literal
 
 from dicent.errors import ConflictError, LibraryError, MissingError, RecordError
 from dicent.files import JsonObject
+from dicent.library import seats
 from dicent.library.file import SUMS, VERSION, create, require_ours, upgrade
-from dicent.library.seats import SavedClock, Seat, Side, add_seat, find_seat, seat_guest, seating, set_clock
+from dicent.library.seats import SavedClock, Seat, Side
 from dicent.library.statistics import PLAYED, PlayedGame
 from dicent.play.clock import Clock
 from dicent.play.record import Record, day_of
@@ -118,17 +119,17 @@ class Library:
         dice: str = "rolled",
         seed: int = 0,
         names: tuple[str, str] = ("", ""),
-        seat: tuple[Side, str] | None = None,
+        seat: tuple[Side, str, bool] | None = None,
         clock: Clock | None = None,
     ) -> str:
         """Add a new game and return its id. `names` are those that people gave themselves.
 
-        `seat` is the side of a second device, and the secret by which it joins.
+        `seat` is the side of a second device, the secret by which it joins, and whether the start was chosen.
         """
         with self._change():
             id = self._add(Record(game, players, start, (), None, seed), dice, names)
             if seat is not None:
-                add_seat(self._file, id, *seat, clock)
+                seats.add_seat(self._file, id, *seat, clock)
             return id
 
     def add_records(self, records: Sequence[Record]) -> list[str]:
@@ -156,19 +157,27 @@ class Library:
                 raise MissingError(f"the library has no game {id!r}")
             steps = self._steps(id)
             [version] = self._file.execute("SELECT version FROM games WHERE id = ?", (id,)).fetchone()
-            seat, clock, times = seating(self._file, id)
+            seat, clock, times = seats.seating(self._file, id)
         common = _columns(row, len(steps))
         return SavedGame(**common, steps=steps, version=version, seat=seat, clock=clock, times=times)
 
     def seat(self, secret: str) -> Seat | None:
         """Return the seat with a secret."""
         with self._lock, self._explained():
-            return find_seat(self._file, secret)
+            return seats.find_seat(self._file, secret)
 
     def join(self, id: str, now: float) -> bool:
         """Note that the second device has joined a game; return whether that is new."""
         with self._change():
-            return seat_guest(self._file, id, now)
+            return seats.seat_guest(self._file, id, now)
+
+    def want_rematch(self, seen: SavedGame, side: Side, start: str, seed: int) -> None:
+        """Note that a side wants a rematch of a game of two devices; add it once both do."""
+        record = Record(seen.game, seen.players, start, (), None, seed)
+        with self._change():
+            seats.want_rematch(
+                self._file, seen.id, side, lambda: self._add(record, seen.dice, seen.names[::-1])
+            )
 
     # Each change passes the game as its author saw it. If the game has changed since, the change is refused.
     # The number of steps alone would not do: another move may have replaced one that was taken back.
@@ -317,7 +326,7 @@ class Library:
     def _set(self, id: str, result: int | None, ended: str | None, clock: SavedClock | None = None) -> None:
         """Save the state of a changed game and delete its outdated review."""
         if clock is not None:
-            set_clock(self._file, id, clock)
+            seats.set_clock(self._file, id, clock)
         row = (result, ended, self._stamp(), id)
         self._file.execute("UPDATE games SET result=?, ended=?, changed=?, version=version+1 WHERE id=?", row)
         self._file.execute("DELETE FROM reviews WHERE game = ?", (id,))

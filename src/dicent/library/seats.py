@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from dicent.play.clock import Clock
 
 Side = Literal["MAX", "MIN"]
-SEAT = "game, side, joined FROM seats"
+SEAT = "game, side, joined, chosen, rematch_offer, rematch FROM seats"
 CLOCK = "increment, max_left, min_left, since FROM clocks"
 OTHER: dict[Side, Side] = {"MAX": "MIN", "MIN": "MAX"}
 
@@ -52,6 +53,9 @@ class Seat:
     game: str  # its id
     side: Side
     joined: bool
+    chosen: bool = False  # the start position was chosen
+    rematch_offer: Side | None = None  # the side that offers a rematch
+    rematch: str | None = None  # its id; the link leads there
 
 
 def digest(secret: str) -> str:
@@ -59,9 +63,12 @@ def digest(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def add_seat(file: sqlite3.Connection, game: str, side: Side, secret: str, clock: Clock | None) -> None:
+def add_seat(
+    file: sqlite3.Connection, game: str, side: Side, secret: str, chosen: bool, clock: Clock | None
+) -> None:
     """Add the seat of a new game, and its clock."""
-    file.execute("INSERT INTO seats (game, side, secret) VALUES (?,?,?)", (game, side, digest(secret)))
+    seat = game, side, digest(secret), chosen
+    file.execute("INSERT INTO seats (game, side, secret, chosen) VALUES (?,?,?,?)", seat)
     if clock is not None:
         row = game, clock.seconds, clock.increment, clock.seconds, clock.seconds
         file.execute(
@@ -71,22 +78,26 @@ def add_seat(file: sqlite3.Connection, game: str, side: Side, secret: str, clock
 
 def find_seat(file: sqlite3.Connection, secret: str) -> Seat | None:
     """Return the seat with a secret."""
-    row = file.execute(f"SELECT {SEAT} WHERE secret = ?", (digest(secret),)).fetchone()
-    return None if row is None else Seat(row[0], row[1], bool(row[2]))
+    return _seat(file, "secret", digest(secret))
+
+
+def _seat(file: sqlite3.Connection, column: str, value: str) -> Seat | None:
+    row = file.execute(f"SELECT {SEAT} WHERE {column} = ?", (value,)).fetchone()
+    return None if row is None else Seat(row[0], row[1], bool(row[2]), bool(row[3]), *row[4:])
 
 
 def seating(
     file: sqlite3.Connection, game: str
 ) -> tuple[Seat | None, SavedClock | None, tuple[float, ...] | None]:
     """Return the seat of a game's second device, its clock, and the seconds of each action by that clock."""
-    seat = file.execute(f"SELECT {SEAT} WHERE game = ?", (game,)).fetchone()
+    seat = _seat(file, "game", game)
     if seat is None:
         return None, None, None
     row = file.execute(f"SELECT {CLOCK} WHERE game = ?", (game,)).fetchone()
     clock = None if row is None else SavedClock(row[0], (row[1], row[2]), row[3])
     query = "SELECT seconds FROM steps WHERE game = ? AND seconds IS NOT NULL ORDER BY number"
     times = None if clock is None else tuple(seconds for (seconds,) in file.execute(query, (game,)))
-    return Seat(seat[0], seat[1], bool(seat[2])), clock, times
+    return seat, clock, times
 
 
 def set_clock(file: sqlite3.Connection, game: str, clock: SavedClock) -> None:
@@ -102,3 +113,24 @@ def seat_guest(file: sqlite3.Connection, game: str, now: float) -> bool:
     file.execute("UPDATE clocks SET since = ? WHERE game = ? AND since IS NULL", (now, game))
     file.execute("UPDATE games SET version = version + 1 WHERE id = ?", (game,))
     return True
+
+
+def want_rematch(file: sqlite3.Connection, game: str, side: Side, add: Callable[[], str]) -> None:
+    """Note that a side wants a rematch. Once both do, add it with sides swapped, and move the link there."""
+    seat = _seat(file, "game", game)
+    if seat is None or seat.rematch is not None or seat.rematch_offer == side:
+        return
+    if seat.rematch_offer is None:
+        file.execute("UPDATE seats SET rematch_offer = ? WHERE game = ?", (side, game))
+    else:
+        rematch = add()
+        (secret,) = file.execute("SELECT secret FROM seats WHERE game = ?", (game,)).fetchone()
+        file.execute("UPDATE seats SET secret = NULL, rematch = ? WHERE game = ?", (rematch, game))
+        row = rematch, OTHER[seat.side], secret, seat.chosen
+        file.execute("INSERT INTO seats (game, side, secret, chosen) VALUES (?,?,?,?)", row)
+        file.execute(
+            "INSERT INTO clocks (game, seconds, increment, max_left, min_left) "
+            "SELECT ?, seconds, increment, seconds, seconds FROM clocks WHERE game = ?",
+            (rematch, game),
+        )
+    file.execute("UPDATE games SET version = version + 1 WHERE id = ?", (game,))

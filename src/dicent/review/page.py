@@ -151,7 +151,7 @@ def _mistakes(review: Review, game: Game) -> list[str]:
     if not review.mistakes:
         least = smallest_loss("inaccuracy", review.in_points)
         smallest = f"{least:g}" if review.in_points else f"{100 * least:.0f}"
-        return [f"<p>No move lost {smallest} points or more.</p>"]
+        return [f"<p>No move lost {smallest} {review.points_name} or more.</p>"]
     return [_mistake(review, i, game) for i in review.mistakes[:SHOWN]]
 
 
@@ -186,7 +186,7 @@ def _mistake(review: Review, i: int, game: Game) -> str:
         f'<h3>{_number(i)}: <span class="{ink}">{in_colours(moment.player)}</span>{die}</h3>'
         f'<p>played <strong class="bad-ink">{step}</strong>, {played}</p>'
         f'<p>better <strong class="good-ink">{better}</strong>, {best}</p>'
-        f"<p>{review.grade(moment)}, lost {review.format_loss(moment.loss or 0)} points</p>"
+        f"<p>{review.grade(moment)}, lost {review.format_loss(moment.loss or 0)} {review.points_name}</p>"
         f"{exact}</div></section>"
     )
 

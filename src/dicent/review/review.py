@@ -89,6 +89,11 @@ class Review:
         """Return luck as text: points of the game, or hundredths of win probability."""
         return f"{luck:+.3f}" if self.in_points else f"{100 * luck:+.1f}"
 
+    @property
+    def points_name(self) -> str:
+        """Return what luck and losses are counted in: points of the game, or hundredths of a win."""
+        return "points" if self.in_points else "percentage points"
+
     def format_loss(self, loss: float) -> str:
         """Return a loss as text: points of the game, or hundredths of win probability."""
         return f"{loss:.3f}" if self.in_points else f"{100 * loss:.1f}"
@@ -96,9 +101,8 @@ class Review:
     @property
     def unit_note(self) -> str:
         """Return a sentence about the unit of luck and losses."""
-        if self.in_points:
-            return "Luck and losses are in points of the game."
-        return "Points are hundredths of win probability."
+        of = "the game" if self.in_points else "winning chances"
+        return f"Luck and losses are in {self.points_name} of {of}."
 
     @property
     def luck(self) -> dict[str, float]:
@@ -322,12 +326,15 @@ def _dice(review: Review) -> str:
         return "The game has no dice."
     if abs(net) < EVEN_DICE * _scale(review):
         return "The dice were even."
-    return f"The dice favoured {NAMES[MAX if net > 0 else MIN]} by {_amount(review, abs(net))} points."
+    amount = f"{_amount(review, abs(net))} {review.points_name}"
+    return f"The dice favoured {NAMES[MAX if net > 0 else MIN]} by {amount}."
 
 
 def _decisions(review: Review) -> str:
     mine, theirs = review.loss["MAX"], review.loss["MIN"]
-    return f"Mistakes cost MAX {_amount(review, mine)} points and MIN {_amount(review, theirs)}."
+    return (
+        f"Mistakes cost MAX {_amount(review, mine)} {review.points_name} and MIN {_amount(review, theirs)}."
+    )
 
 
 def _justice(review: Review) -> list[str]:

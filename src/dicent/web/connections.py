@@ -23,6 +23,7 @@ else:
     Protocol = AutoHTTPProtocol  # of the package that is installed
 
 HEADER_SECONDS = 10.0  # for the headers of a request to arrive
+ANSWER_SECONDS = 30.0  # for a client that does not read to begin again
 MOST = 512  # connections at the same time
 RESERVED = 64  # file handles for everything else
 BACKLOG = 128  # connections that the system holds until the server accepts them, and accepts at once
@@ -36,14 +37,17 @@ def most_connections() -> int:
     return MOST if files is None else max(8, min(MOST, (files - RESERVED) // 2))
 
 
-def limited(header_seconds: float = HEADER_SECONDS, most: int | None = None) -> type[asyncio.Protocol]:
+def limited(
+    header_seconds: float = HEADER_SECONDS, most: int | None = None, answer_seconds: float = ANSWER_SECONDS
+) -> type[asyncio.Protocol]:
     """Return the class of connections with these limits."""
     most_open = most_connections() if most is None else most
 
     class Limited(Protocol):
-        """A connection that is closed unless the headers of its next request arrive in time."""
+        """A connection that is closed unless requests arrive, and answers are read, in time."""
 
-        _deadline: asyncio.TimerHandle | None = None
+        _deadline: asyncio.TimerHandle | None = None  # for the headers of the next request
+        _reading: asyncio.TimerHandle | None = None  # for the client to read
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
@@ -59,8 +63,17 @@ def limited(header_seconds: float = HEADER_SECONDS, most: int | None = None) -> 
             if self._is_answering():
                 self._stop_waiting()
 
+        def pause_writing(self) -> None:
+            super().pause_writing()
+            self._reading = self.loop.call_later(answer_seconds, self._abort_unread)
+
+        def resume_writing(self) -> None:
+            super().resume_writing()
+            self._stop_reading()
+
         def connection_lost(self, exc: Exception | None) -> None:
             self._stop_waiting()
+            self._stop_reading()
             super().connection_lost(exc)
 
         def _is_answering(self) -> bool:
@@ -68,6 +81,15 @@ def limited(header_seconds: float = HEADER_SECONDS, most: int | None = None) -> 
             if self.transport.get_protocol() is not self:
                 return True
             return self.cycle is not None and not self.cycle.response_complete
+
+        def _abort_unread(self) -> None:
+            if self.transport.get_protocol() is self:  # else a WebSocket, which has a deadline of its own
+                self.transport.abort()
+
+        def _stop_reading(self) -> None:
+            if self._reading is not None:
+                self._reading.cancel()
+                self._reading = None
 
         def _expect_headers(self) -> None:
             self._deadline = self.loop.call_later(header_seconds, self.transport.abort)

@@ -115,7 +115,7 @@ class Games:
 
         if after is None:
             return await run_in_threadpool(shown)
-        with self.seating.news(id) as changed:
+        with self.seating.news(id, is_guest=seat is not None) as changed:
             game = await run_in_threadpool(shown)
             if game.version != after:
                 return game
@@ -144,7 +144,7 @@ class Games:
         self.preparation.begin(game.name)
         names = _name("MAX", players[0], wanted.names.MAX), _name("MIN", players[1], wanted.names.MIN)
         seed, secret = secrets.randbits(62), secrets.token_urlsafe(24)
-        seat = None if invited is None else (invited, secret)
+        seat = None if invited is None else (invited, secret, bool(text.strip()))
         id = self.library.add(game.name, str(state), players, wanted.dice, seed, names, seat, clock)
         link = None if invited is None else self.seating.link(secret)
         return StartedGame.model_validate({**self.describe(self.get(id)).model_dump(), "link": link})
@@ -236,6 +236,18 @@ class Games:
             raise ProblemError(403, "a player resigns for the own side only", "side")
         result = MIN if side == "MAX" else MAX
         return self._change(game, lambda: self.library.end(game.saved, result, "resigned"))
+
+    def rematch(self, id: str, at: int, seat: Seat | None = None) -> PlayedGame:
+        """Offer a rematch in a game of two devices; begin it if the other side has offered one."""
+        game = self.get(id, seat)
+        side, chosen = game.yours, game.saved.seat is not None and game.saved.seat.chosen
+        if game.saved.length != at:
+            raise self._conflict(game, at)
+        if side is None or game.saved.ended is None:
+            raise ProblemError(422, "only a finished game of two devices has a rematch; start a new game")
+        start = game.saved.start if chosen else str(game.game.initial_state())
+        seed = secrets.randbits(62)
+        return self._change(game, lambda: self.library.want_rematch(game.saved, side, start, seed))
 
     async def hint(self, id: str, at: int) -> Hint:
         """Return the best move of a strong search."""
@@ -362,6 +374,10 @@ def routes(games: Games) -> APIRouter:
     @router.post("/{id}/resign")
     def resign(id: str, request: ResignRequest, seat: Asker) -> PlayedGame:
         return games.resign(id, request.at, request.side, seat)
+
+    @router.post("/{id}/rematch")
+    def rematch(id: str, request: AtRequest, seat: Asker) -> PlayedGame:
+        return games.rematch(id, request.at, seat)
 
     @router.post("/{id}/grade")
     async def grade(id: str, request: AtRequest) -> GradedMove:

@@ -19,7 +19,7 @@ PATHS = (
     "/api/catalogue",
     "/api/position",
 )
-ACTIONS = ("steps", "roll", "resign")
+ACTIONS = ("steps", "roll", "resign", "rematch")
 # Each page with a request that it needs. `play` is the page that starts games.
 PAGES = {
     "play": ("POST", "/api/games"),

@@ -111,6 +111,8 @@ class OpenGame:
             yours=self.yours,
             guest=self.asker is not None,
             waiting=saved.seat is not None and not saved.seat.joined,
+            rematch_offer=saved.seat.rematch_offer if saved.seat else None,
+            rematch=saved.seat.rematch if saved.seat else None,
             clock=clock,
         )
 

@@ -251,6 +251,8 @@ class PlayedGame(BaseModel):
     yours: Side | None  # the side of this device, in a game of two devices
     guest: bool  # who asks is on the second device, and may only play
     waiting: bool  # for the second device to join
+    rematch_offer: Side | None  # the side that offers a rematch, in a game of two devices
+    rematch: str | None  # the id of the rematch, once both sides want it
     clock: ClockState | None
 
 

@@ -16,7 +16,7 @@ from dicent.web.open_game import OpenGame
 from dicent.web.schemas import ClockState, NewGame, SecondsLeft
 
 LINK = "link"  # the opponent that joins by a link
-MOST = 32  # requests that wait for news of one game
+MOST = 32  # requests of each visitor, owner or guest, that wait for news of one game
 POLL_SECONDS = 25.0  # that a request waits for news
 LATER = 0.001  # seconds after the end of a side's time
 
@@ -35,7 +35,7 @@ class Seating:
         self.poll_seconds = poll_seconds
         self.is_closed = False
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._waiting: dict[str, set[asyncio.Event]] = {}
+        self._waiting: dict[tuple[str, bool], set[asyncio.Event]] = {}  # by game, and whether a guest waits
         self._timers: dict[str, asyncio.TimerHandle] = {}
 
     def open(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -53,9 +53,10 @@ class Seating:
     # News
 
     @contextmanager
-    def news(self, id: str) -> Iterator[asyncio.Event]:
-        """Yield an event that is set when the game changes."""
-        events = self._waiting.setdefault(id, set())
+    def news(self, id: str, is_guest: bool = False) -> Iterator[asyncio.Event]:
+        """Yield an event that is set when the game changes. A guest's requests keep none of the owner out."""
+        key = id, is_guest
+        events = self._waiting.setdefault(key, set())
         if len(events) >= MOST:
             raise ProblemError(503, f"{MOST} requests already wait for this game; try again in a moment")
         event = asyncio.Event()
@@ -66,16 +67,17 @@ class Seating:
             yield event
         finally:
             events.discard(event)
-            if not events and self._waiting.get(id) is events:
-                del self._waiting[id]
+            if not events and self._waiting.get(key) is events:
+                del self._waiting[key]
 
     def changed(self, id: str) -> None:
         """Set the events of a game. Any thread may call this."""
         self._call(self._set, id)
 
     def _set(self, id: str) -> None:
-        for event in self._waiting.get(id, ()):
-            event.set()
+        for is_guest in (False, True):
+            for event in self._waiting.get((id, is_guest), ()):
+                event.set()
 
     def _call(self, function: Callable[..., object], *arguments: object) -> None:
         if self._loop is not None and not self.is_closed:

@@ -22,7 +22,14 @@ from dicent.files import data_folder
 from dicent.game.registry import game_names, offer
 from dicent.library.library import Library
 from dicent.web import archive, games, language, positions, reviews, runs, statistics
-from dicent.web.connections import BACKLOG, HEADER_SECONDS, limited, most_connections, rate_limited_logs
+from dicent.web.connections import (
+    ANSWER_SECONDS,
+    BACKLOG,
+    HEADER_SECONDS,
+    limited,
+    most_connections,
+    rate_limited_logs,
+)
 from dicent.web.engine_socket import add_socket
 from dicent.web.error_answers import add_handlers
 from dicent.web.pages import add_pages
@@ -51,6 +58,7 @@ class Settings:
     warm: bool = False  # compile games in the background, the first one at the start
     games: tuple[str, ...] = ()  # game files to offer
     header_seconds: float = HEADER_SECONDS  # for the headers of a request to arrive
+    answer_seconds: float = ANSWER_SECONDS  # for a client to read what the system does not buffer
     connections: int | None = None  # at the same time; by default as many as file handles allow
     now: Callable[[], float] = time.time  # in seconds since 1970, for the clocks of games
     poll_seconds: float = POLL_SECONDS  # that a request waits for news of a game
@@ -147,7 +155,7 @@ def serve(settings: Settings, ready: Callable[[uvicorn.Server], object] = lambda
         app = make_app(settings)
         config = uvicorn.Config(
             app,
-            http=limited(settings.header_seconds, settings.connections),
+            http=limited(settings.header_seconds, settings.connections, settings.answer_seconds),
             backlog=min(BACKLOG, most_connections()),  # accepted at once, so it takes file handles too
             log_level="warning",
             access_log=False,

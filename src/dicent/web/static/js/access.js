@@ -1,6 +1,6 @@
 // What a visitor may open. The server says so: a guest, who came by a link, has one game and no other page.
-import { html, useEffect } from "./ui.js";
-import { get, getInfo } from "./api.js";
+import { html } from "./ui.js";
+import { forgetInfo, getInfo } from "./api.js";
 import { useLoaded } from "./components.js";
 import { capital, fromServer } from "./format.js";
 import { t } from "./language.js";
@@ -17,12 +17,16 @@ export function useAccess() {
 export const isOpen = (info, { page, id }) =>
   !info?.guest_of || info.pages.includes(page) || page === "rules" || (page === "play" && id !== "");
 
-/** Lead a guest to the game of the link, which may have changed since the page was loaded. */
+/** Lead a guest to the game of the link: another one after a rematch. */
+export async function openOwnGame() {
+  forgetInfo();
+  const { guest_of: own } = await getInfo();
+  if (own) location.replace(`#/play/${encodeURIComponent(own)}`);
+}
+
+/** Replace a page that a guest may not open by the game of the link. */
 export function OwnGame() {
-  const { value: now, error } = useLoaded(() => /** @type {Promise<Info>} */ (get("/api/info")), []);
-  useEffect(() => {
-    if (now?.guest_of) location.replace(`#/play/${encodeURIComponent(now.guest_of)}`);
-  }, [now]);
+  const { error } = useLoaded(openOwnGame, []);
   return error && html`<${NotHere} text=${error.message} />`;
 }
 

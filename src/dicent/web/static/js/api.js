@@ -92,6 +92,9 @@ export const remove = (path) => request("DELETE", path, undefined, { patient: fa
 
 /** @type {Promise<import("./types.js").Info>|null} */
 let info = null;
+/** Fetch the answer of `getInfo` again at its next call. */
+export const forgetInfo = () => void (info = null);
+
 /** Return the server's games, strengths and formats; fetched once. */
 export function getInfo() {
   info ??= get("/api/info").catch((error) => {

@@ -24,9 +24,10 @@ function line(view, arrow, i) {
   const y = (/** @type {number} */ along, /** @type {number} */ aside) =>
     (fromY + uy * along + ux * aside).toFixed(3);
   const tip = length - 0.12;
+  const tail = arrow.label ? 0.36 : 0.3; // hidden behind the label
   const corners = [
-    [0.3, 0.065], [tip - 0.26, 0.065], [tip - 0.26, 0.19], [tip, 0], [tip - 0.26, -0.19], [tip - 0.26, -0.065],
-    [0.3, -0.065],
+    [tail, 0.065], [tip - 0.26, 0.065], [tip - 0.26, 0.19], [tip, 0], [tip - 0.26, -0.19], [tip - 0.26, -0.065],
+    [tail, -0.065],
   ];
   return html`<g class="arrow ${arrow.kind}" key=${i}>
     <polygon points=${corners.map(([a, b]) => `${x(a, b)},${y(a, b)}`).join(" ")} />

@@ -118,10 +118,10 @@ export function OutcomeBars({ rolls, expected, inPoints = false }) {
   </ul>`;
 }
 
-/** @param {number} low @param {number} high @param {number} [about] */
-export function ticks(low, high, about = 4) {
+/** @param {number} low @param {number} high @param {number} [about] how many @param {number} [least] between two of them */
+export function ticks(low, high, about = 4, least = 0) {
   if (!(high > low)) [low, high] = [low - 0.5, low + 0.5];
-  const raw = (high - low) / about;
+  const raw = Math.max(least, (high - low) / about);
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 5, 10].map((n) => n * power).find((n) => n >= raw) ?? raw;
   const found = [];
@@ -141,7 +141,8 @@ export function LineChart({ curves, xLabel, label, percent: shares = false }) {
     dots: curve.x.map((x, i) => [x, curve.y[i]]).filter(([x, y]) => Number.isFinite(x) && Number.isFinite(y)),
   })).filter((curve) => curve.dots.length);
   const all = drawn.flatMap((curve) => curve.dots);
-  const xs = ticks(Math.min(...all.map(([x]) => x)), Math.max(...all.map(([x]) => x)), width < 400 ? 4 : 6);
+  const counts = all.every(([x]) => Number.isInteger(x));
+  const xs = ticks(Math.min(...all.map(([x]) => x)), Math.max(...all.map(([x]) => x)), width < 400 ? 4 : 6, counts ? 1 : 0);
   const ys = ticks(Math.min(...all.map(([, y]) => y)), Math.max(...all.map(([, y]) => y)));
   const left = 52;
   const px = (/** @type {number} */ x) => left + ((width - left - RIGHT) * (x - xs[0])) / (xs[xs.length - 1] - xs[0]);

@@ -118,7 +118,7 @@ function Row({ game, formats, onExport, onDelete }) {
 function detailsOf(game) {
   const details = [titleFor(game)];
   if (game.length !== undefined) details.push(game.length === 1 ? t("1 step") : t("{n} steps", { n: game.length }));
-  details.push(when(game.created));
+  details.push(when(game.created).replaceAll(" ", "\u00a0")); // stays on one line
   if (game.reviewed) details.push(t("reviewed"));
   return details;
 }

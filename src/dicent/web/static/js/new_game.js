@@ -88,7 +88,7 @@ export function NewGame() {
     setChosen({});
   };
   const strengths = (/** @type {string} */ id, /** @type {string} */ label, /** @type {string} */ value, /** @type {(v: string) => void} */ set, /** @type {any} */ more = null) =>
-    html`<label class="field-label" for=${id}>${label}
+    html`<label class="field-label wide" for=${id}>${label}
       <select id=${id} value=${value} onChange=${(/** @type {any} */ e) => set(e.currentTarget.value)}>
         ${info.strengths.map((one) => html`<option value=${one.name}>${fromServer(one.title) || capital(one.name)}</option>`)}
         ${more}

@@ -1,6 +1,6 @@
 // The page of a game in play: the board, the die, the turn, and the user's actions.
 import { html, useEffect, useRef, useState } from "./ui.js";
-import { NotHere, useAccess } from "./access.js";
+import { NotHere, OwnGame, useAccess } from "./access.js";
 import { Board } from "./board.js";
 import { Die, Faces } from "./die.js";
 import { getInfo, post } from "./api.js";
@@ -25,7 +25,7 @@ import { useTurn } from "./turn.js";
 import { Warning } from "./tutor.js";
 import { isHuman, isMine, isOver } from "./game_state.js";
 import { COLOUR, endText, equity, fromServer, percent } from "./format.js";
-import { ClockTime, facing, Invitation, sidesFacing } from "./seats.js";
+import { ClockTime, facing, Invitation, isOffered, Rematch, rematchText, sidesFacing, useRematch } from "./seats.js";
 
 /** @typedef {import("./types.js").Game} Game */
 /** @typedef {import("./types.js").Side} Side */
@@ -54,6 +54,7 @@ export function Play({ id }) {
   const steps = game?.steps.length ?? 0;
   useEffect(() => setSeen(null), [steps, id]);
   useEffect(() => announceStep(game), [game]);
+  useRematch(game);
   const byDie = useRef(false); // the user pressed the die, which loses the focus once rolled
   useEffect(() => {
     if (byDie.current && catchFocus()) byDie.current = false;
@@ -69,7 +70,7 @@ export function Play({ id }) {
   const { actions, tray } = useTray(game && !isOver(game) ? game.position : null);
   const send = (/** @type {string} */ step) => act("steps", { step });
   const turn = useTurn(game?.position ?? null, actions, send);
-  if (!game) return problem ? html`<${NotHere} text=${problem} />` : null;
+  if (!game) return problem ? html`<${info?.guest_of && info.guest_of !== id ? OwnGame : NotHere} text=${problem} />` : null;
 
   const position = seen !== null && past ? past : game.position;
   const live = at === steps && !isOver(game);
@@ -132,7 +133,7 @@ export function Play({ id }) {
         <${TurnDie} game=${game} position=${position} live=${live} roller=${roller} onRoll=${toRoll ? press : null} />
         <div class="turn-words">
           <p class="status">${live ? (tutor.checks ? t("Checking your move") : statusText(game, roller, busy)) : over && at === steps ? endText(game) : t("After step {n}", { n: at })}</p>
-          <p class="status-more">${!live ? (over && at === steps ? "" : t("Earlier position")) : waitText(busy, pending, rival) || (hint?.at === steps ? hint.text : [noteText(game), helpText(game, roller, mine, rollForMe)].filter(Boolean).join(" "))}</p>
+          <p class="status-more">${!live ? (over && at === steps ? rematchText(game) : t("Earlier position")) : waitText(busy, pending, rival) || (hint?.at === steps ? hint.text : [noteText(game), helpText(game, roller, mine, rollForMe)].filter(Boolean).join(" "))}</p>
         </div>
         ${game.dice === "hand" && !over && html`<${Faces} rolls=${rollsOf(game)} enabled=${live && toPlay === "CHANCE" && !busy} onChoose=${send} label=${t("Number on the die")} />`}
       </section>
@@ -143,8 +144,9 @@ export function Play({ id }) {
       <${Message} text=${problem} onClose=${() => setProblem(null)} />
       <div class="buttons">
         ${over
-          ? html`${may("review") && html`<a class="button primary" href=${`#/review/${game.id}`}>${t("Review")}</a>`}
+          ? html`${may("review") && html`<a class=${isOffered(game) ? "button quiet" : "button primary"} href=${`#/review/${game.id}`}>${t("Review")}</a>`}
               ${!game.yours && canRepeat(game, info) && html`<button type="button" class="quiet" disabled=${Boolean(busy)} onClick=${rematch}>${t("Rematch")}</button>`}
+              <${Rematch} game=${game} busy=${Boolean(busy)} onRematch=${() => act("rematch")} />
               ${may("play") && html`<a class="button quiet" href="#/play">${t("New game")}</a>`}
               ${!game.yours && humans.length > 0 && html`<button type="button" class="quiet" disabled=${Boolean(busy)} onClick=${() => act("take-back")}>${t("Take back")}</button>`}`
           : html`
@@ -261,11 +263,12 @@ function helpText(game, roller, mine, rollForMe) {
   if (game.position.to_play === "CHANCE") {
     if (game.dice === "hand") return t("Roll your die, then choose the number.");
     if (!isMine(game, roller) || rollForMe) return "";
+    if (matchMedia("(hover: none)").matches) return t("Tap the die.");
     return game.position.view ? t("Click the die, or press Enter on the board.") : t("Click the die.");
   }
   if (!mine) return "";
   const hops = game.position.actions.flatMap((action) => action.paths[0] ?? []);
-  if (hops.some(([from]) => from !== null)) return t("Move a piece with a ring.");
+  if (hops.some(([from]) => from !== null)) return t("Choose a piece with a ring, then where it goes.");
   return hops.length ? t("Choose a square with a dot.") : t("Choose a move below.");
 }
 

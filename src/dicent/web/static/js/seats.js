@@ -1,6 +1,8 @@
-// Games of two devices: the link for the other one, the clocks, and news of what the other one did.
-import { html, useEffect, useMemo, useState } from "./ui.js";
-import { get, wait } from "./api.js";
+// Games of two devices: the link for the other one, the clocks, rematches, and news of what the other one did.
+import { html, useEffect, useMemo, useRef, useState } from "./ui.js";
+import { openOwnGame } from "./access.js";
+import { announce } from "./announce.js";
+import { forgetInfo, get, wait } from "./api.js";
 import { copy } from "./clipboard.js";
 import { Message } from "./components.js";
 import { canFlip, flipped } from "./flip.js";
@@ -19,6 +21,7 @@ const LINKS = 10; // that the browser keeps
 const TICK = 200; // milliseconds
 const BUSY = 503; // the status of a server that has too much to do
 const RETRY = 2000; // milliseconds until it is asked again
+const REFUSED = 403; // the status for a guest whose link leads to another game
 
 /** Keep the link of a new game, which the server tells only once. @param {string} id @param {string} link */
 export function keepLink(id, link) {
@@ -78,12 +81,48 @@ export const facing = (view, yours) => (view && yours && canFlip(view) && view.b
 /** Return the sides above and below a board. @param {View|null} view @param {Side|null} yours @returns {[Side, Side]} */
 export const sidesFacing = (view, yours) => (yours ? [other(yours), yours] : sidesOf(view));
 
+/** Say who offers a rematch. @param {Game} game */
+export function rematchText(game) {
+  if (!game.yours || !game.rematch_offer || game.rematch) return "";
+  const who = COLOUR[other(game.yours)];
+  return isOffered(game) ? t("{who} offers a rematch.", { who }) : t("Waiting for {who} to accept the rematch.", { who });
+}
+
+/** Return whether the other device offers a rematch. @param {Game} game */
+export const isOffered = (game) => Boolean(game.yours && game.rematch_offer === other(game.yours) && !game.rematch);
+
+/** Offer a rematch at the end, or accept it. @param {{game: Game, busy: boolean, onRematch: () => void}} props */
+export function Rematch({ game, busy, onRematch }) {
+  if (!game.yours || game.waiting) return null;
+  if (game.rematch) return html`<a class="button quiet" href=${`#/play/${game.rematch}`}>${t("Next game")}</a>`;
+  const [offered, waits] = [isOffered(game), game.rematch_offer === game.yours];
+  return html`<button type="button" class=${offered ? "primary" : "quiet"} disabled=${busy || waits} onClick=${onRematch}>
+    ${waits ? t("Rematch offered") : offered ? t("Accept rematch") : t("Rematch")}</button>`;
+}
+
+/** Announce an offer of the other device, and open the rematch when it begins. @param {Game|null} game */
+export function useRematch(game) {
+  const seen = useRef(""); // the game that was shown before its rematch began
+  useEffect(() => {
+    if (!game?.yours) return;
+    if (!game.rematch) {
+      seen.current = game.id;
+      if (game.rematch_offer) announce(rematchText(game));
+    } else if (seen.current === game.id) {
+      const link = readPreference("links", {})[game.id];
+      if (link) keepLink(game.rematch, link);
+      forgetInfo(); // it names the only game of a guest
+      location.hash = `#/play/${encodeURIComponent(game.rematch)}`;
+    }
+  }, [game?.id, game?.rematch_offer, game?.rematch]);
+}
+
 /**
- * Ask the server for what the other device does, as long as the game runs.
+ * Ask the server for what the other device does, until a rematch has begun.
  * @param {Game|null} game @param {(game: Game) => void} onChange @param {(problem: string) => void} onProblem
  */
 export function useNews(game, onChange, onProblem) {
-  const follows = Boolean(game?.yours && !isOver(game));
+  const follows = Boolean(game?.yours && !game.rematch);
   useEffect(() => {
     if (!game || !follows) return;
     const { id, version } = game;
@@ -100,7 +139,9 @@ export function useNews(game, onChange, onProblem) {
         if (!next) await wait(RETRY);
       }
     }
-    follow().catch((error) => stop.signal.aborted || onProblem(error.message));
+    follow()
+      .catch((error) => (game.guest && error.status === REFUSED ? openOwnGame() : Promise.reject(error)))
+      .catch((error) => stop.signal.aborted || onProblem(error.message));
     return () => stop.abort();
   }, [game?.id, game?.version, follows]);
 }

@@ -32,7 +32,7 @@ export {};
  * @typedef {{id: string, game: string, title?: string, start: string, steps: string[], players: Record<Side, string>, names: Record<Side, string>,
  *   dice: "rolled"|"hand", result: number|null, ended: string|null, created: string, position: Position,
  *   history: Past[], reviewed: boolean, version: number, yours: Side|null, guest: boolean, waiting: boolean,
- *   clock: {left: Record<Side, number>, running: Side|null}|null}} Game `yours`: the side of this device in a game of two devices
+ *   rematch_offer: Side|null, rematch: string|null, clock: {left: Record<Side, number>, running: Side|null}|null}} Game `yours`: the side of this device in a game of two devices
  */
 /**
  * @typedef {{name: string, default: any, help: string, choices: any[]|null, labels: Record<string, string>, example: string,

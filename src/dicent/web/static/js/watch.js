@@ -135,6 +135,9 @@ async function walk(played) {
   return { ...played, players, history };
 }
 
+/** Let a line end between the parts of a player's text. @param {string} player */
+const breakable = (player) => player.replace(/[:,=]/g, "$&\u200b");
+
 /** @param {number} n */
 const whole = (n) => decimal(Math.round(n), 0);
 
@@ -149,14 +152,14 @@ function TournamentView({ name }) {
       <p class="soft">${tournament.finished ? t("{title} · {n} matches", summary) : t("{title} · {n} matches so far", summary)}</p></div>
     <section class="card"><h2>${t("Ratings")}</h2><div class="table-scroll" tabindex="0" role="region" aria-label=${t("Ratings")}><table class="ranks">
       <thead><tr><th scope="col" class="number">#</th><th scope="col">${t("Player")}</th><th scope="col" class="number">Elo</th><th scope="col" class="number">${t("95% interval")}</th><th scope="col" class="number">${t("Points")}</th></tr></thead>
-      <tbody>${tournament.ratings.map((row, i) => html`<tr key=${row.player}><td class="number soft">${i + 1}</td><th scope="row">${row.player}</th>
+      <tbody>${tournament.ratings.map((row, i) => html`<tr key=${row.player}><td class="number soft">${i + 1}</td><th scope="row">${breakable(row.player)}</th>
         <td class="number">${whole(row.elo)}</td><td class="number soft">${t("{low} to {high}", { low: whole(row.interval[0]), high: whole(row.interval[1]) })}</td>
         <td class="number">${row.points} / ${row.games}</td></tr>`)}</tbody>
     </table></div></section>
     <section class="card"><h2>${t("Cross table")}</h2><p class="help">${t("Score of the row player against the column player.")}</p>
       <div class="table-scroll" tabindex="0" role="region" aria-label=${t("Cross table")}><table class="cross">
       <thead><tr><th scope="col">${t("Player")}</th>${tournament.ratings.map((row, i) => html`<th scope="col" class="number" key=${row.player} title=${row.player}>${i + 1}</th>`)}</tr></thead>
-      <tbody>${tournament.cross.map((line, i) => html`<tr key=${i}><th scope="row"><span class="soft">${i + 1}</span> ${tournament.ratings[i]?.player}</th>
+      <tbody>${tournament.cross.map((line, i) => html`<tr key=${i}><th scope="row"><span class="soft">${i + 1}</span> ${breakable(tournament.ratings[i]?.player ?? "")}</th>
         ${line.map((share, j) => html`<td key=${j} class="number share ${share === null ? "none" : share >= 0.5 ? "up" : "down"}"
           style=${share === null ? {} : { "--strength": `${Math.round(Math.abs(share - 0.5) * 90)}%` }}>${i === j ? "" : share === null ? "–" : percent(share)}</td>`)}</tr>`)}</tbody>
     </table></div></section>
