@@ -313,24 +313,6 @@ def test_large_batches_are_split() -> None:
     assert watched.batches == [7, 7, 6]
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_torch_starts_no_threads_for_a_batch(threads: int) -> None:
-    class Counting(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.threads: list[int] = []
-
-        def forward(self, planes: torch.Tensor) -> torch.Tensor:
-            self.threads.append(torch.get_num_threads())
-            return planes.flatten(1).sum(1)
-
-    counting = Counting()
-    torch.set_num_threads(3)
-    values_of(Network(counting, threads=threads), ongoing_states("ewn", games=2)[:32])
-    assert counting.threads == [1] * threads
-    assert torch.get_num_threads() == 3
-
-
 def test_network_is_evaluated_in_evaluation_mode() -> None:
     states, module = ongoing_states("ewn"), Watched().train()
     network = Network(module)

@@ -9,13 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 import dicent
 from dicent import Limit, Piece, State
 from dicent.errors import PlayerError
 from dicent.evaluate.base import Evaluator, Values
-from dicent.evaluate.network import Network, shared_out
 from dicent.evaluate.network_file import shipped
 from dicent.game import Cells, Game
 from dicent.learn import factories
@@ -25,7 +23,6 @@ from dicent.learn.local_workers import ThreadedWorkers
 from dicent.learn.run_state import GameNumbers
 from dicent.learn.selection import Ordinal
 from dicent.learn.self_play import SelfPlay
-from dicent.nets.dense import DenseNetwork
 
 NIM = dicent.make("dice-nim")
 EWN = dicent.make("ewn")
@@ -176,20 +173,6 @@ def test_random_starts_without_scatter_use_random_plies() -> None:
 def test_games_start_at_start_positions_without_random_starts() -> None:
     play = self_play(Zero(), EWN, itertools.count())
     assert all(len(pieces_of(EWN.state(cells))) == 12 for cells in play.games.start)
-
-
-# Networks
-
-
-def test_evaluation_threads_apply_only_inside_the_context() -> None:
-    torch.manual_seed(1)
-    network = Network(DenseNetwork(EWN.input_shape, hidden=8), threads=1)
-    states = np.stack([EWN.initial_state(seed).cells for seed in range(200)])
-    before = network.evaluate(EWN, states)
-    with shared_out([network], 3):
-        assert network.threads == 3
-        assert network.evaluate(EWN, states) == pytest.approx(before, abs=1e-6)
-    assert network.threads == 1
 
 
 @pytest.mark.parametrize(
