@@ -64,7 +64,7 @@ types-js:  ## Check the types of the browser pages with the TypeScript compiler 
 exact: $(READY)  ## Run the tests of exact values that take minutes
 	$(BIN)/pytest tests/slow_exact.py
 
-mazes: $(READY)  ## Search 30,000 positions of random games with cycles, and check every proof (about ten minutes)
+mazes: $(READY)  ## Search 30,000 positions of random games with cycles, and check every proof (some minutes)
 	$(BIN)/pytest -s tests/slow_mazes.py
 
 rules: $(READY)  ## Compare the rules with other programs on hundreds of thousands of positions (about ten minutes)
