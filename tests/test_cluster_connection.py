@@ -190,6 +190,11 @@ def test_folder_of_a_local_cluster_is_closed_to_others_and_ends_with_it(pretende
     assert not folder.exists()
 
 
+def test_other_errors_of_ray_are_one_line(pretended: PretendedRay) -> None:
+    with pytest.raises(DicentError, match=r"^the cluster failed: the disk is full$"), Connection("local"):
+        raise RuntimeError("\tip: 10.0.0.7\nthe disk is full")
+
+
 def test_settings_of_the_user_stay(pretended: PretendedRay, monkeypatch: pytest.MonkeyPatch) -> None:
     """A local cluster works without metrics and idle processes, unless the user wants them."""
     monkeypatch.delitem(sys.modules, "ray", raising=False)

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dicent.cluster.causes import why_not_joined
+from dicent.cluster.causes import cause_of, why_not_joined
 from dicent.errors import DicentError, MissingRayError
 from dicent.version import __version__
 
@@ -132,6 +132,8 @@ class Connection:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+        if isinstance(error, ray().exceptions.RayError):  # as when a disk is full: no user wants a traceback
+            raise DicentError(f"the cluster failed: {cause_of(error)}") from error
 
     def close(self) -> None:
         """Leave the cluster; a cluster that this connection has started ends."""
