@@ -286,7 +286,10 @@ def intake(arguments):
     with Connection() as connection:
         taken = Intake(connection, config, game)
         actor = ray().remote(Recorded).options(num_cpus=1).remote(answers)
+        for answer in answers:  # later ones have no unusual states, which the rules would check
+            taken.driver._reader.read(answer.message)
         waiting = [(place, actor.play.remote(i, 0)) for i, place in enumerate(taken.places)]
+        ray().wait([reference for _, reference in waiting])  # the actor has started
         begin = time.monotonic()
         while time.monotonic() - begin < max(10.0, 10 * arguments.seconds):
             place, reference = waiting.pop(0)

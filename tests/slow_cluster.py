@@ -272,13 +272,15 @@ STRANGER = """
 import os, subprocess, sys
 from dicent.cluster.connection import TOKEN, Connection, ray
 
-with Connection():
+with Connection() as connection:
+    print(len(os.listdir(connection._folder)) > 0)
     address = ray().get_runtime_context().gcs_address
     client = f"import ray; ray.init({address!r}); print(len(ray.nodes()), 'machine')"
     for token in (os.environ[TOKEN], "0" * 64):
         variables = {**os.environ, TOKEN: token}
         found = subprocess.run([sys.executable, "-c", client], env=variables, capture_output=True, text=True)
         print(found.returncode, found.stdout.strip())
+print(os.path.exists(connection._folder))
 """
 
 
@@ -287,4 +289,4 @@ def test_local_cluster_asks_for_a_token() -> None:
     found = subprocess.run(
         [sys.executable, "-c", STRANGER], env=variables, capture_output=True, text=True, timeout=PATIENCE
     )
-    assert found.stdout.splitlines() == ["0 1 machine", "1 "]
+    assert found.stdout.splitlines() == ["True", "0 1 machine", "1 ", "False"]

@@ -163,11 +163,12 @@ def test_settings_of_a_local_cluster_end_with_its_failure(
 
 
 def test_local_cluster_that_cannot_start_is_an_error_of_one_line(
-    pretended: PretendedRay, monkeypatch: pytest.MonkeyPatch
+    pretended: PretendedRay, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     for name, value in PRIVATE.items():
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
 
     def fail(**given: Any) -> None:
         raise PermissionError(13, "Permission denied\n", "/tmp/ray")
@@ -178,6 +179,20 @@ def test_local_cluster_that_cannot_start_is_an_error_of_one_line(
     ) as found:
         Connection("auto")
     assert "\n" not in str(found.value)
+
+
+def test_folder_of_a_local_cluster_is_closed_to_others_and_ends_with_it(pretended: PretendedRay) -> None:
+    """Ray itself would let all users write in the folder of its sockets."""
+    with Connection("local"):
+        folder = Path(pretended.asked[0]["_temp_dir"])
+        assert folder.stat().st_mode & 0o777 == 0o700
+        (folder / "a log").touch()
+    assert not folder.exists()
+
+
+def test_other_errors_of_ray_are_one_line(pretended: PretendedRay) -> None:
+    with pytest.raises(DicentError, match=r"^the cluster failed: the disk is full$"), Connection("local"):
+        raise RuntimeError("\tip: 10.0.0.7\nthe disk is full")
 
 
 def test_settings_of_the_user_stay(pretended: PretendedRay, monkeypatch: pytest.MonkeyPatch) -> None:

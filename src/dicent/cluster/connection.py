@@ -5,13 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import shutil
 import socket
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dicent.cluster.causes import why_not_joined
+from dicent.cluster.causes import cause_of, why_not_joined
 from dicent.errors import DicentError, MissingRayError
 from dicent.version import __version__
 
@@ -84,14 +86,15 @@ class Connection:
     `address` is that of a running cluster. The address "auto" is that of the variable RAY_ADDRESS, else a
     cluster on this machine that ends with the connection. Such a cluster listens on loopback only, has no
     dashboard, sends no usage statistics, and asks every client for a token that only this process and its
-    children know. As for Ray itself, RAY_ADDRESS may be "auto", a cluster that runs on this machine, or
-    "local", a new one.
+    children know. Its sockets and logs are in a folder of the user alone. As for Ray itself, RAY_ADDRESS may
+    be "auto", a cluster that runs on this machine, or "local", a new one.
     """
 
     def __init__(self, address: str = AUTO) -> None:
         if not address:
             raise DicentError(f"cluster must be {AUTO} or the address of a Ray cluster (got {address!r})")
         found = os.environ.get("RAY_ADDRESS") or LOCAL if address == AUTO else address
+        self._folder = ""  # of a cluster that this connection has started
         self._variables = _set(_private_settings() if found == LOCAL else _unless_set(ATTEMPTS))
         try:
             self._connect(found)
@@ -110,7 +113,9 @@ class Connection:
         quiet = {"log_to_driver": False, "logging_level": "error"}
         try:
             if found == LOCAL:
-                module.init(address=LOCAL, include_dashboard=False, _node_ip_address="127.0.0.1", **quiet)
+                self._folder = tempfile.mkdtemp(prefix="ray-", dir=_short_folder())
+                ours = {"_node_ip_address": "127.0.0.1", "_temp_dir": self._folder}
+                module.init(address=LOCAL, include_dashboard=False, **ours, **quiet)
             else:
                 module.init(address=found, **quiet)
         except (OSError, RuntimeError, ValueError, module.exceptions.RayError) as error:
@@ -127,11 +132,15 @@ class Connection:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+        if isinstance(error, ray().exceptions.RayError):  # as when a disk is full: no user wants a traceback
+            raise DicentError(f"the cluster failed: {cause_of(error)}") from error
 
     def close(self) -> None:
         """Leave the cluster; a cluster that this connection has started ends."""
         ray().shutdown()
         _print_notices(True)
+        if self._folder:
+            shutil.rmtree(self._folder, ignore_errors=True)
         self._restore()
 
     def _restore(self) -> None:
@@ -191,6 +200,11 @@ def _knock(address: str) -> None:
         raise DicentError(
             f"the program that answers at {address} is no Ray cluster; the port of Ray is often 6379"
         )
+
+
+def _short_folder() -> str | None:
+    """Return a folder for temporary ones; a path to a socket has at most 103 characters on some systems."""
+    return os.environ.get("RAY_TMPDIR") or ("/tmp" if os.path.isdir("/tmp") else None)  # noqa: PTH112
 
 
 def _print_notices(is_printed: bool) -> None:
