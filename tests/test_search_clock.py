@@ -96,6 +96,17 @@ def test_time_is_kept_on_a_busy_machine(
         assert analysis.proved or clock.now >= 0.7 * seconds
 
 
+@pytest.mark.parametrize("leaves", [1, 4])
+def test_puct_waits_for_its_first_simulation(leaves: int) -> None:
+    """An action whose simulation still waits for a value is not tried yet, however slow the network is."""
+    clock = FakeClock()
+    search = dicent.Puct(Ticking(clock, a_state=1.0), leaves=leaves, temperature=1)
+    search.clock = clock
+    analysis = search.analyse(MIDDLE, Limit(time=0))
+    assert sum(move.visits for move in analysis.moves) > 0
+    assert search.play(MIDDLE, Limit(time=0)) in MIDDLE.legal_actions
+
+
 class Working(StarRun):
     """A pruned search whose kernel takes time for each node."""
 

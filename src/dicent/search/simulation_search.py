@@ -66,9 +66,11 @@ class SimulationKernels(SearchKernels):
         searches.waiting[row] = searches.length[row] = 0
 
     def is_readable(self, tree: Tree, searches: Searches, row: int) -> bool:
-        """Return whether any action of the root was tried."""
+        """Return whether any action of the root was tried by a simulation that waits for no value."""
         edges = self.edges(tree, row, int(searches.root[row]))
-        return bool(tree.visits[row, edges.start : edges.stop].any())
+        some = slice(edges.start, edges.stop)
+        tried = tree.visits[row, some]
+        return bool((tried > self.statistics.pending[row, some] if self.waits else tried > 0).any())
 
     def edge_value(self, tree: Tree, row: int, edge: int) -> float:
         """Return the mean of the simulations through an edge; 0 without any."""
