@@ -1,6 +1,8 @@
 """The HTTP interface: saved games, reviews, runs, the engine, and the end of the server."""
 
+import asyncio
 import json
+import random
 import signal
 import threading
 from collections.abc import Iterator
@@ -201,11 +203,29 @@ def test_killed_server_loses_no_game(tmp_path: Path) -> None:
         assert server.stop(signal.SIGINT) == 0
 
 
+def load_test() -> dict[str, Any]:
+    """Return the names of benchmarks/serve_load.py."""
+    path = Path(__file__).parent.parent / "benchmarks" / "serve_load.py"
+    names: dict[str, Any] = {"__name__": "serve_load"}
+    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), names)
+    return names
+
+
+def test_a_game_that_the_load_test_has_only_begun_is_not_lost(client: httpx.Client) -> None:
+    names = load_test()
+    load = names["Load"](client.base_url.port, 0.0, "steady", until=0.0)  # the time is over
+
+    async def begin_one() -> None:
+        async with httpx.AsyncClient(base_url=load.base, timeout=PATIENCE) as its_client:
+            await load.game(its_client, random.Random(0))
+
+    asyncio.run(begin_one())
+    assert len(load.seen) == 1
+    assert names["lost"](load) == []
+
+
 def test_many_clients_play_and_no_game_is_lost() -> None:
     """A short version of `make load`."""
-    path = Path(__file__).parent.parent / "benchmarks" / "serve_load.py"
-    load: dict[str, Any] = {"__name__": "serve_load"}
-    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), load)
-    found = load["main"](["--games", "1", "--clients", "12", "--think", "0", "--strength", "steady"])
+    found = load_test()["main"](["--games", "1", "--clients", "12", "--think", "0", "--strength", "steady"])
     assert (found["failures"], found["lost"], found["ended"]) == (0, 0, 12)
     assert found["rows"]["reply"]["asked"] >= 12

@@ -94,7 +94,7 @@ const Verdict = ({ review, path }) => html`<section class="card verdict" aria-la
       <th scope="row"><${Dot} side=${side} />${COLOUR[side]}</th>
       <td class="number">${amount(review.luck[side], inPoints(review))}</td><td class="number">${amount(-review.loss[side], inPoints(review))}</td></tr>`)}</tbody>
   </table>
-  <p class="help">${inPoints(review) ? t("Luck and losses are in points of the game.") : t("Luck and losses are in percentage points of winning chances.")}</p>
+  <p class="soft">${inPoints(review) ? t("Luck and losses are in points of the game.") : t("Luck and losses are in percentage points of winning chances.")}</p>
   ${Object.entries(review.error_rate ?? {}).map(([side, rate]) => html`<p key=${side} class="soft"><${Dot} side=${side} />${t("{rate} millipoints per decision, PR {pr}", { rate: rate.millipoints.toFixed(1), pr: rate.pr.toFixed(1) })}</p>`)}
   <div class="buttons between"><span class="soft">${t("Analysed by {judge}", { judge: fromServer(review.judge) })}</span>
     <a class="button quiet" href=${`${path}/review.html`} target="_blank" rel="noopener">${t("Printable report")}</a></div>
