@@ -74,7 +74,7 @@ def overhead(arguments):
     here = ClusterWorker(order_of(config, game))
     here.prepare(0, weights)
     wall, own, everything, sent, evaluations = [], [], [], 0, 0
-    by_process = Counter()
+    by_process, remotely = Counter(), 0.0
     with Connection():
         there = ray().remote(Timed).options(num_cpus=1).remote(order_of(config, game, 1))
         shared = ray().put(weights)
@@ -89,6 +89,7 @@ def overhead(arguments):
                 else:
                     theirs, used, count, size = remote(there, shared, round(arguments.seconds), game)
                     by_process += used
+                    remotely += count / theirs[0]
                     sent, evaluations = sent + size, evaluations + count
                     with_ray = count / used.total()
             wall.append(theirs[0] / ours[0])
@@ -102,7 +103,8 @@ def overhead(arguments):
     print(f"the same per second of processor time of the worker: {in_words(own)}")
     print(f"the same with the processor time of the driver and of Ray's processes: {in_words(everything)}")
     for name, seconds in by_process.most_common():
-        print(f"{seconds / by_process.total():7.2%} of the processor time: {name}")
+        share = seconds / by_process.total()
+        print(f"{share:7.2%} of the processor time, {seconds / remotely:7.2%} of a core: {name}")
     print(f"{sent / evaluations:.1f} bytes per evaluation")
 
 
