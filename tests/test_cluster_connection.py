@@ -181,7 +181,16 @@ def test_local_cluster_that_cannot_start_is_an_error_of_one_line(
     assert "\n" not in str(found.value)
 
 
-def test_folder_of_a_local_cluster_is_closed_to_others_and_ends_with_it(pretended: PretendedRay) -> None:
+@pytest.fixture
+def private_from_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other tests of this process may have imported Ray."""
+    for name, value in PRIVATE.items():
+        monkeypatch.setenv(name, value)
+
+
+def test_folder_of_a_local_cluster_is_closed_to_others_and_ends_with_it(
+    pretended: PretendedRay, private_from_the_start: None
+) -> None:
     """Ray itself would let all users write in the folder of its sockets."""
     with Connection("local"):
         folder = Path(pretended.asked[0]["_temp_dir"])
@@ -190,7 +199,7 @@ def test_folder_of_a_local_cluster_is_closed_to_others_and_ends_with_it(pretende
     assert not folder.exists()
 
 
-def test_other_errors_of_ray_are_one_line(pretended: PretendedRay) -> None:
+def test_other_errors_of_ray_are_one_line(pretended: PretendedRay, private_from_the_start: None) -> None:
     with pytest.raises(DicentError, match=r"^the cluster failed: the disk is full$"), Connection("local"):
         raise RuntimeError("\tip: 10.0.0.7\nthe disk is full")
 
