@@ -81,6 +81,11 @@ def test_player_with_the_solution_of_a_game_file_gets_the_game_from_the_match(tm
     assert dicent.play_match(player, "random", game, games=20).score > 0.5
     with pytest.raises(dicent.DicentError, match=r"is the solution of .*stones.py:stones=7, not of pig"):
         player.require(dicent.make("pig"))
+    (tmp_path / "stones.py").write_text(
+        rules.replace("p[o] = 1 / 6", "p[o] = (o + 1) / 21"), encoding="utf-8"
+    )
+    with pytest.raises(dicent.DicentError, match=r"the rules of .*stones=7 have changed since .* was solved"):
+        load_solution(tmp_path / "solution", dicent.load(tmp_path / "stones.py", stones=7))
 
 
 def test_unreachable_state_is_refused(tmp_path: Path) -> None:
@@ -93,7 +98,9 @@ def test_unreachable_state_is_refused(tmp_path: Path) -> None:
 def test_files_of_other_rules_and_damaged_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "nim"
     saved(path, "dice-nim:stones=7")
-    with pytest.raises(dicent.DicentError, match=r"its rules are not those of dice-nim:stones=8"):
+    with pytest.raises(
+        dicent.DicentError, match=r"is the solution of dice-nim:stones=7, not of dice-nim:stones=8: solve it"
+    ):
         load_solution(path, dicent.make("dice-nim:stones=8"))
     content = path.read_bytes()
     path.write_bytes(content[: len(content) // 2])

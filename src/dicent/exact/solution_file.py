@@ -22,7 +22,7 @@ from dicent.exact.solver import Solver
 from dicent.files import JsonObject, open_file, parse_json, replaced
 from dicent.game import Cells, Game, State
 from dicent.game.binding import bind
-from dicent.game.registry import is_game_file, make_installed
+from dicent.game.registry import is_game_file, make_installed, names_game
 from dicent.kernels import look_up as look_up_kernels
 from dicent.kernels.constants import NONE
 from dicent.kernels.look_up import Solved
@@ -149,10 +149,12 @@ def load_solution(path: str | Path, game: Game | None = None) -> StoredSolution:
     with _opened(path) as (file, header):
         solved = make_installed(header["game"], path) if game is None else game
         if header["rules"] != rules_hash(solved):
-            raise DicentError(
-                f"{path} is the solution of {header['game']}, and its rules are not those of {solved.name}: "
-                f"solve it with `dicent solve {solved.name} --save FILE`"
-            )
+            text, advice = str(header["game"]), f"solve it with `dicent solve {solved.name} --save FILE`"
+            if names_game(text, solved):
+                raise DicentError(
+                    f"the rules of {solved.name} have changed since {path} was solved: {advice}"
+                )
+            raise DicentError(f"{path} is the solution of {text}, not of {solved.name}: {advice}")
         states, values = file.get_tensor("states"), file.get_tensor("values")
         if states.shape != (len(values), solved.state_size) or states.dtype != solved.state_dtype:
             raise ValueError(f"states have shape {states.shape} and type {states.dtype}")

@@ -16,7 +16,8 @@ import numpy.typing as npt
 from dicent.errors import ContractError, DicentError, GameError
 from dicent.game.binding import bind
 from dicent.game.checked_rules import CheckedRules, RuleOutputs
-from dicent.game.game import NAMES, Cells, Game, State, describe, describe_fault
+from dicent.game.faults import describe_fault
+from dicent.game.game import NAMES, Cells, Game, State, describe
 from dicent.game.game_statistics import GameStatistics, statistics_of
 from dicent.game.guide import guide
 from dicent.game.registry import make, ways_to_show

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dicent.errors import ContractError
-from dicent.game.game import Cells, Game, describe, describe_fault
+from dicent.game.faults import describe_fault
+from dicent.game.game import Cells, Game, describe
 from dicent.kernels.constants import CHANCE, DEAL, MAX, MIN, ONGOING
 from dicent.kernels.generator import open_stream
 

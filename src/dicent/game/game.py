@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from dicent.errors import GameError, IllegalActionError, IllegalOutcomeError, PositionError
 from dicent.game.contract import Option, Rules, Value
+from dicent.game.faults import describe_fault
 from dicent.game.package import package_files
 from dicent.game.refusal import refuse_action, refuse_outcome
 from dicent.game.view import Board, View, as_board
@@ -22,11 +23,6 @@ from dicent.kernels.constants import CHANCE, DEAL, MAX, MIN, ONGOING
 from dicent.kernels.generator import open_stream
 
 Cells = npt.NDArray[np.signedinteger[Any]]
-SIZED_BY = {
-    "outcomes": "NUM_OUTCOMES",
-    "legal_actions": "MAX_LEGAL",
-    "encode": "INPUT_SHAPE",
-}  # their buffers
 NAMES = {MAX: "MAX", MIN: "MIN", CHANCE: "chance"}  # in data, and in messages to programmers
 
 
@@ -38,16 +34,6 @@ def describe(game: "Game", cells: Cells) -> str:
     except Exception:
         text = numbers
     return f"state {numbers}" if text == numbers else f"position {text} (state {numbers})"
-
-
-def describe_fault(function: str, error: BaseException | None) -> str:
-    """Return in words what a function of the rules did wrong when it raised `error`."""
-    if isinstance(error, ValueError) and "read-only" in str(error):  # NumPy's message
-        advice = "; use scratch memory (SCRATCH_SIZE)" if function == "legal_actions" else ""
-        return f"wrote to s, which it may only read{advice}"
-    if isinstance(error, IndexError) and function in SIZED_BY:
-        return f"raised {type(error).__name__}: {error}; {SIZED_BY[function]} sizes its buffer"
-    return f"raised {type(error).__name__}: {error}"
 
 
 class Symmetry(NamedTuple):
