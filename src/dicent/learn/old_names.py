@@ -6,7 +6,9 @@ All readers of run folders and network files translate with `translate` and one 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
+
+from dicent.files import JsonObject
 
 T = TypeVar("T")
 
@@ -37,7 +39,7 @@ def translate(content: Mapping[str, T], table: Mapping[str, str]) -> dict[str, T
     return {table.get(name, name): value for name, value in content.items()}
 
 
-def translate_scale(scale: Mapping[str, Any]) -> dict[str, Any]:
+def translate_scale(scale: JsonObject) -> JsonObject:
     """Return the scale of a reproduction with the names of this version."""
     new = translate(scale, {"matches": "self_play_games"})
     return {**new, **{part: translate(new[part], SETTINGS) for part in ("network", "descent", "alphazero")}}
