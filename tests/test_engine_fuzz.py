@@ -160,7 +160,7 @@ def test_a_process_survives_many_damaged_lines() -> None:
     writer.start()
     read_until("end")
     writer.join()
-    assert len(answers) >= 2000
+    assert len(answers) >= 0.8 * len(lines)  # some damaged lines are empty
     assert any("too long" in answer.get("error", "") for answer in answers)
     query = {"game": "tic-tac-toe", "position": ".../.../... 1", "player": "random"}
     for i in range(int(PATIENCE / 0.2)):

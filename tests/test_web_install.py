@@ -84,5 +84,6 @@ def test_offline_page_is_shown_until_the_server_is_back(browser: Browser, tmp_pa
         server.start()
         browser.see(".library h1", "Library")  # the page has come back by itself, at the same place
     finally:
+        browser.driver.get("about:blank")  # no request is on its way when the server ends
         server.kill()
         browser.driver.get_log("browser")  # of the time without a server
