@@ -127,14 +127,19 @@ def test_address_of_the_variable_may_be_a_word_of_ray(
     assert (pretended.asked[0].get("_node_ip_address") == "127.0.0.1") == is_private
 
 
-def test_settings_of_a_local_cluster_end_with_it(
-    pretended: PretendedRay, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A later local cluster is as private; a later cluster of others is asked for no token of ours."""
+@pytest.fixture
+def fresh_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ray is not imported, and the environment says nothing about it."""
     monkeypatch.delitem(sys.modules, "ray", raising=False)
     monkeypatch.setattr(connection, "_private", {})
     for name in (*PRIVATE, TOKEN, "RAY_ADDRESS", "RAY_USAGE_STATS_ENABLED"):
         monkeypatch.delenv(name, raising=False)
+
+
+def test_settings_of_a_local_cluster_end_with_it(
+    pretended: PretendedRay, fresh_process: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A later local cluster is as private; a later cluster of others is asked for no token of ours."""
     tokens = []
     for _ in range(2):
         with Connection("auto"):
@@ -150,12 +155,8 @@ def test_settings_of_a_local_cluster_end_with_it(
 
 
 def test_settings_of_a_local_cluster_end_with_its_failure(
-    pretended: PretendedRay, monkeypatch: pytest.MonkeyPatch
+    pretended: PretendedRay, fresh_process: None
 ) -> None:
-    monkeypatch.delitem(sys.modules, "ray", raising=False)
-    monkeypatch.setattr(connection, "_private", {})
-    for name in (*PRIVATE, TOKEN, "RAY_ADDRESS", "RAY_USAGE_STATS_ENABLED"):
-        monkeypatch.delenv(name, raising=False)
     pretended.is_connected = True
     with pytest.raises(DicentError, match="connected to a Ray cluster already"):
         Connection("auto")
@@ -204,10 +205,10 @@ def test_other_errors_of_ray_are_one_line(pretended: PretendedRay, private_from_
         raise RuntimeError("\tip: 10.0.0.7\nthe disk is full")
 
 
-def test_settings_of_the_user_stay(pretended: PretendedRay, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_of_the_user_stay(
+    pretended: PretendedRay, fresh_process: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A local cluster works without metrics and idle processes, unless the user wants them."""
-    monkeypatch.delitem(sys.modules, "ray", raising=False)
-    monkeypatch.setattr(connection, "_private", {})
     chosen, other = "RAY_enable_metrics_collection", "RAY_enable_worker_prestart"
     monkeypatch.setenv(chosen, "1")
     with Connection("local"):

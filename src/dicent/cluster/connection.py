@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dicent.cluster.causes import cause_of, why_not_joined
@@ -204,7 +205,7 @@ def _knock(address: str) -> None:
 
 def _short_folder() -> str | None:
     """Return a folder for temporary ones; a path to a socket has at most 103 characters on some systems."""
-    return os.environ.get("RAY_TMPDIR") or ("/tmp" if os.path.isdir("/tmp") else None)  # noqa: PTH112
+    return os.environ.get("RAY_TMPDIR") or ("/tmp" if Path("/tmp").is_dir() else None)
 
 
 def _print_notices(is_printed: bool) -> None:
