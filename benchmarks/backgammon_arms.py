@@ -8,7 +8,8 @@ All arms have the same evaluations per move, cut off there, and learn for the sa
 last networks meet after equal time, snapshots after equal evaluations, one ply ahead. FOLDER/GAME gets
 pairs.csv, runs.csv and errors.csv. Finished runs and matches are reused, so that the same command resumes.
 `dicent solve hypergammon --save hypergammon.solution` makes the exact ruler of hypergammon; that of
-backgammon is `backgammon.jsonl.gz`. `--minutes` stops after so many minutes.
+backgammon is `backgammon.jsonl.gz`. `--learn` leaves matches and errors to a later call. `--minutes` stops
+after so many minutes.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class Size(NamedTuple):
     settings: dict[str, Any] = {}  # noqa: RUF012
 
 
-SIZES = {"hypergammon": Size(seconds=300.0, networks=4), "backgammon": Size(seconds=1800.0, networks=2)}
+SIZES = {"hypergammon": Size(seconds=150.0, networks=4), "backgammon": Size(seconds=300.0, networks=2)}
 SETTINGS: dict[str, Any] = {
     "evaluations_per_move": 400,
     "whole_descents": False,
@@ -144,7 +145,13 @@ def errors(
 
 
 def run(
-    folder: Path, game: str, size: Size, solution: Path | None = None, end: float = np.inf, say: Say = print
+    folder: Path,
+    game: str,
+    size: Size,
+    solution: Path | None = None,
+    end: float = np.inf,
+    say: Say = print,
+    only_learn: bool = False,
 ) -> None:
     """Learn, play and measure what is missing, and write the tables."""
     made, wanted = dicent.make(game), runs(game, size)
@@ -156,7 +163,7 @@ def run(
 
     with contextlib.suppress(KeyboardInterrupt):
         learn(home, wanted, end, say)
-        if all(is_finished(home / name) for name in wanted):
+        if not only_learn and all(is_finished(home / name) for name in wanted):
             pairs = list(play(home, made, list(wanted), size.games, stop))
             write_rows(home / PAIRS, Pair, pairs)
             sample = ruler(made, size.positions, solution)
@@ -171,11 +178,13 @@ def main() -> None:
     parser.add_argument("game", choices=list(SIZES))
     parser.add_argument("--solution", type=Path, help="of `dicent solve hypergammon --save FILE`")
     parser.add_argument("--minutes", type=float, default=1e6)
+    parser.add_argument("--learn", action="store_true", help="only learn")
     given = parser.parse_args()
     begin = time.monotonic()
     run(
         *(given.folder, given.game, SIZES[given.game], given.solution, begin + 60 * given.minutes),
         lambda text: print(f"{time.monotonic() - begin:7.1f} s  {text}", flush=True),
+        given.learn,
     )
 
 

@@ -7,7 +7,8 @@
 `docs/lab/wide-chance.md` settles conditions, seeds and the rule of decision. `ewn_dice.py` is the game. A
 slot is a process of Descent Expectiminimax and one of determinization at the same time, with one core each.
 The last networks meet after equal time, snapshots after equal evaluations. Finished runs and matches are
-reused, so that the same command resumes. `--minutes` stops after so many minutes.
+reused, so that the same command resumes. `--learn` leaves matches and errors to a later call. `--minutes`
+stops after so many minutes.
 """
 
 import argparse
@@ -205,7 +206,16 @@ def exact_errors(folder, chosen, size, count=POSITIONS):
                     yield Error(condition.study, path.name, *known[key].measure(load_network(path, "cpu")))
 
 
-def run(folder, exact=False, size=None, end=np.inf, say=print, chosen=None, positions=POSITIONS):
+def run(
+    folder,
+    exact=False,
+    size=None,
+    end=np.inf,
+    say=print,
+    chosen=None,
+    positions=POSITIONS,
+    only_learn=False,
+):
     """Learn, play and measure what is missing, and write the tables of this folder."""
     size, chosen = size or Size(seconds=20.0 if exact else 60.0), chosen or conditions(exact)
 
@@ -216,14 +226,14 @@ def run(folder, exact=False, size=None, end=np.inf, say=print, chosen=None, posi
     rows = []
     with contextlib.suppress(KeyboardInterrupt):
         learn(folder, chosen, size, end, say)
-        for condition in chosen:
+        for condition in () if only_learn else chosen:
             stop()
             rows += play(folder, condition, size, stop, say)
     runs = {(study, name): None for slot in slots(chosen, size) for study, name in slot}
     spent = [cost for study, name in runs for cost in costs_of(folder / study, [name])]
     merge(folder, PAIRS, Pair, rows)
     merge(folder, RUNS, Cost, spent)
-    if exact:
+    if exact and not only_learn:
         merge(folder, ERRORS, Error, exact_errors(folder, chosen, size, positions))
 
 
@@ -241,6 +251,7 @@ def main(arguments=None):
     parser.add_argument("folder", type=Path)
     parser.add_argument("--exact", action="store_true", help="the small board, with exact errors")
     parser.add_argument("--minutes", type=float, default=1e6)
+    parser.add_argument("--learn", action="store_true", help="only learn")
     parser.add_argument("--seconds", type=float, help="of learning, for each network")
     parser.add_argument("--networks", type=int, default=Size().networks)
     parser.add_argument("--tables", type=Path, metavar="TO", help="only copy the tables, and draw the chart")
@@ -258,7 +269,7 @@ def main(arguments=None):
         return
     seconds = given.seconds or (20.0 if given.exact else 60.0)
     size = Size(seconds=seconds, networks=given.networks)
-    run(given.folder, given.exact, size, begin + 60 * given.minutes, say)
+    run(given.folder, given.exact, size, begin + 60 * given.minutes, say, only_learn=given.learn)
 
 
 if __name__ == "__main__":
