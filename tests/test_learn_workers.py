@@ -23,6 +23,7 @@ from dicent.learn.local_workers import ThreadedWorkers
 from dicent.learn.run_state import GameNumbers
 from dicent.learn.selection import Ordinal
 from dicent.learn.self_play import SelfPlay
+from dicent.nets import build
 
 NIM = dicent.make("dice-nim")
 EWN = dicent.make("ewn")
@@ -104,6 +105,21 @@ def test_paused_groups_do_not_play() -> None:
         groups.close()
 
 
+def test_weights_of_a_native_network_change_while_no_group_plays(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = build("sparse", {"input_shape": NIM.input_shape, "units": 8, "second_units": 8})
+    network = factories.InTraining(module)
+    groups = ThreadedWorkers(network, [self_play(network, NIM, itertools.count(i, 3)) for i in range(3)])
+    held = []
+    monkeypatch.setattr(network, "load", lambda weights: held.extend(lock.locked() for lock in groups.locks))
+    try:
+        groups.play_on(0.5)
+        groups.use(module.state_dict())
+        groups.play_on(0.5)  # and they go on
+    finally:
+        groups.close()
+    assert held == [True, True, True]
+
+
 def test_error_in_a_group_is_raised_and_ends_all() -> None:
     usual, evaluator = sys.getswitchinterval(), Zero()
     evaluator.left = 20
@@ -115,7 +131,12 @@ def test_error_in_a_group_is_raised_and_ends_all() -> None:
     assert sys.getswitchinterval() == usual
 
 
-def test_run_with_threaded_groups_learns_and_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "sizes", [{"hidden": 16}, {"network": "sparse", "units": 8, "second_units": 8}], ids=["dense", "sparse"]
+)
+def test_run_with_threaded_groups_learns_and_resumes(
+    sizes: dict[str, int | str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(
         factories.Threads, "choose", staticmethod(lambda c, d: Threads(c.self_play.groups, 1, 1))
     )
@@ -126,8 +147,8 @@ def test_run_with_threaded_groups_learns_and_resumes(tmp_path: Path, monkeypatch
         games_at_once=12,
         groups=3,
         games_per_update=8,
-        hidden=16,
         measurements=0,
+        **sizes,
     )
     dicent.train(config, tmp_path)
     dicent.train(config.replace(games=80), tmp_path)

@@ -40,7 +40,7 @@ MOST_BYTES = 1 << 20  # of a `config.toml`
 
 @dataclass(frozen=True)
 class Config:
-    """The settings of a run. The defaults are the preset `laptop`, which leaves `BY_GAME` to the game."""
+    """The settings of a run. They leave `BY_GAME` to the game, and the preset `laptop` also the network."""
 
     game: str = DEFAULT_GAME
     seed: int = 0
@@ -142,7 +142,7 @@ BY_GAME = (
 )
 
 PRESETS: dict[str, dict[str, Setting]] = {
-    "laptop": {},
+    "laptop": {"network": allowed_values.AUTO},
     "paper": {  # one game at a time, and the paper's choices throughout
         "game": PAPER_GAME,
         "terminal": "gain",

@@ -142,7 +142,8 @@ class NetworkConfig(Section):
 
     network: str = "dense"
     """Architecture: residual (the paper's), dense, sparse or ntuple (both evaluated inside searches), a
-    registered one, or auto: residual, but dense on a board of one row."""
+    registered one, or auto: on a GPU residual, but dense on a board of one row; else dense, but sparse on a
+    board of one row."""
     hidden: int = 128
     """Units in each hidden layer of a residual or dense network."""
     layers: int = 4

@@ -241,10 +241,12 @@ class Threads:
         Native code evaluates sparse and n-tuple networks on the CPU, whatever the device of the learner.
         """
         cores = machine.cores()
+        groups = 1 if config.self_play.waves else config.self_play.groups
         if _evaluates_on_cpu(config, device):
             free = config.run.threads or (max(1, cores - 1) if config.learner.overlap else cores)
-            return Threads(1, free, free)
-        groups = 1 if config.self_play.waves else config.self_play.groups
+            if device == "cpu":  # one group after the other, so that runs are repeatable
+                groups = 1
+            return Threads(groups, max(1, free // groups), free)
         return Threads(groups, config.run.threads or max(1, cores // groups), 1)
 
     @staticmethod

@@ -15,17 +15,23 @@ from dicent.kernels.constants import CHANCE
 from dicent.learn.allowed_values import AUTO, learns_policy
 from dicent.learn.config import BY_GAME, DEFAULTS, PRESETS, Config, applies
 from dicent.learn.config_sections import Setting
-from dicent.learn.gpu_fit import ROUNDS, games_on_gpu, network_for, on_gpu
+from dicent.learn.gpu_fit import ROUNDS, games_on_gpu, on_gpu
+from dicent.learn.network_fit import network_for
 
 PROBED = 200  # random games
 EXPANSIONS = 13  # states that the search of a move expands
 MOST_EVALUATIONS = 100  # of a move: with wide chance more games teach more than wider searches
+# Evaluations to expand every state of one game. Values travel a few plies back with each round of games, so
+# that rounds of a large game must be short: few evaluations, and a small replay buffer.
+LARGE_GAME = 1000
+MOST_OF_LARGE_GAME = 40  # evaluations of a move
 IN_FLIGHT = 500_000  # evaluations of all unfinished games: learning begins when the first games have ended
 FEWEST, MOST = 16, 128  # games at once
 PHASE = 4_400  # states of new games that a learning phase waits for
 MOST_GAMES = 16  # in a learning phase
 REPLAYED = 40  # learning phases whose states the replay buffer holds
 LEAST_REPLAY, MOST_REPLAY = 200_000, 1_000_000
+REPLAY_OF_LARGE_GAME = 50_000  # states
 POLICY_BYTES = 1_000_000_000  # of the replay buffer of a run that learns policies
 MOST_PLIES = 20_000  # of a game
 
@@ -43,6 +49,11 @@ class GameSize:
     def branching(self) -> float:
         """Children of an expanded state: half of these are decisions, half of them rolls."""
         return self.legal if self.outcomes == 0 else (self.legal + self.outcomes) / 2
+
+    @property
+    def is_large(self) -> bool:
+        """Whether values need many rounds of games to travel from the ends of games to the start."""
+        return self.plies * self.branching >= LARGE_GAME
 
     def __str__(self) -> str:
         rolls = f", {self.outcomes:.0f} outcomes to a roll" if self.outcomes else ""
@@ -98,7 +109,7 @@ def _fit_to_rules(config: Config, game: Game) -> tuple[Config, tuple[Choice, ...
         reason = "half of the games from elsewhere made no difference in the games measured"
         chosen.append(Choice("random_starts", 0.0, reason))
     if config.network.network == AUTO:
-        settings, reason = network_for(game)
+        settings, reason = network_for(game, config)
         before, usual = config.flat(), PRESETS["gpu"]
         chosen += [
             Choice(name, value, reason)
@@ -130,9 +141,8 @@ def _fit_to_size(config: Config, game: Game) -> tuple[Config, tuple[Choice, ...]
     if not open_ones:
         return config, ()
     size = probe(game)
-    per_move = config.search.evaluations_per_move or min(
-        MOST_EVALUATIONS, _round(EXPANSIONS * size.branching)
-    )
+    most = MOST_OF_LARGE_GAME if size.is_large else MOST_EVALUATIONS
+    per_move = config.search.evaluations_per_move or min(most, _round(EXPANSIONS * size.branching))
     per_game = size.plies * per_move
     states = per_game / size.branching  # expanded ones, which are learned
     at_once, why = (
@@ -144,7 +154,9 @@ def _fit_to_size(config: Config, game: Game) -> tuple[Config, tuple[Choice, ...]
         at_once, why = games_on_gpu(config, game, per_move)
         per_update = max(1, (config.self_play.games_at_once or at_once) // ROUNDS)
     per_update = config.learner.games_per_update or per_update
-    replayed = max(LEAST_REPLAY, min(MOST_REPLAY, _round(REPLAYED * per_update * states)))
+    replayed = REPLAY_OF_LARGE_GAME
+    if not size.is_large:
+        replayed = max(LEAST_REPLAY, min(MOST_REPLAY, _round(REPLAYED * per_update * states)))
     chosen = [
         Choice("evaluations_per_move", per_move, f"{per_move / size.branching:.0f} expanded states; {size}"),
         Choice("games_at_once", at_once, why),

@@ -1,4 +1,4 @@
-"""Settings for a GPU that follow from the game: games that fit into memory, a network for the board."""
+"""Settings for a GPU that follow from the game: games that fit into memory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dicent.game.arrays import new_tree
 from dicent.game.binding import bind
 from dicent.learn import allowed_values
 from dicent.learn.config import Config
-from dicent.learn.config_sections import Setting
 from dicent.learn.self_play import first_nodes
 from dicent.search.limit import Limit
 
@@ -16,7 +15,6 @@ GAMES_OF_GROUP = 1024  # 16 groups of an H200 then keep a batch of 16,384 states
 MEMORY_SHARE = 0.3  # of the free memory: the trees of long games double
 UNKNOWN_MEMORY = 16 << 30  # bytes, if the system does not say
 ROUNDS = 16  # learning phases while all games are played once
-ONE_ROW: dict[str, Setting] = {"network": "dense", "hidden": 512, "layers": 4}  # 0.9 M weights for backgammon
 
 
 def on_gpu(config: Config) -> bool:
@@ -44,11 +42,3 @@ def memory_of_game(config: Config, game: Game, per_move: int) -> int:
     limit = Limit(evaluations=per_move)
     nodes = first_nodes(game, limit, config.search.whole_descents, keeps_tree)
     return sum(array.nbytes for array in new_tree(bind(game), 1, nodes))
-
-
-def network_for(game: Game) -> tuple[dict[str, Setting], str]:
-    """Return the settings that `network=auto` stands for, and the reason."""
-    _, rows, columns = game.input_shape
-    if rows == 1:
-        return ONE_ROW, f"3 x 3 convolutions waste two thirds of their work on a board of 1 x {columns}"
-    return {"network": "residual"}, f"the paper's network, for a board of {rows} x {columns}"

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from dicent.evaluate.native_network import NativeNetwork
 from dicent.evaluate.network import single_threads
 from dicent.learn.dataset import FinishedGame
 from dicent.learn.in_flight import COUNTED
@@ -101,9 +102,10 @@ class RoundRobinWorkers(LocalWorkers):
 
 
 class ThreadedWorkers(LocalWorkers):
-    """Runs each group in its own thread, for a network that evaluates the batches of several together.
+    """Runs each group in its own thread.
 
-    Batches keep the network that they were sent to.
+    A network on a GPU evaluates the batches of several groups together; batches keep the network that they
+    were sent to. Native networks evaluate inside searches, which pause while the weights change.
     """
 
     def __init__(self, evaluator: PlayingNetwork, plays: Sequence[SelfPlay]) -> None:
@@ -143,6 +145,14 @@ class ThreadedWorkers(LocalWorkers):
     def hold(self) -> None:
         """See `LocalWorkers.hold`."""
         self.open.clear()
+
+    def use(self, weights: Mapping[str, Tensor]) -> None:
+        """See `Workers.use`."""
+        if isinstance(self.evaluator, NativeNetwork):
+            with self.paused():
+                super().use(weights)
+        else:
+            super().use(weights)
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:

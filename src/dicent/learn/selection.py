@@ -80,13 +80,14 @@ def ordinal_law(counts: npt.ArrayLike, exploitation: npt.ArrayLike, width: int |
     e = 1 selects the best action, e = 0 is uniform.
     """
     n, e = _rows(counts, exploitation, "exploitation")
-    probabilities = np.zeros((len(n), width or int(n.max())))
-    left = np.ones(len(n))
-    for i in range(int(n.max())):
-        share = e + (1 - e) / np.maximum(1, n - i)
-        probabilities[:, i] = np.where(i < n, share * left, 0)
-        left = left - probabilities[:, i]
-    return probabilities
+    i = np.arange(width or int(n.max()))
+    # What is left of 1 before action i telescopes to (1 - e) ** i * (n - i) / n.
+    powers = np.repeat((1 - e)[:, None], len(i), axis=1)
+    powers[:, 0] = 1.0
+    np.cumprod(powers, axis=1, out=powers)
+    powers *= e[:, None] * (n[:, None] - i) + (1 - e)[:, None]
+    powers /= n[:, None]
+    return np.where(_is_action(n, len(i)), powers, 0.0)
 
 
 def epsilon_greedy(counts: npt.ArrayLike, epsilon: npt.ArrayLike, width: int | None = None) -> Array:

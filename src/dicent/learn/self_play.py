@@ -240,7 +240,9 @@ class SelfPlay:
 
         group.in_threads(sort, n)
         exploitation = np.full(n, min(1.0, progress)) if self.annealed else draws
-        chosen = np.asarray(self.selection.probabilities(values, visits, counts, exploitation))
+        most = int(counts.max())  # few moves have as many actions as the rules allow
+        rows = values[:, :most], visits[:, :most]
+        chosen = np.asarray(self.selection.probabilities(*rows, counts, exploitation))
 
         def move(first: int, last: int, scratch: Scratch) -> None:
             rows = [a[first:last] for a in (members, edges, counts, chosen)]
