@@ -24,6 +24,7 @@ FEW_RECORDS = 10**6  # one in so many games; the pretended ones are not legal
 CONFIG = dicent.config(
     "laptop",
     game="dice-nim",
+    network="dense",
     games=100,
     games_at_once=2,
     evaluations_per_move=4,

@@ -20,6 +20,7 @@ TINY = config(
     seed=3,
     games=24,
     evaluations_per_move=10,
+    network="dense",
     hidden=16,
     layers=2,
     games_at_once=4,

@@ -3,10 +3,12 @@
 import importlib
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 import dicent
+from dicent.exact.decision_file import read_decisions
 from dicent.learn import preflight
 from dicent.nets.dense import DenseNetwork
 from dicent.reproduction.pairs import ERRORS, PAIRS, RUNS, Cost, Error, Pair, read_rows
@@ -64,6 +66,41 @@ def test_match_against_openspiel_counts_points(game: str) -> None:
     assert (found["games"], found["simulations"]) == (2, 2)
     assert 1 <= abs(2 * found["points per game"]) <= 6 or found["points per game"] == 0
     assert all(milliseconds > 0 for milliseconds in found["milliseconds per turn"])
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_networks_are_compared_by_positions_with_known_points(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script, game = importlib.import_module("backgammon_networks"), dicent.make("backgammon")
+    sizes = {"sparse": {"units": 8, "second_units": 4}, "dense": {"hidden": 8, "layers": 2}}
+    monkeypatch.setattr(script, "NETWORKS", {kind: (kind, sizes[kind]) for kind in sizes})
+    monkeypatch.setattr(script, "WITH_CHANCES", tuple(sizes))
+    monkeypatch.setattr(script, "BATCH", 8)
+    monkeypatch.setattr(script, "read_decisions", lambda path, game: read_decisions(path, game)[:4])
+    state = game.initial_state(0).apply_outcome(0)
+    states = np.array([state.apply(action).cells for action in state.legal_actions])
+    np.savez(tmp_path / "rated.npz", states=states, points=np.linspace(-1, 1, len(states), dtype=np.float32))
+    script.compare(tmp_path / "rated.npz", 2, "cpu")
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(":")[0] for line in lines] == [
+        *("sparse", "dense", "sparse, chances", "dense, chances"),
+    ]
+    assert all("millipoints lost: contact" in line and "nan" not in line for line in lines)
+
+
+def test_chances_combine_into_points_between_minus_three_and_three() -> None:
+    script = importlib.import_module("backgammon_networks")
+    shape = {"input_shape": (17, 1, 24), "seen_by_mover": True, "bounded": False}
+    module = script.Chances(script.build("sparse", {**shape, "units": 8, "second_units": 4}))
+    planes = torch.zeros(2, 17, 1, 24)
+    planes[1, -1] = 1.0  # MAX is the mover of the second state
+    torch.nn.init.zeros_(module.network.value.weight)
+    # Win surely, by a gammon surely, never by a backgammon: two points for the mover.
+    module.network.value.bias.data = torch.tensor([50.0, 50.0, -50.0, 0.0, 0.0])
+    assert module(planes).tolist() == pytest.approx([-2.0, 2.0])
+    module.network.value.bias.data = torch.tensor([-50.0, 0.0, 0.0, 50.0, 50.0])
+    assert module(planes).tolist() == pytest.approx([3.0, -3.0])
 
 
 def test_cards_of_networks_have_points_and_error_rates(monkeypatch: pytest.MonkeyPatch) -> None:

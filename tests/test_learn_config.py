@@ -64,10 +64,11 @@ def test_presets_are_valid(name: str, tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text(chosen.toml())
     assert read_config(tmp_path / "config.toml") == chosen
     if chosen.network.filters < 64:  # the others are large
-        module = make_module(chosen, game, TerminalValue(), Overrides())
+        fitted = fit(chosen, game)[0]
+        module = make_module(fitted, game, TerminalValue(), Overrides())
         search = make_search(chosen, dicent.Network(module), Overrides())
         assert make_self_play(
-            fit(chosen, game)[0].replace(games_at_once=2),
+            fitted.replace(games_at_once=2),
             game,
             search,
             Overrides(),
@@ -169,7 +170,7 @@ IGNORED = [
     ({"search": "puct", "completion": False}, "completion is False, but search 'puct' ignores it"),
     ({"search": "puct", "selection": "softmax"}, "selection is 'softmax', but search 'puct' ignores it"),
     (
-        {"filters": 8},
+        {"network": "dense", "filters": 8},
         "filters is 8, but network 'dense' ignores it",
     ),
     ({"network": "residual", "layers": 3}, "layers is 3, but network 'residual' ignores it"),
@@ -208,7 +209,7 @@ def test_settings_that_would_be_ignored_are_errors(
 @pytest.mark.parametrize(
     ("given", "flags"),
     [
-        ({"filters": 32}, ["--filters", "32"]),
+        ({"network": "dense", "filters": 32}, ["--network", "dense", "--filters", "32"]),
         ({"noise": 0.25}, ["--noise=0.25"]),
         ({"search": "puct", "completion": True}, ["--search", "puct", "--completion"]),
         ({"search": "puct", "schedule": "drawn"}, ["--search", "puct", "--schedule", "drawn"]),
@@ -249,7 +250,7 @@ def test_changes_reset_settings_that_no_longer_apply() -> None:
 def test_unused_settings_are_not_written() -> None:
     text = config("laptop", games=3, games_at_once=128).toml()
     assert "[self_play]\ngames_at_once = 128\n" in text
-    assert "filters" not in text
+    assert "filters" not in config("laptop", network="dense").toml()
     assert "minutes" not in text
 
 

@@ -9,7 +9,7 @@ import pytest
 import dicent
 from dicent import Descent, Limit, Puct, RandomEvaluator, machine
 from dicent.learn import measure
-from dicent.learn.config import BY_GAME, Config, config
+from dicent.learn.config import BY_GAME, Config, config, read_config
 from dicent.learn.fit import fit, probe
 from dicent.learn.train import train
 from dicent.play.player import Player, parse_player
@@ -85,6 +85,17 @@ def test_laptop_network_suits_the_board_the_search_and_the_sizes_that_are_given(
     assert policy.network.network == "dense"
     with pytest.raises(dicent.DicentError, match="units is 8, but network 'auto' ignores it"):
         fitted("pig", units=8)
+
+
+@pytest.mark.usefixtures("uncompiled")
+def test_resumed_run_keeps_the_network_that_it_chose(tmp_path: Path) -> None:
+    start = TINY.replace(network="auto", hidden=8, layers=1)
+    quiet(start, tmp_path)
+    quiet(start.replace(games=30), tmp_path)
+    assert (settled := read_config(tmp_path / "config.toml").network).network == "dense"
+    assert (settled.hidden, settled.layers) == (8, 1)
+    with pytest.raises(dicent.DicentError, match=r"other settings \(hidden\)"):
+        train(start.replace(games=40, hidden=32), tmp_path)
 
 
 def test_rounds_of_a_large_game_are_short() -> None:

@@ -44,6 +44,7 @@ PAPER = config(
     final_learning_rate=1e-2,
     weight_decay=1e-3,
     symmetries=False,
+    network="dense",
     hidden=12,
     layers=2,
     games_at_once=1,

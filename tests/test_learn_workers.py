@@ -15,6 +15,7 @@ from dicent import Limit, Piece, State
 from dicent.errors import PlayerError
 from dicent.evaluate.base import Evaluator, Values
 from dicent.evaluate.network_file import shipped
+from dicent.evaluate.sparse import SparseEvaluator
 from dicent.game import Cells, Game
 from dicent.learn import factories
 from dicent.learn.dataset import FinishedGame
@@ -107,7 +108,7 @@ def test_paused_groups_do_not_play() -> None:
 
 def test_weights_of_a_native_network_change_while_no_group_plays(monkeypatch: pytest.MonkeyPatch) -> None:
     module = build("sparse", {"input_shape": NIM.input_shape, "units": 8, "second_units": 8})
-    network = factories.InTraining(module)
+    network = SparseEvaluator.of(module)
     groups = ThreadedWorkers(network, [self_play(network, NIM, itertools.count(i, 3)) for i in range(3)])
     held = []
     monkeypatch.setattr(network, "load", lambda weights: held.extend(lock.locked() for lock in groups.locks))

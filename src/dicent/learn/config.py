@@ -40,7 +40,7 @@ MOST_BYTES = 1 << 20  # of a `config.toml`
 
 @dataclass(frozen=True)
 class Config:
-    """The settings of a run. They leave `BY_GAME` to the game, and the preset `laptop` also the network."""
+    """The settings of a run. Defaults are the preset `laptop`; `BY_GAME` and the network wait for a game."""
 
     game: str = DEFAULT_GAME
     seed: int = 0
@@ -142,7 +142,7 @@ BY_GAME = (
 )
 
 PRESETS: dict[str, dict[str, Setting]] = {
-    "laptop": {"network": allowed_values.AUTO},
+    "laptop": {},
     "paper": {  # one game at a time, and the paper's choices throughout
         "game": PAPER_GAME,
         "terminal": "gain",
@@ -181,7 +181,6 @@ PRESETS: dict[str, dict[str, Setting]] = {
         "replay_states": 8_000_000,
         "duplication": 1.5,
         "batch": 4096,
-        "network": allowed_values.AUTO,
         "filters": 83,
         "width": 96,
         "blocks": 4,
@@ -192,6 +191,11 @@ PRESETS: dict[str, dict[str, Setting]] = {
         "ladder_games": 200,
     },
 }
+
+
+def is_usual(name: str, value: Setting) -> bool:
+    """Return whether a setting has a preset's value, so that it may give way to the game's."""
+    return value == DEFAULTS[name] or any(value == preset.get(name) for preset in PRESETS.values())
 
 
 def preset(name: str) -> Config:

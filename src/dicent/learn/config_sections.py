@@ -8,7 +8,7 @@ from types import NoneType
 from typing import TypeVar, get_args, get_type_hints
 
 from dicent.errors import DicentError
-from dicent.learn.allowed_values import CHOICES
+from dicent.learn.allowed_values import AUTO, CHOICES
 
 Setting = str | int | float | bool | None
 MAY_BE_ZERO = (
@@ -140,7 +140,7 @@ class ReplayConfig(Section):
 class NetworkConfig(Section):
     """The network and its size."""
 
-    network: str = "dense"
+    network: str = AUTO
     """Architecture: residual (the paper's), dense, sparse or ntuple (both evaluated inside searches), a
     registered one, or auto: on a GPU residual, but dense on a board of one row; else dense, but sparse on a
     board of one row."""

@@ -13,7 +13,7 @@ from dicent.game import Game
 from dicent.game.rollouts import rollouts
 from dicent.kernels.constants import CHANCE
 from dicent.learn.allowed_values import AUTO, learns_policy
-from dicent.learn.config import BY_GAME, DEFAULTS, PRESETS, Config, applies
+from dicent.learn.config import BY_GAME, PRESETS, Config, applies, is_usual
 from dicent.learn.config_sections import Setting
 from dicent.learn.gpu_fit import ROUNDS, games_on_gpu, on_gpu
 from dicent.learn.network_fit import network_for
@@ -110,11 +110,9 @@ def _fit_to_rules(config: Config, game: Game) -> tuple[Config, tuple[Choice, ...
         chosen.append(Choice("random_starts", 0.0, reason))
     if config.network.network == AUTO:
         settings, reason = network_for(game, config)
-        before, usual = config.flat(), PRESETS["gpu"]
+        before = config.flat()
         chosen += [
-            Choice(name, value, reason)
-            for name, value in settings.items()
-            if before[name] in (DEFAULTS[name], usual.get(name))
+            Choice(name, value, reason) for name, value in settings.items() if is_usual(name, before[name])
         ]
     return config.replace(**{choice.name: choice.value for choice in chosen}), tuple(chosen)
 

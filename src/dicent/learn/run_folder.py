@@ -23,7 +23,7 @@ from dicent.files import JsonObject, Lock, inside, lock, read_inside, read_json,
 from dicent.game.registry import require_installed
 from dicent.learn import old_names
 from dicent.learn.allowed_values import AUTO
-from dicent.learn.config import BUDGETS, BY_GAME, Config, read_config
+from dicent.learn.config import BUDGETS, BY_GAME, Config, is_usual, read_config
 from dicent.learn.run_reader import CONFIG, STATE, RunReader
 
 BUFFER, IN_FLIGHT = "replay_buffer.safetensors", "games_in_flight.zlib"
@@ -85,7 +85,8 @@ class RunFolder(RunReader):
         before, now = old.flat(), config.flat()
         left = {name: before[name] for name in BY_GAME if now[name] is None and before[name] is not None}
         if now["network"] == AUTO:
-            left |= {name: value for name, value in vars(old.network).items() if name in old.settings()}
+            used = {name: before[name] for name in vars(old.network) if name in old.settings()}
+            left |= {name: value for name, value in used.items() if is_usual(name, now[name])}
         if left:  # the run has chosen them when it began
             config = config.replace(**left)
             now = config.flat()
