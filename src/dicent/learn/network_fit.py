@@ -35,8 +35,5 @@ def _on_cpu(game: Game, config: Config) -> Chosen:
         return {"network": "residual"}, f"the network with {' and '.join(sizes)}"
     _, rows, columns = game.input_shape
     if rows == 1 < columns and not sizes and not learns_policy(config.search.search):
-        return (
-            SPARSE,
-            f"searches evaluate it themselves, faster than batches; a board of 1 x {columns}",
-        )
+        return SPARSE, f"searches evaluate it themselves on a board of 1 x {columns}, faster than in batches"
     return {"network": "dense"}, "it suits small boards on a CPU"

@@ -85,9 +85,8 @@ def ordinal_law(counts: npt.ArrayLike, exploitation: npt.ArrayLike, width: int |
     powers = np.repeat((1 - e)[:, None], len(i), axis=1)
     powers[:, 0] = 1.0
     np.cumprod(powers, axis=1, out=powers)
-    powers *= e[:, None] * (n[:, None] - i) + (1 - e)[:, None]
-    powers /= n[:, None]
-    return np.where(_is_action(n, len(i)), powers, 0.0)
+    probabilities = powers * (e[:, None] * (n[:, None] - i) + (1 - e)[:, None]) / n[:, None]
+    return np.where(_is_action(n, len(i)), probabilities, 0.0)
 
 
 def epsilon_greedy(counts: npt.ArrayLike, epsilon: npt.ArrayLike, width: int | None = None) -> Array:
