@@ -1,6 +1,6 @@
 """Compare networks for backgammon by how well they learn the same positions with known points.
 
-    python benchmarks/backgammon_networks.py rate greedy:runs/bg --positions 400000 --output rated.npz
+    python benchmarks/backgammon_networks.py rate greedy:runs/bg --positions 300000 --output rated.npz
     python benchmarks/backgammon_networks.py fit rated.npz --device cuda
 
 `rate` plays games of a player against itself, with some random turns, and evaluates the positions before each
@@ -41,16 +41,16 @@ WITH_CHANCES = ("sparse, 128 and 32", "dense, 4 layers of 512")
 
 
 class Chances(nn.Module):
-    """A network whose last layer has six chances, that combine into points for MAX.
+    """A network whose last layer has five chances, which combine into points for MAX.
 
-    A win counts 1, a gammon 1 more, a backgammon 1 more: the chances of gammons are shares of the wins.
+    A win counts 1, a gammon 1 more, a backgammon 1 more. The chances of gammons are shares of the wins, those
+    of backgammons shares of the gammons.
     """
 
     def __init__(self, network: nn.Module) -> None:
         super().__init__()
-        self.network, self.seen = network, network.settings["seen_by_mover"]
+        self.network = network
         network.value = nn.Linear(network.value.in_features, 5)
-        network.seen_by_mover = False
 
     def forward(self, planes: torch.Tensor) -> torch.Tensor:
         side = 2 * planes[:, -1, 0, 0] - 1
@@ -69,7 +69,7 @@ def rate(player, positions, output):
     """Save positions before a roll, and their points for MAX."""
     import bgsage
 
-    from dicent.games.backgammon.boards import board_of
+    from dicent.games.backgammon.boards import board_of, mover_of
     from dicent.games.backgammon.programs.bgsage import _theirs
 
     rng, game = np.random.default_rng(0), dicent.make("backgammon")
@@ -88,8 +88,8 @@ def rate(player, positions, output):
             if state.result is None:
                 found[state.cells.tobytes()] = state.cells.copy()
     states = np.array(list(found.values()))[:positions]
-    movers = states[:, 28]
-    boards = [board_of(cells, int(mover)) for cells, mover in zip(states, movers, strict=True)]
+    movers = np.array([mover_of(cells) for cells in states])
+    boards = [board_of(cells, mover) for cells, mover in zip(states, movers.tolist(), strict=True)]
     asked = [{"board": _theirs(board), "cube_owner": "centered"} for board in boards]
     points = np.concatenate(
         [
@@ -170,7 +170,7 @@ def main():
     commands = parser.add_subparsers(dest="command", required=True)
     rated = commands.add_parser("rate")
     rated.add_argument("player")
-    rated.add_argument("--positions", type=int, default=400_000)
+    rated.add_argument("--positions", type=int, default=300_000)
     rated.add_argument("--output", type=Path, required=True)
     fitted = commands.add_parser("fit")
     fitted.add_argument("rated", type=Path)

@@ -110,15 +110,19 @@ def test_weights_of_a_native_network_change_while_no_group_plays(monkeypatch: py
     module = build("sparse", {"input_shape": NIM.input_shape, "units": 8, "second_units": 8})
     network = SparseEvaluator.of(module)
     groups = ThreadedWorkers(network, [self_play(network, NIM, itertools.count(i, 3)) for i in range(3)])
-    held = []
-    monkeypatch.setattr(network, "load", lambda weights: held.extend(lock.locked() for lock in groups.locks))
+    seen = []
+
+    def load(weights: object) -> None:
+        seen.append((groups.open.is_set(), [lock.locked() for lock in groups.locks]))
+
+    monkeypatch.setattr(network, "load", load)
     try:
         groups.play_on(0.5)
         groups.use(module.state_dict())
         groups.play_on(0.5)  # and they go on
     finally:
         groups.close()
-    assert held == [True, True, True]
+    assert seen == [(False, [True, True, True])]
 
 
 def test_error_in_a_group_is_raised_and_ends_all() -> None:
